@@ -1,0 +1,24 @@
+"""Event: what the kubelet tells about a pod, a container (by field path) or its node."""
+
+from __future__ import annotations
+
+from kubesim.api.meta import ApiObject, ObjectReference
+from kubesim.api.model import Model
+
+
+class EventSource(Model):
+    component: str = ""
+    host: str = ""
+
+
+class Event(ApiObject):
+    involved_object: ObjectReference = ObjectReference()
+    type: str = ""
+    reason: str = ""
+    message: str = ""
+    source: EventSource = EventSource()
+    first_timestamp: str | None = None
+    last_timestamp: str | None = None
+    count: int = 0
+    reporting_component: str = ""
+    reporting_instance: str = ""

@@ -1,0 +1,56 @@
+"""Points in time: integer microseconds since the epoch inside, RFC 3339 text at the edges.
+
+API timestamps (`metav1.Time`) are kept as the text they came as, so that nothing is lost; these functions turn them
+into microseconds when an answer depends on them.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+MICROSECOND = 1
+MILLISECOND = 1_000
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$")
+
+
+@lru_cache(maxsize=4096)
+def parse_time(text: str) -> int:
+    """RFC 3339 text -> microseconds since the epoch; finer fractions are cut off."""
+    found = _RFC3339.match(text)
+    if not found:
+        raise ValueError(f"{text!r} is not an RFC 3339 time such as 2026-01-31T12:00:00Z")
+    year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
+    fraction, sign, offset_hours, offset_minutes = found.groups()[6:]
+    moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    since = moment - _EPOCH
+    micros = (since.days * 86_400 + since.seconds) * SECOND + int((fraction or "")[:6].ljust(6, "0"))
+    if sign:
+        offset = (int(offset_hours) * 60 + int(offset_minutes)) * MINUTE
+        micros -= offset if sign == "+" else -offset
+    return micros
+
+
+@lru_cache(maxsize=4096)
+def _format_seconds(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def format_time(micros: int) -> str:
+    """Microseconds -> the text of a `metav1.Time`: whole seconds, cut, UTC."""
+    return _format_seconds(micros // SECOND)
+
+
+def format_micro_time(micros: int) -> str:
+    """Microseconds -> the text of a `metav1.MicroTime`."""
+    return f"{_format_seconds(micros // SECOND)[:-1]}.{micros % SECOND:06d}Z"
+
+
+def seconds(value: float) -> int:
+    """Seconds -> integer microseconds, rounded to the grid that virtual time uses."""
+    return round(value * SECOND)

@@ -1,0 +1,7 @@
+"""Time: one `Clock` for everything, virtual or real."""
+
+from kubesim.clock.clock import Clock, LoopClock
+from kubesim.clock.randomness import Randomness
+from kubesim.clock.virtual import VirtualLoop, run_virtual
+
+__all__ = ["Clock", "LoopClock", "Randomness", "VirtualLoop", "run_virtual"]

@@ -1,0 +1,96 @@
+"""The Clock that is injected everywhere: what time it is, how to wait, and how to hold time for real work.
+
+The same class serves virtual and real time: it only asks its event loop. Wall time is integer microseconds since the
+epoch; a virtual run starts at a fixed date, so that the same run prints the same timestamps for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time as wall_time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from kubesim.clock.virtual import VirtualLoop
+
+VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which Go's synctest bubbles begin
+
+
+class Clock(Protocol):
+    """What a component may ask of time. All values are integer microseconds."""
+
+    def now(self) -> int: ...
+    async def sleep(self, duration: int) -> None: ...
+    async def sleep_until(self, moment: int) -> None: ...
+    def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle: ...
+
+
+class LoopClock:
+    """Time as the running event loop counts it."""
+
+    def __init__(self, start: int | None = None) -> None:
+        loop = asyncio.get_running_loop()
+        self._loop = loop
+        self._virtual = loop if isinstance(loop, VirtualLoop) else None
+        if self._virtual is not None:
+            self.start = VIRTUAL_START if start is None else start
+            self._offset = self.start - self._virtual.micros()
+        else:
+            self.start = wall_time.time_ns() // 1000 if start is None else start
+            self._offset = self.start - round(loop.time() * 1_000_000)
+
+    def now(self) -> int:
+        if self._virtual is not None:
+            return self._virtual._micros + self._offset
+        return round(self._loop.time() * 1_000_000) + self._offset
+
+    def elapsed(self) -> int:
+        """Microseconds since this clock was made."""
+        return self.now() - self.start
+
+    def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
+        if self._virtual is not None:
+            return self._virtual.call_at_micros(moment - self._offset, callback, *args)
+        return self._loop.call_at((moment - self._offset) / 1_000_000, callback, *args)
+
+    async def sleep(self, duration: int) -> None:
+        await self.sleep_until(self.now() + duration)
+
+    async def sleep_until(self, moment: int) -> None:
+        """Wait until then. Also a wait of no length gives the others their turn, as Go's scheduler would."""
+        future = self._loop.create_future()
+        timer = self.call_at(moment, _wake, future)
+        try:
+            await future
+        finally:
+            timer.cancel()
+
+    @contextmanager
+    def external(self) -> Iterator[None]:
+        """Hold virtual time while something real is awaited."""
+        if self._virtual is None:
+            yield
+            return
+        self._virtual.externals += 1
+        try:
+            yield
+        finally:
+            self._virtual.externals -= 1
+
+    @contextmanager
+    def waiting_for(self, future: asyncio.Future[Any], what: str) -> Iterator[None]:
+        """Name what a future stands for, so that a deadlock can be told in words."""
+        if self._virtual is None:
+            yield
+            return
+        self._virtual.waiting[future] = what
+        try:
+            yield
+        finally:
+            self._virtual.waiting.pop(future, None)
+
+
+def _wake(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,129 @@
+"""The virtual event loop: when nothing is ready, time jumps to the next timer.
+
+Stock asyncio compares only the deadlines of timers, so two that tie fire in heap order; here a timer is ordered by
+(deadline, creation), on a grid of whole microseconds. While real work is under way (a process, a thread) the loop holds
+its time and waits for it. Nothing ready, no timer and nothing outside is a `Deadlock` that names who waits for what.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import time as wall_time
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import Context
+from typing import Any, TypeVar
+
+from kubesim.errors import Deadlock
+
+T = TypeVar("T")
+SECOND = 1_000_000
+
+
+class OrderedTimer(asyncio.TimerHandle):
+    """A timer that fires after all earlier ones, also those for the same instant."""
+
+    __slots__ = ("due", "order")
+
+    due: int
+    order: int
+
+    def __lt__(self, other: object) -> bool:
+        assert isinstance(other, OrderedTimer)
+        return (self.due, self.order) < (other.due, other.order)
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An asyncio event loop whose time is counted, not measured."""
+
+    # Set by asyncio's base class; declared here because we replace the step that uses them.
+    _ready: Any
+    _scheduled: list[OrderedTimer]
+    _timer_cancelled_count: int
+
+    def __init__(self, speed: float = 0.0) -> None:
+        super().__init__()
+        self._micros = 0
+        self._orders = 0
+        self.externals = 0  # real things under way; time stands still meanwhile
+        self.speed = speed  # virtual seconds for each second on the wall; 0 = as fast as possible
+        self._wall_start = wall_time.monotonic()
+        self.waiting: dict[asyncio.Future[Any], str] = {}  # who waits for what, for Deadlock
+
+    def micros(self) -> int:
+        """Virtual microseconds since the loop was made."""
+        return self._micros
+
+    def time(self) -> float:
+        return self._micros / SECOND
+
+    def call_at(  # type: ignore[override]  # asyncio ties the types of args and callback; nothing here needs that
+        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        return self.call_at_micros(round(when * SECOND), callback, *args, context=context)
+
+    def call_at_micros(
+        self, due: int, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        timer = OrderedTimer(due / SECOND, callback, args, self, context)
+        timer.due = due if due > self._micros else self._micros
+        self._orders += 1
+        timer.order = self._orders
+        heapq.heappush(self._scheduled, timer)
+        timer._scheduled = True  # type: ignore[attr-defined]
+        return timer
+
+    def _run_once(self) -> None:
+        """One step of the loop. Replaces asyncio's, which would sleep until the next timer."""
+        scheduled = self._scheduled
+        while scheduled and scheduled[0].cancelled():
+            self._timer_cancelled_count -= 1
+            heapq.heappop(scheduled)._scheduled = False  # type: ignore[attr-defined]
+        if not self._ready:
+            if self.externals or self.speed:
+                self._wait_outside()
+            if not self._ready and not self.externals:
+                self._jump()
+        for _ in range(len(self._ready)):
+            handle = self._ready.popleft()
+            if not handle._cancelled:
+                handle._run()
+
+    def _wait_outside(self) -> None:
+        """Wait for real events; with a speed, no longer than until the next timer is due on the wall."""
+        timeout: float | None = None
+        if not self.externals and self._scheduled:
+            due_on_wall = self._wall_start + self._scheduled[0].due / SECOND / self.speed
+            timeout = max(0.0, due_on_wall - wall_time.monotonic())
+        self._process_events(self._selector.select(timeout))  # type: ignore[attr-defined]
+
+    def _jump(self) -> None:
+        scheduled = self._scheduled
+        if not scheduled:
+            # A callback from another thread or a signal may have come in meanwhile.
+            self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
+            if self._ready or self._stopping:  # type: ignore[attr-defined]
+                return
+            raise Deadlock(self._describe_deadlock())
+        now = self._micros = scheduled[0].due
+        while scheduled and scheduled[0].due <= now:
+            timer = heapq.heappop(scheduled)
+            timer._scheduled = False  # type: ignore[attr-defined]
+            if not timer.cancelled():
+                self._ready.append(timer)
+
+    def _describe_deadlock(self) -> str:
+        lines = []
+        for task in sorted(asyncio.all_tasks(self), key=lambda t: t.get_name()):
+            waits = self.waiting.get(getattr(task, "_fut_waiter", None), "something unnamed")  # type: ignore[arg-type]
+            frames = task.get_stack(limit=1)
+            where = f" ({frames[0].f_code.co_filename.rsplit('/', 1)[-1]}:{frames[0].f_lineno})" if frames else ""
+            lines.append(f"{task.get_name()} waits for {waits}{where}")
+        return "virtual time cannot go on: " + ("; ".join(lines) or "no task is left")
+
+
+def run_virtual(main: Callable[..., Coroutine[Any, Any, T] | Awaitable[T]], *args: object, speed: float = 0.0) -> T:
+    """`anyio.run` on a fresh virtual loop."""
+    import anyio
+
+    return anyio.run(main, *args, backend_options={"loop_factory": lambda: VirtualLoop(speed)})

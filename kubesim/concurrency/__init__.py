@@ -1,0 +1,7 @@
+"""Go's channels, tickers and select, seeded and inspectable; and tasks that end in the order they began."""
+
+from kubesim.concurrency.channel import Channel, Selected, select
+from kubesim.concurrency.tasks import TaskSet
+from kubesim.concurrency.ticker import Ticker
+
+__all__ = ["Channel", "Selected", "TaskSet", "Ticker", "select"]

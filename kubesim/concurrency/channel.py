@@ -1,0 +1,87 @@
+"""`Channel` and `select`, with Go's meaning: who waits first is served first, a select that finds several channels
+ready picks one at random (here: from a seeded stream), and one that had to wait gets the first value that arrives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kubesim.clock import LoopClock
+from kubesim.clock.randomness import Stream
+
+T = TypeVar("T")
+
+
+class Channel(Generic[T]):
+    """A bounded queue. Sending never waits: a full channel refuses, and the sender decides what that means."""
+
+    __slots__ = ("_items", "_waiters", "capacity", "dropped", "name")
+
+    def __init__(self, name: str, capacity: int) -> None:
+        self.name = name
+        self.capacity = capacity
+        self.dropped = 0
+        self._items: deque[T] = deque()
+        self._waiters: dict[asyncio.Future[Any], None] = {}  # ordered: first come, first served
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def try_send(self, item: T) -> bool:
+        """Hand the item to the first who waits, or store it; False if the channel is full."""
+        while self._waiters:
+            waiter = next(iter(self._waiters))
+            del self._waiters[waiter]
+            if not waiter.done():
+                waiter.set_result((self, item))
+                return True
+        if len(self._items) >= self.capacity:
+            self.dropped += 1
+            return False
+        self._items.append(item)
+        return True
+
+    def try_receive(self) -> T | None:
+        return self._items.popleft() if self._items else None
+
+    async def receive(self, clock: LoopClock) -> T:
+        return (await select(clock, (self,), None)).item  # type: ignore[no-any-return]
+
+    def statistics(self) -> dict[str, int]:
+        return {"items": len(self._items), "waiters": len(self._waiters), "dropped": self.dropped}
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What a select answered: the channel, its item, and which channels were ready when it looked."""
+
+    channel: Channel[Any]
+    item: Any
+    ready: tuple[str, ...]
+
+
+async def select(clock: LoopClock, channels: Sequence[Channel[Any]], stream: Stream | None) -> Selected:
+    """Receive from one of the channels. The stream decides among several that are ready; None takes the first."""
+    ready = [channel for channel in channels if channel._items]
+    if ready:
+        chosen = ready[0] if len(ready) == 1 or stream is None else ready[stream.randrange(len(ready))]
+        return Selected(chosen, chosen._items.popleft(), tuple(channel.name for channel in ready))
+    future: asyncio.Future[tuple[Channel[Any], Any]] = asyncio.get_running_loop().create_future()
+    for channel in channels:
+        channel._waiters[future] = None
+    try:
+        with clock.waiting_for(future, " or ".join(channel.name for channel in channels)):
+            channel, item = await future
+    except asyncio.CancelledError:
+        if future.done() and not future.cancelled():  # handed over, but nobody is left to take it: put it back
+            channel, item = future.result()
+            channel._items.appendleft(item)
+        raise
+    finally:
+        for other in channels:
+            other._waiters.pop(future, None)
+    return Selected(channel, item, (channel.name,))

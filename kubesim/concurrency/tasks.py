@@ -1,0 +1,73 @@
+"""Tasks that are ended in the order they were started.
+
+asyncio and anyio cancel a group in the order of memory addresses, which differs between runs; here the order is kept,
+so that shutting down leaves the same trace every time. An error in one task ends the whole set, and is raised by `run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+
+class TaskSet:
+    """`async with TaskSet() as tasks: tasks.start("pleg", pleg.run())`; leaving the block ends the tasks in order."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[asyncio.Task[Any], None] = {}
+        self._failure: asyncio.Future[None] | None = None
+        self._closing = False
+
+    def start(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
+        self._tasks[task] = None
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        if self._closing:
+            return
+        del self._tasks[task]
+        if task.cancelled() or task.exception() is None:
+            return
+        if self._failure is not None and not self._failure.done():
+            self._failure.set_exception(task.exception() or AssertionError)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    async def run_until(self, main: Coroutine[Any, Any, Any]) -> Any:
+        """Run `main`; if a task of the set fails meanwhile, stop and raise that."""
+        assert self._failure is not None, "use `async with`"
+        inner = asyncio.get_running_loop().create_task(main, name="main")
+        try:
+            await asyncio.wait([inner, self._failure], return_when=asyncio.FIRST_COMPLETED)
+            if self._failure.done():
+                self._failure.result()
+            return inner.result()
+        finally:
+            await end(inner)
+
+    async def __aenter__(self) -> TaskSet:
+        self._failure = asyncio.get_running_loop().create_future()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._closing = True
+        for task in list(self._tasks):
+            await end(task)
+        self._tasks.clear()
+        if self._failure is not None:
+            if self._failure.done():
+                self._failure.exception()  # looked at: raised by run_until, or superseded by the error in the block
+            else:
+                self._failure.cancel()
+
+
+async def end(task: asyncio.Task[Any]) -> None:
+    """Cancel a task and wait until it is gone; what it raised on the way is not ours."""
+    task.cancel()
+    await asyncio.wait([task])
+    if not task.cancelled():
+        task.exception()

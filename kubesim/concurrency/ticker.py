@@ -1,0 +1,57 @@
+"""A ticker that skips the ticks nobody needs.
+
+Go's ticker fires every period; most ticks of a resting node find nothing to do. Here a tick is delivered only if
+someone asked for it (`want`), and always at an instant at which Go's ticker would have fired: phase + n * period. With
+`every=True` all ticks are delivered; a run must give the same trace either way (there is a test for that).
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from kubesim.clock import LoopClock
+from kubesim.concurrency.channel import Channel
+
+
+class Ticker:
+    """Delivers the tick's instant into `channel` (capacity 1: a tick that nobody took in time is dropped, as in Go)."""
+
+    def __init__(self, clock: LoopClock, name: str, period: int, *, phase: int, every: bool = False) -> None:
+        self.channel: Channel[int] = Channel(name, 1)
+        self.period = period
+        self._clock = clock
+        self._phase = phase
+        self._every = every
+        self._due: int | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        if every:
+            self.want(clock.now())
+
+    def next_tick(self, moment: int) -> int:
+        """The first tick at or after a moment; the first of all comes one period after the phase."""
+        if moment <= self._phase:
+            return self._phase + self.period
+        return self._phase + -(-(moment - self._phase) // self.period) * self.period
+
+    def want(self, moment: int) -> None:
+        """Ask for the first tick at or after this moment (in the past: the next one)."""
+        now = self._clock.now()
+        due = self.next_tick(moment if moment > now else now + 1)
+        if self._due is not None and self._due <= due:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._due = due
+        self._timer = self._clock.call_at(due, self._fire)
+
+    def _fire(self) -> None:
+        due, self._due, self._timer = self._due, None, None
+        assert due is not None
+        if self._every:
+            self.want(due + 1)
+        self.channel.try_send(due)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = self._due = None

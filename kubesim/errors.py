@@ -1,0 +1,54 @@
+"""Every error that kubesim raises on purpose.
+
+KubesimError
+├── UsageError          a mistake in what the user gave us: one line, exit 2
+│   ├── InputError      ... in a file: names the file, the line and the field
+│   └── UnknownGate     ... a feature gate that does not exist
+├── Deadlock            virtual time cannot go on: nothing is ready and no timer is set
+├── ApiError            what an API server answers (code, reason, message)
+├── SyncError           a sync of a pod failed; the worker backs off
+└── RuntimeCallError    a call to the container runtime failed
+"""
+
+from __future__ import annotations
+
+
+class KubesimError(Exception):
+    """The root; its text is for people."""
+
+
+class UsageError(KubesimError):
+    """Wrong use or bad input; the command line prints it as one line and exits 2."""
+
+
+class InputError(UsageError):
+    """Bad content of a file: `FILE:LINE: FIELD: what is wrong`."""
+
+    def __init__(self, source: str, problem: str, *, line: int | None = None, field: str = "") -> None:
+        self.source, self.problem, self.line, self.field = source, problem, line, field
+        where = source if line is None else f"{source}:{line}"
+        super().__init__(": ".join(part for part in (where, field, problem) if part))
+
+
+class UnknownGate(UsageError):
+    """A feature gate that no known kubelet has."""
+
+
+class Deadlock(KubesimError):
+    """Nothing is ready, no timer is set and nothing outside is awaited."""
+
+
+class ApiError(KubesimError):
+    """An API server's refusal, with the HTTP code and the machine-readable reason."""
+
+    def __init__(self, code: int, reason: str, message: str, details: dict[str, object] | None = None) -> None:
+        self.code, self.reason, self.message, self.details = code, reason, message, details
+        super().__init__(message)
+
+
+class SyncError(KubesimError):
+    """A sync of a pod did not succeed."""
+
+
+class RuntimeCallError(KubesimError):
+    """A CRI-shaped call failed; the text is the runtime's."""

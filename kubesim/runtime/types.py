@@ -1,0 +1,114 @@
+"""What the kubelet knows of a pod's sandboxes and containers: the records that PLEG caches and decisions read.
+
+Mirrors: pkg/kubelet/container/runtime.go (PodStatus, Status, Pod, Container). Times are microseconds since the epoch,
+None is Go's zero time. Container ids are in their API form, `containerd://<id>`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+ContainerRuntimeState = Literal["created", "running", "exited", "unknown"]
+ProbeResult = Literal["success", "failure", "unknown"]
+
+RUNTIME_NAME = "containerd"
+
+
+def container_id(bare: str) -> str:
+    """The API form of a runtime's id."""
+    return f"{RUNTIME_NAME}://{bare}"
+
+
+def bare_id(identifier: str) -> str:
+    """The runtime's own id of an API form."""
+    return identifier.partition("://")[2] or identifier
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeResources:
+    """Resources of a container as the runtime reports them, as quantity text; None = not reported."""
+
+    cpu_request: str | None = None
+    cpu_limit: str | None = None
+    memory_request: str | None = None
+    memory_limit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerRecord:
+    """One container of the runtime, alive or dead (kubecontainer.Status)."""
+
+    id: str
+    name: str
+    state: ContainerRuntimeState
+    hash: int = 0
+    restart_count: int = 0
+    created_at: int = 0
+    started_at: int | None = None
+    finished_at: int | None = None
+    exit_code: int = 0
+    reason: str = ""
+    message: str = ""
+    image: str = ""
+    image_id: str = ""
+    image_ref: str = ""
+    active: bool = True  # belongs to the newest sandbox, and that one is ready
+    resources: RuntimeResources | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxNetwork:
+    ip: str = ""
+    additional_ips: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxRecord:
+    id: str
+    attempt: int = 0
+    ready: bool = True
+    created_at: int = 0
+    network_namespace: Literal["POD", "NODE"] = "POD"
+    network: SandboxNetwork | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimePodStatus:
+    """Everything the runtime knows of one pod (kubecontainer.PodStatus). Both lists are newest first."""
+
+    uid: str
+    name: str = ""
+    namespace: str = ""
+    ips: tuple[str, ...] = ()
+    sandboxes: tuple[SandboxRecord, ...] = ()
+    containers: tuple[ContainerRecord, ...] = ()
+
+    def find(self, name: str) -> ContainerRecord | None:
+        """The newest record of a container name."""
+        for record in self.containers:
+            if record.name == name:
+                return record
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedContainer:
+    """A container or sandbox in a listing (kubecontainer.Container)."""
+
+    id: str
+    name: str
+    state: ContainerRuntimeState
+    hash: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimePod:
+    """A pod in a listing (kubecontainer.Pod): what PLEG compares from one relist to the next."""
+
+    uid: str
+    name: str = ""
+    namespace: str = ""
+    created_at: int = 0
+    containers: tuple[ListedContainer, ...] = ()
+    sandboxes: tuple[ListedContainer, ...] = field(default=())
