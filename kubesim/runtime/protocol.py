@@ -1,0 +1,145 @@
+"""`Runtime`: what the kubelet asks of a container runtime, shaped like CRI.
+
+Every runtime of kubesim implements this (`simulated`, `cni`, `cri`, and third parties' by entry point). Ids here are the
+runtime's own, without the `containerd://` of the API. Durations and times are microseconds. A call that fails raises
+`RuntimeCallError` with the runtime's text; asking for something that is gone raises `NotFound`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from kubesim.api.pod import Container, Pod
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.types import ContainerRuntimeState, RuntimeResources, SandboxNetwork
+
+
+class NotFound(RuntimeCallError):
+    """The sandbox, container or image does not exist."""
+
+
+class DeadlineExceeded(RuntimeCallError):
+    """A call that had a timeout did not answer in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxConfig:
+    """RunPodSandbox' argument: the identity of the sandbox and what its set-up needs of the pod."""
+
+    pod: Pod
+    attempt: int
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    hostname: str = ""
+    log_directory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerConfig:
+    """CreateContainer's argument."""
+
+    container: Container
+    attempt: int
+    image_ref: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    log_path: str = ""
+    env: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxInfo:
+    """A sandbox as list and status show it."""
+
+    id: str
+    pod_uid: str
+    pod_name: str
+    pod_namespace: str
+    attempt: int
+    ready: bool
+    created_at: int
+    network_namespace: Literal["POD", "NODE"] = "POD"
+    network: SandboxNetwork | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerInfo:
+    """A container as list and status show it."""
+
+    id: str
+    sandbox_id: str
+    pod_uid: str
+    name: str
+    attempt: int
+    state: ContainerRuntimeState
+    created_at: int
+    started_at: int | None = None
+    finished_at: int | None = None
+    exit_code: int = 0
+    reason: str = ""
+    message: str = ""
+    image: str = ""
+    image_id: str = ""
+    image_ref: str = ""
+    log_path: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    resources: RuntimeResources | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageInfo:
+    id: str
+    tags: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+    size: int = 0
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExecResult:
+    exit_code: int
+    stdout: str = ""
+    stderr: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeConditions:
+    """RuntimeReady and NetworkReady, each empty when fine and otherwise the reason in words."""
+
+    runtime_problem: str = ""
+    network_problem: str = ""
+
+
+class Runtime(Protocol):
+    """The calls, in CRI's order. `on_change` is told the uid of a pod whenever something of it changed in the runtime."""
+
+    name: str
+
+    async def status(self) -> RuntimeConditions: ...
+
+    async def run_pod_sandbox(self, config: SandboxConfig) -> str: ...
+    async def stop_pod_sandbox(self, sandbox_id: str) -> None: ...
+    async def remove_pod_sandbox(self, sandbox_id: str) -> None: ...
+    async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo: ...
+    async def list_pod_sandboxes(self, pod_uid: str | None = None) -> list[SandboxInfo]: ...
+
+    async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str: ...
+    async def start_container(self, container_id: str) -> None: ...
+    async def stop_container(self, container_id: str, timeout: int) -> None: ...
+    async def remove_container(self, container_id: str) -> None: ...
+    async def container_status(self, container_id: str) -> ContainerInfo: ...
+    async def list_containers(self, pod_uid: str | None = None) -> list[ContainerInfo]: ...
+    async def update_container_resources(self, container_id: str, resources: RuntimeResources) -> None: ...
+    async def exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult: ...
+
+    async def pull_image(self, image: str, pod: Pod) -> str: ...
+    async def image_status(self, image: str) -> ImageInfo | None: ...
+    async def list_images(self) -> list[ImageInfo]: ...
+    async def remove_image(self, image_id: str) -> None: ...
+
+    def on_change(self, listener: Callable[[str], None]) -> None: ...

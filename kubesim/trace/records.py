@@ -1,0 +1,247 @@
+"""The closed set of things that can happen in a run.
+
+One class per kind; `KIND` is its name in the JSON. A record says what happened, to which pod, because of which earlier
+record (`cause`), why in one plain sentence, and which upstream function it mirrors (`ref`). Fields that come from outside the
+simulation (`EXTERNAL`) are left out of the trace hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+
+@dataclass(slots=True, kw_only=True)
+class Record:
+    """What all records have. `seq`, `t` and `cause` are filled in by the recorder."""
+
+    KIND: ClassVar[str] = ""
+    REF: ClassVar[str] = ""
+    EXTERNAL: ClassVar[frozenset[str]] = frozenset()
+
+    seq: int = 0
+    t: int = 0  # microseconds since the start
+    cause: int | None = None
+    node: str = ""
+    pod: str = ""  # namespace/name
+    uid: str = ""
+    container: str = ""
+    why: str = ""
+
+    @property
+    def ref(self) -> str:
+        return self.REF
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as one JSON object; empty fields are left out."""
+        out: dict[str, Any] = {"seq": self.seq, "t": self.t / 1_000_000, "kind": self.KIND}
+        for name in _own_fields(type(self)):
+            value = getattr(self, name)
+            if value is None or value == "" or value == () or value == {}:
+                continue
+            out[name] = list(value) if isinstance(value, tuple) else value
+        if self.ref:
+            out["ref"] = self.ref
+        return out
+
+
+_FIELDS: dict[type[Record], tuple[str, ...]] = {}
+
+
+def _own_fields(cls: type[Record]) -> tuple[str, ...]:
+    names = _FIELDS.get(cls)
+    if names is None:
+        names = tuple(f.name for f in fields(cls) if f.name not in ("seq", "t"))
+        _FIELDS[cls] = names
+    return names
+
+
+@dataclass(slots=True, kw_only=True)
+class SourceSnapshot(Record):
+    """A source told its full list of pods."""
+
+    KIND: ClassVar[str] = "source.snapshot"
+    REF: ClassVar[str] = "pkg/kubelet/config/config.go Updates"
+    source: str = ""
+    pods: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class ConfigUpdate(Record):
+    """The mux turned a snapshot into an operation."""
+
+    KIND: ClassVar[str] = "config.update"
+    REF: ClassVar[str] = "pkg/kubelet/config/config.go podStorage.Merge"
+    source: str = ""
+    op: str = ""
+    pods: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class LoopSelect(Record):
+    """The sync loop took one item from one of its channels."""
+
+    KIND: ClassVar[str] = "loop.select"
+    REF: ClassVar[str] = "pkg/kubelet/kubelet.go syncLoopIteration"
+    channel: str = ""
+    ready: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Handler(Record):
+    """A handler of the sync loop was called."""
+
+    KIND: ClassVar[str] = "handler"
+    REF: ClassVar[str] = "pkg/kubelet/kubelet.go SyncHandler"
+    name: str = ""
+    pods: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class WorkerUpdate(Record):
+    """A pod worker was told something."""
+
+    KIND: ClassVar[str] = "worker.update"
+    REF: ClassVar[str] = "pkg/kubelet/pod_workers.go UpdatePod"
+    update: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class WorkerState(Record):
+    """A pod worker changed state: sync, terminating, terminated, finished."""
+
+    KIND: ClassVar[str] = "worker.state"
+    REF: ClassVar[str] = "pkg/kubelet/pod_workers.go podSyncStatus"
+    state: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class SyncBegin(Record):
+    KIND: ClassVar[str] = "sync.begin"
+    REF: ClassVar[str] = "pkg/kubelet/pod_workers.go podWorkerLoop"
+    sync: str = ""  # SyncPod, SyncTerminatingPod, SyncTerminatingRuntimePod, SyncTerminatedPod
+    update: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class SyncEnd(Record):
+    KIND: ClassVar[str] = "sync.end"
+    REF: ClassVar[str] = "pkg/kubelet/pod_workers.go completeWork"
+    sync: str = ""
+    error: str = ""
+    requeue: int | None = None  # microseconds until the worker looks again
+
+
+@dataclass(slots=True, kw_only=True)
+class Actions(Record):
+    """What compute_pod_actions decided."""
+
+    KIND: ClassVar[str] = "actions"
+    REF: ClassVar[str] = "pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions"
+    decision: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class CriCall(Record):
+    KIND: ClassVar[str] = "cri.call"
+    REF: ClassVar[str] = "cri-api RuntimeService"
+    call: str = ""
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class CriReturn(Record):
+    KIND: ClassVar[str] = "cri.return"
+    REF: ClassVar[str] = "cri-api RuntimeService"
+    call: str = ""
+    result: Any = None
+    error: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class CniExec(Record):
+    KIND: ClassVar[str] = "cni.exec"
+    REF: ClassVar[str] = "libcni/api.go"
+    EXTERNAL: ClassVar[frozenset[str]] = frozenset({"result", "took"})
+    plugin: str = ""
+    command: str = ""
+    result: Any = None
+    took: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class PlegEvent(Record):
+    KIND: ClassVar[str] = "pleg.event"
+    REF: ClassVar[str] = "pkg/kubelet/pleg/generic.go reconcilePodRecord"
+    type: str = ""
+    id: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class ProbeOutcome(Record):
+    """A probe's verdict changed."""
+
+    KIND: ClassVar[str] = "probe.result"
+    REF: ClassVar[str] = "pkg/kubelet/prober/worker.go doProbe"
+    probe: str = ""
+    result: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class StatusSet(Record):
+    """The status manager took a new status of a pod."""
+
+    KIND: ClassVar[str] = "status.set"
+    REF: ClassVar[str] = "pkg/kubelet/status/status_manager.go updateStatusInternal"
+    phase: str = ""
+    version: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class ApiWrite(Record):
+    """The kubelet, or somebody else, changed an object at the API server."""
+
+    KIND: ClassVar[str] = "api.write"
+    REF: ClassVar[str] = "pkg/kubelet/status/status_manager.go syncPod"
+    verb: str = ""
+    resource: str = ""
+    by: str = ""
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class EventRecorded(Record):
+    KIND: ClassVar[str] = "event"
+    REF: ClassVar[str] = "pkg/kubelet/events/event.go"
+    type: str = ""
+    reason: str = ""
+    message: str = ""
+    field_path: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Fault(Record):
+    KIND: ClassVar[str] = "fault"
+    fault: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Expectation(Record):
+    KIND: ClassVar[str] = "expect"
+    expectation: str = ""
+    met: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Note(Record):
+    """Anything a reader should know that no other kind says."""
+
+    KIND: ClassVar[str] = "note"
+    text: str = ""
+
+
+KINDS: tuple[type[Record], ...] = (
+    SourceSnapshot, ConfigUpdate, LoopSelect, Handler, WorkerUpdate, WorkerState, SyncBegin, SyncEnd, Actions, CriCall,
+    CriReturn, CniExec, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded, Fault, Expectation, Note,
+)  # fmt: skip
