@@ -7,6 +7,8 @@ KubesimError
 ├── Deadlock            virtual time cannot go on: nothing is ready and no timer is set
 ├── ApiError            what an API server answers (code, reason, message)
 ├── SyncError           a sync of a pod failed; the worker backs off
+│   ├── BackoffError    ... and it is known when trying again makes sense
+│   └── SyncCancelled   ... because its context was cancelled: there is something newer to do
 └── RuntimeCallError    a call to the container runtime failed
 """
 
@@ -48,6 +50,21 @@ class ApiError(KubesimError):
 
 class SyncError(KubesimError):
     """A sync of a pod did not succeed."""
+
+
+class BackoffError(SyncError):
+    """A container waits in back-off until `expires_at` (microseconds since the epoch)."""
+
+    def __init__(self, reason: str, expires_at: int) -> None:
+        self.expires_at = expires_at
+        super().__init__(reason)
+
+
+class SyncCancelled(SyncError):
+    """A sync gave up because its context was cancelled (Go's context.Canceled)."""
+
+    def __init__(self, message: str = "context canceled") -> None:
+        super().__init__(message)
 
 
 class RuntimeCallError(KubesimError):

@@ -61,9 +61,12 @@ class FeatureGates:
 
     def enabled(self, name: str) -> bool:
         value = self.overrides.get(name)
+        if value is not None:
+            return value
+        value = V1_36.get(name)
         if value is None:
             _check(name)
-            return V1_36[name]
+            raise AssertionError(name)
         return value
 
 

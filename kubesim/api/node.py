@@ -39,12 +39,17 @@ class NodeAddress(Model):
     address: str = ""
 
 
+class NodeFeatures(Model):
+    supplemental_groups_policy: bool | None = None
+
+
 class NodeStatus(Model):
     capacity: ResourceList = Field(default_factory=dict)
     allocatable: ResourceList = Field(default_factory=dict)
     conditions: tuple[NodeCondition, ...] = ()
     addresses: tuple[NodeAddress, ...] = ()
     node_info: dict[str, Any] = Field(default_factory=dict)
+    features: NodeFeatures | None = None
 
 
 class Node(ApiObject):

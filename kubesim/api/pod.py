@@ -182,6 +182,14 @@ class PodSpec(Model):
     os: PodOS | None = None
     resources: ResourceRequirements | None = None
 
+    def find_container(self, name: str) -> Container | None:
+        """A container of any kind by its name."""
+        for containers in (self.containers, self.init_containers, self.ephemeral_containers):
+            for container in containers:
+                if container.name == name:
+                    return container
+        return None
+
 
 class ContainerStateWaiting(Model):
     always_written: ClassVar[frozenset[str] | None] = frozenset()
@@ -227,6 +235,7 @@ class ContainerStatus(Model):
     started: bool | None = None
     allocated_resources: ResourceList = Field(default_factory=dict)
     resources: ResourceRequirements | None = None
+    volume_mounts: tuple[dict[str, Any], ...] = ()
 
 
 class PodCondition(Model):

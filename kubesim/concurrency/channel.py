@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 class Channel(Generic[T]):
-    """A bounded queue. Sending never waits: a full channel refuses, and the sender decides what that means."""
+    """A bounded queue. A full one refuses `try_send`, and the sender decides what that means; `send` waits for room."""
 
-    __slots__ = ("_items", "_waiters", "capacity", "dropped", "name")
+    __slots__ = ("_items", "_senders", "_waiters", "capacity", "dropped", "name")
 
     def __init__(self, name: str, capacity: int) -> None:
         self.name = name
@@ -27,6 +27,7 @@ class Channel(Generic[T]):
         self.dropped = 0
         self._items: deque[T] = deque()
         self._waiters: dict[asyncio.Future[Any], None] = {}  # ordered: first come, first served
+        self._senders: dict[asyncio.Future[None], T] = {}  # who waits for room, and with what
 
     def __len__(self) -> int:
         return len(self._items)
@@ -45,14 +46,43 @@ class Channel(Generic[T]):
         self._items.append(item)
         return True
 
+    async def send(self, clock: LoopClock, item: T) -> None:
+        """Go's plain send: wait while the channel is full."""
+        if len(self._items) < self.capacity or any(not waiter.done() for waiter in self._waiters):
+            self.try_send(item)
+            return
+        room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._senders[room] = item
+        try:
+            with clock.waiting_for(room, f"room in {self.name}"):
+                await room
+        finally:
+            self._senders.pop(room, None)
+
     def try_receive(self) -> T | None:
-        return self._items.popleft() if self._items else None
+        return self._take() if self._items else None
+
+    def _take(self) -> T:
+        """The oldest item; the sender that waited longest gets the room it leaves."""
+        item = self._items.popleft()
+        while self._senders and len(self._items) < self.capacity:
+            room = next(iter(self._senders))
+            blocked = self._senders.pop(room)
+            if not room.done():
+                self._items.append(blocked)
+                room.set_result(None)
+        return item
 
     async def receive(self, clock: LoopClock) -> T:
         return (await select(clock, (self,), None)).item  # type: ignore[no-any-return]
 
     def statistics(self) -> dict[str, int]:
-        return {"items": len(self._items), "waiters": len(self._waiters), "dropped": self.dropped}
+        return {
+            "items": len(self._items),
+            "waiters": len(self._waiters),
+            "senders": len(self._senders),
+            "dropped": self.dropped,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +99,7 @@ async def select(clock: LoopClock, channels: Sequence[Channel[Any]], stream: Str
     ready = [channel for channel in channels if channel._items]
     if ready:
         chosen = ready[0] if len(ready) == 1 or stream is None else ready[stream.randrange(len(ready))]
-        return Selected(chosen, chosen._items.popleft(), tuple(channel.name for channel in ready))
+        return Selected(chosen, chosen._take(), tuple(channel.name for channel in ready))
     future: asyncio.Future[tuple[Channel[Any], Any]] = asyncio.get_running_loop().create_future()
     for channel in channels:
         channel._waiters[future] = None

@@ -1,7 +1,7 @@
 """`Runtime`: what the kubelet asks of a container runtime, shaped like CRI.
 
-Every runtime of kubesim implements this (`simulated`, `cni`, `cri`, and third parties' by entry point). Ids here are the
-runtime's own, without the `containerd://` of the API. Durations and times are microseconds. A call that fails raises
+Every runtime of kubesim implements this (`simulated`, `cni`, `cri`, and third parties' by entry point). Ids here
+are the runtime's own, without the `containerd://` of the API. Durations and times are microseconds. A call that fails raises
 `RuntimeCallError` with the runtime's text; asking for something that is gone raises `NotFound`.
 """
 
@@ -116,7 +116,7 @@ class RuntimeConditions:
 
 
 class Runtime(Protocol):
-    """The calls, in CRI's order. `on_change` is told the uid of a pod whenever something of it changed in the runtime."""
+    """The calls, in CRI's order. A listener of `on_change` is told the uid of a pod when something of it changed."""
 
     name: str
 

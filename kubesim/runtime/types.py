@@ -100,6 +100,7 @@ class ListedContainer:
     name: str
     state: ContainerRuntimeState
     hash: int = 0
+    sandbox_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

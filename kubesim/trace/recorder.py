@@ -1,7 +1,7 @@
 """The recorder: gives every record its number, its time and its cause, and hands it to the sinks.
 
-The cause travels with the task: whoever takes up an item calls `because(seq)`, and everything recorded by that task from
-then on is caused by it. A recorder without sinks costs next to nothing: `wants()` is False and callers skip their work.
+The cause travels with the task: whoever takes up an item calls `because(seq)`, and everything recorded by that task
+from then on is caused by it. A recorder without sinks costs next to nothing: `on` is False and callers skip their work.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The closed set of things that can happen in a run.
 
 One class per kind; `KIND` is its name in the JSON. A record says what happened, to which pod, because of which earlier
-record (`cause`), why in one plain sentence, and which upstream function it mirrors (`ref`). Fields that come from outside the
-simulation (`EXTERNAL`) are left out of the trace hash.
+record (`cause`), why in one plain sentence, and which upstream function it mirrors (`ref`). Fields that come from
+outside the simulation (`EXTERNAL`) are left out of the trace hash.
 """
 
 from __future__ import annotations

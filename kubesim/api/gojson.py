@@ -1,0 +1,229 @@
+"""JSON text as Go reads and writes it: numbers keep their spelling, errors have its words.
+
+A number is read as `Number`, the text that stood there: `1e6` and `1000000` are different quantities.
+
+Mirrors: encoding/json scanner.go, encode.go
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from kubesim.api.gotext import quoted
+
+Json = Any
+
+
+class Number(str):
+    """A JSON number, as it was written."""
+
+    __slots__ = ()
+
+
+class JsonSyntaxError(ValueError):
+    """Text that is not JSON, in Go's words."""
+
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_STRING_REST = re.compile(r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_LITERALS = {"t": "true", "f": "false", "n": "null"}
+
+
+def loads(text: str) -> Json:
+    """Read one JSON value."""
+    try:
+        return json.loads(
+            text, parse_int=Number, parse_float=Number, parse_constant=_reject, object_pairs_hook=_merge_duplicates
+        )
+    except (ValueError, RecursionError):
+        _Scanner(text).explain()
+
+
+def _reject(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _merge_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    """A key that comes twice is decoded twice into the same place: the last value wins, objects are merged."""
+    out: dict[str, Json] = {}
+    for key, value in pairs:
+        old = out.get(key)
+        out[key] = _merge_duplicates([*old.items(), *value.items()]) if _both_objects(old, value) else value
+    return out
+
+
+def _both_objects(old: Json, new: Json) -> bool:
+    return isinstance(old, dict) and isinstance(new, dict)
+
+
+def dumps(value: Json) -> str:
+    """Compact text, keys sorted, with the characters escaped that HTML cares about."""
+    if value is None:
+        return "null"
+    if value is True or value is False:
+        return "true" if value else "false"
+    if isinstance(value, Number):
+        return str(value)
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return format_float(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{quote(key)}:{dumps(value[key])}" for key in sorted(value)) + "}"
+    return "[" + ",".join(dumps(item) for item in value) + "]"
+
+
+def quote(text: str) -> str:
+    """A JSON string; also `<`, `>`, `&` and the two separators are escaped."""
+    out = json.dumps(text, ensure_ascii=False)
+    for char in "<>&\u2028\u2029":
+        if char in out:
+            out = out.replace(char, f"\\u{ord(char):04x}")
+    return out
+
+
+def format_float(value: float) -> str:
+    """A float the way JavaScript writes it: an exponent only for the very small and the very large."""
+    if value != value or value in (float("inf"), float("-inf")):
+        name = "NaN" if value != value else "+Inf" if value > 0 else "-Inf"
+        raise ValueError(f"json: unsupported value: {name}")
+    if value == 0 or 1e-6 <= abs(value) < 1e21:
+        return f"{Decimal(repr(value)):f}".removesuffix(".0")
+    mantissa, _, exponent = f"{Decimal(repr(value)):e}".partition("e")
+    digits = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{digits}e{exponent[0]}{exponent[1:]}"
+
+
+class _Scanner:
+    """Finds the first character that Go's scanner would refuse. Runs only on text that is known to be wrong."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def explain(self) -> NoReturn:
+        self.value()
+        self.space()
+        self.fail("after top-level value")
+
+    def fail(self, context: str) -> NoReturn:
+        if self.at >= len(self.text):
+            raise JsonSyntaxError("unexpected end of JSON input")
+        raise JsonSyntaxError(f"invalid character {_quote_char(self.text[self.at])} {context}")
+
+    def peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def space(self) -> None:
+        found = _SPACE.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+
+    def value(self) -> None:
+        self.space()
+        char = self.peek()
+        if char == "{":
+            self.members()
+        elif char == "[":
+            self.elements()
+        elif char == '"':
+            self.string()
+        elif char in _LITERALS and char:
+            self.literal(_LITERALS[char])
+        elif char and char in "-0123456789":
+            self.number()
+        else:
+            self.fail("looking for beginning of value")
+
+    def members(self) -> None:
+        self.at += 1
+        self.space()
+        if self.peek() == "}":
+            self.at += 1
+            return
+        while True:
+            self.space()
+            if self.peek() != '"':
+                self.fail("looking for beginning of object key string")
+            self.string()
+            self.space()
+            if self.peek() != ":":
+                self.fail("after object key")
+            self.at += 1
+            self.value()
+            self.space()
+            if self.peek() == "}":
+                self.at += 1
+                return
+            if self.peek() != ",":
+                self.fail("after object key:value pair")
+            self.at += 1
+
+    def elements(self) -> None:
+        self.at += 1
+        self.space()
+        if self.peek() == "]":
+            self.at += 1
+            return
+        while True:
+            self.value()
+            self.space()
+            if self.peek() == "]":
+                self.at += 1
+                return
+            if self.peek() != ",":
+                self.fail("after array element")
+            self.at += 1
+
+    def string(self) -> None:
+        found = _STRING_REST.match(self.text, self.at + 1)
+        self.at = found.end() if found else self.at + 1
+        char = self.peek()
+        if char == '"':
+            self.at += 1
+        elif char == "\\":
+            self.at += 1
+            if self.peek() != "u":
+                self.fail("in string escape code")
+            self.at += 1
+            while self.peek() and self.peek() in "0123456789abcdefABCDEF":
+                self.at += 1
+            self.fail("in \\u hexadecimal character escape")
+        else:
+            self.fail("in string literal")
+
+    def literal(self, word: str) -> None:
+        for expected in word:
+            if self.peek() != expected:
+                self.fail(f"in literal {word} (expecting {_quote_char(expected)})")
+            self.at += 1
+
+    def number(self) -> None:
+        found = _NUMBER.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+            following = self.peek()
+            if following == ".":
+                self.at += 1
+                self.fail("after decimal point in numeric literal")
+            if following in ("e", "E"):
+                self.at += 1
+                if self.peek() in ("+", "-"):
+                    self.at += 1
+                self.fail("in exponent of numeric literal")
+        else:
+            self.at += 1
+            self.fail("in numeric literal")
+
+
+def _quote_char(char: str) -> str:
+    if char == "'":
+        return "'\\''"
+    if char == '"':
+        return "'\"'"
+    return f"'{quoted(char)[1:-1]}'"

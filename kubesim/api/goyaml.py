@@ -1,0 +1,248 @@
+"""YAML 1.1 as Kubernetes reads it: text -> the JSON value that it stands for.
+
+Only the first document counts, a key that comes twice keeps its last value, `yes` is true, `0o17` is a number and
+`12:30` is not, and what looks like a date stays text.
+
+Mirrors: sigs.k8s.io/yaml YAMLToJSON; go.yaml.in/yaml/v2 resolve.go, decode.go
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import struct
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import yaml
+
+from kubesim.api.gojson import Json, Number, format_float
+
+# The C parser is a sibling of Go's (both descend from libyaml): the same texts are refused with the same words.
+_LOADER = getattr(yaml, "CLoader", yaml.Loader)
+
+_LONG_TAG = "tag:yaml.org,2002:"
+_STR, _BOOL, _INT, _FLOAT, _NULL, _BINARY = (_LONG_TAG + kind for kind in "str bool int float null binary".split())
+_RESOLVABLE = {"", _STR, _BOOL, _INT, _FLOAT, _NULL, _LONG_TAG + "timestamp"}
+
+_WORDS: dict[str, tuple[str, Any]] = {
+    **{word: (_BOOL, True) for word in "y Y yes Yes YES true True TRUE on On ON".split()},
+    **{word: (_BOOL, False) for word in "n N no No NO false False FALSE off Off OFF".split()},
+    **{word: (_NULL, None) for word in ("", "~", "null", "Null", "NULL")},
+    **{word: (_FLOAT, float("nan")) for word in (".nan", ".NaN", ".NAN")},
+    **{sign + word: (_FLOAT, float("inf")) for sign in ("", "+") for word in (".inf", ".Inf", ".INF")},
+    **{word: (_FLOAT, float("-inf")) for word in ("-.inf", "-.Inf", "-.INF")},
+}
+_DECIMAL_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]*|[1-9][0-9]*)")
+
+
+class YamlError(ValueError):
+    """Text that Go's YAML package refuses; the message begins with `yaml: `."""
+
+
+class _Node:
+    __slots__ = ("children", "event", "kind", "target")
+
+    def __init__(self, kind: str, event: Any) -> None:
+        self.kind = kind
+        self.event = event
+        self.children: list[_Node] = []
+        self.target: _Node | None = None
+
+
+def yaml_to_json(text: str) -> Json:
+    """The first document as a JSON value; numbers in the spelling that Go's encoder gives them."""
+    root = _first_document(text)
+    return None if root is None else _Constructor().construct(root)
+
+
+def _fail(message: str) -> NoReturn:
+    raise YamlError(f"yaml: {message}")
+
+
+def _first_document(text: str) -> _Node | None:
+    events = yaml.parse(text.encode(), Loader=_LOADER)
+    try:
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                root = _compose(next(events), events, {})
+                next(events)
+                return root
+    except yaml.reader.ReaderError as error:
+        _fail(str(error.reason))
+    except yaml.MarkedYAMLError as error:
+        _fail(_where(error) + str(error.problem))
+    return None
+
+
+def _where(error: yaml.MarkedYAMLError) -> str:
+    line = 0
+    if error.problem_mark is not None and error.problem_mark.line:
+        # Go's scanner reports before it has counted the line, and its author corrected only for that.
+        line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
+    elif error.context_mark is not None:
+        line = error.context_mark.line
+    return f"line {line}: " if line else ""
+
+
+def _compose(event: Any, events: Iterator[Any], anchors: dict[str, _Node]) -> _Node:
+    if isinstance(event, yaml.AliasEvent):
+        node = _Node("alias", event)
+        node.target = anchors.get(event.anchor)
+        if node.target is None:
+            _fail(f"unknown anchor '{event.anchor}' referenced")
+        return node
+    kinds = {yaml.ScalarEvent: "scalar", yaml.SequenceStartEvent: "sequence", yaml.MappingStartEvent: "mapping"}
+    node = _Node(kinds[type(event)], event)
+    if event.anchor:
+        anchors[event.anchor] = node
+    if node.kind != "scalar":
+        for child in events:
+            if isinstance(child, yaml.CollectionEndEvent):
+                break
+            node.children.append(_compose(child, events, anchors))
+    return node
+
+
+class _Constructor:
+    def __init__(self) -> None:
+        self.decoded = 0
+        self.through_aliases = 0
+        self.open_aliases: list[_Node] = []
+
+    def construct(self, node: _Node) -> Json:
+        self.decoded += 1
+        self.through_aliases += bool(self.open_aliases)
+        if self.through_aliases > 100 and self.decoded > 1000:
+            if self.through_aliases / self.decoded > _allowed_alias_ratio(self.decoded):
+                _fail("document contains excessive aliasing")
+        if node.kind == "alias":
+            return self.through_alias(node)
+        if node.kind == "scalar":
+            return _json_scalar(_resolve_scalar(node))
+        if node.kind == "sequence":
+            return [self.construct(child) for child in node.children]
+        out: dict[str, Json] = {}
+        self.fill(node, out)
+        return out
+
+    def through_alias(self, node: _Node) -> Json:
+        assert node.target is not None
+        if any(open_alias.target is node.target for open_alias in self.open_aliases):
+            _fail(f"anchor '{node.event.anchor}' value contains itself")
+        self.open_aliases.append(node)
+        value = self.construct(node.target)
+        self.open_aliases.pop()
+        return value
+
+    def fill(self, node: _Node, out: dict[str, Json]) -> None:
+        for key, value in zip(node.children[::2], node.children[1::2], strict=True):
+            if _is_merge(key):
+                self.merge(value, out)
+            else:
+                out[self.key(key)] = self.construct(value)
+
+    def merge(self, node: _Node, out: dict[str, Json]) -> None:
+        """`<<`: the keys of another mapping, or of several, of which the first has precedence."""
+        if node.kind == "sequence":
+            parts = node.children[::-1]
+        else:
+            parts = [node]
+        for part in parts:
+            target = part.target if part.kind == "alias" else part
+            if target is None or target.kind != "mapping":
+                _fail("map merge requires map or sequence of maps as the value")
+            self.fill(target, out)
+
+    def key(self, node: _Node) -> str:
+        target = node.target if node.kind == "alias" else node
+        assert target is not None
+        if target.kind != "scalar":
+            _fail("invalid map key: " + ("map" if target.kind == "mapping" else "sequence"))
+        value = _resolve_scalar(target)
+        if value is None:
+            raise YamlError("unsupported map key of type: %!s(<nil>), key: <nil>")
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return _float_key(value) if isinstance(value, float) else str(value)
+
+
+def _allowed_alias_ratio(decoded: int) -> float:
+    low, high = 400_000, 4_000_000
+    if decoded <= low:
+        return 0.99
+    return 0.10 if decoded >= high else 0.99 - 0.89 * (decoded - low) / (high - low)
+
+
+def _is_merge(node: _Node) -> bool:
+    return node.kind == "scalar" and node.event.value == "<<" and (node.event.implicit[0] or not node.event.tag)
+
+
+def _resolve_scalar(node: _Node) -> Any:
+    event = node.event
+    text, tag = str(event.value), str(event.tag or "")
+    if not tag and not event.implicit[0]:
+        return text
+    if tag == _BINARY:
+        try:
+            return base64.b64decode(text, validate=True).decode(errors="replace")
+        except binascii.Error:
+            _fail("!!binary value contains invalid base64 data")
+    if tag not in _RESOLVABLE or tag == _STR:
+        return text
+    found, value = _resolve(text)
+    if tag in ("", found) or found == _STR and tag.endswith("timestamp"):
+        return value
+    if tag == _FLOAT and found == _INT:
+        return float(value)
+    _fail(f"cannot decode {_short(found)} `{text}` as a {_short(tag)}")
+
+
+def _short(tag: str) -> str:
+    return "!!" + tag.removeprefix(_LONG_TAG)
+
+
+def _resolve(text: str) -> tuple[str, Any]:
+    """An untagged, unquoted scalar -> its tag and value."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] == ".":
+        return (_FLOAT, float(text)) if _DECIMAL_FLOAT.fullmatch(text) else (_STR, text)
+    if text[0] not in "+-0123456789":
+        return _STR, text
+    plain = text.replace("_", "")
+    integer = _INTEGER.fullmatch(plain)
+    if integer:
+        value = _integer(integer[2]) * (-1 if integer[1] == "-" else 1)
+        if -(2**63) <= value < 2**63 or (value < 2**64 and not integer[1]):
+            return _INT, value
+    if _DECIMAL_FLOAT.fullmatch(plain) and abs(float(plain)) != float("inf"):
+        return _FLOAT, float(plain)
+    return _STR, text
+
+
+def _integer(digits: str) -> int:
+    if digits[:1] == "0" and digits.isdigit():
+        return int(digits, 8)
+    return int(digits, 0)
+
+
+def _json_scalar(value: Any) -> Json:
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return value
+    return Number(format_float(value) if isinstance(value, float) else str(value))
+
+
+def _float_key(value: float) -> str:
+    """The shortest text that gives the same 32-bit float, as `%g` writes it."""
+    if value != value:
+        return ".nan"
+    if value in (float("inf"), float("-inf")):
+        return ".inf" if value > 0 else "-.inf"
+    for digits in range(1, 10):
+        text = f"{value:.{digits}g}"
+        if struct.pack("f", float(text)) == struct.pack("f", value):
+            return text
+    return repr(value)

@@ -1,0 +1,224 @@
+"""What a pod asks for and may use: requests, limits and the quality-of-service class that follows from them.
+
+Regular containers and sidecars add up; a plain init container needs room beside the sidecars started before it, and the
+largest such moment counts. Pod-level resources replace the sum, overhead comes on top. A running pod that is being
+resized is charged with the larger of what it asks for and what it has (`use_status`).
+
+Mirrors: component-helpers/resource/helpers.go PodRequests, PodLimits; pkg/apis/core/v1/helper/qos/qos.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from kubesim.api.pod import Container, ContainerStatus, Pod, ResourceList, ResourceRequirements
+from kubesim.api.quantity import ZERO, Quantity, quantity
+from kubesim.features import DEFAULT_GATES, FeatureGates
+
+CPU = "cpu"
+MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
+PODS = "pods"
+HUGE_PAGES_PREFIX = "hugepages-"
+
+GUARANTEED = "Guaranteed"
+BURSTABLE = "Burstable"
+BEST_EFFORT = "BestEffort"
+
+Resources = dict[str, Quantity]
+# Told of the resources of every regular container, and of each moment of initialization.
+Observer = Callable[[Resources], None]
+_Kind = Literal["requests", "limits"]
+
+
+def quantities(resource_list: ResourceList) -> Resources:
+    return {name: quantity(value) for name, value in resource_list.items()}
+
+
+def pod_requests(
+    pod: Pod,
+    *,
+    use_status: bool = False,
+    use_pod_level_status: bool = False,
+    skip_pod_level: bool = False,
+    exclude_overhead: bool = False,
+) -> Resources:
+    """What the pod needs on its node; `use_status` counts a resize under way."""
+    requests = container_requests(pod, use_status=use_status)
+    spec = pod.spec.resources
+    if spec is not None and not skip_pod_level and is_pod_level_requests_set(pod):
+        desired = quantities(spec.requests)
+        if use_status and use_pod_level_status and (actuated := pod.status.resources) is not None:
+            desired = _in_names_of(
+                desired, _effective_requests(pod, spec.requests, actuated.requests, pod.status.allocated_resources)
+            )
+        requests.update((name, amount) for name, amount in desired.items() if is_supported_pod_level_resource(name))
+    if not exclude_overhead:
+        _add(requests, quantities(pod.spec.overhead))
+    return requests
+
+
+def pod_limits(
+    pod: Pod,
+    *,
+    use_status: bool = False,
+    use_pod_level_status: bool = False,
+    skip_pod_level: bool = False,
+    exclude_overhead: bool = False,
+    observer: Observer | None = None,
+) -> Resources:
+    """What the pod may use; overhead is added only to limits that exist."""
+    limits = _aggregate(pod, "limits", use_status, observer)
+    spec = pod.spec.resources
+    if spec is not None and not skip_pod_level:
+        desired = quantities(spec.limits)
+        if use_status and use_pod_level_status and (actuated := pod.status.resources) is not None:
+            effective = _effective_limits(pod, spec.limits, actuated.limits)
+            desired = _in_names_of(desired, effective) if effective else desired
+        limits.update((name, amount) for name, amount in desired.items() if is_supported_pod_level_resource(name))
+    if not exclude_overhead:
+        for name, amount in quantities(pod.spec.overhead).items():
+            if name in limits and not limits[name].is_zero:
+                limits[name] += amount
+    return limits
+
+
+def container_requests(pod: Pod, *, use_status: bool = False) -> Resources:
+    """What the containers need together, whatever the pod level says."""
+    return _aggregate(pod, "requests", use_status, None)
+
+
+def is_supported_pod_level_resource(name: str) -> bool:
+    return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES_PREFIX)
+
+
+def is_pod_level_requests_set(pod: Pod) -> bool:
+    resources = pod.spec.resources
+    return resources is not None and any(map(is_supported_pod_level_resource, resources.requests))
+
+
+def is_pod_level_resources_set(pod: Pod) -> bool:
+    resources = pod.spec.resources
+    return is_pod_level_requests_set(pod) or (
+        resources is not None and any(map(is_supported_pod_level_resource, resources.limits))
+    )
+
+
+def is_pod_resize_infeasible(pod: Pod) -> bool:
+    """Whether the kubelet has said that the wanted resize can never fit on this node."""
+    for condition in pod.status.conditions:
+        if condition.type == "PodResizePending":
+            return condition.reason == "Infeasible"
+    return False
+
+
+def _aggregate(pod: Pod, kind: _Kind, use_status: bool, observer: Observer | None) -> Resources:
+    statuses: dict[str, ContainerStatus] = {}
+    if use_status:
+        statuses = {s.name: s for s in (*pod.status.container_statuses, *pod.status.init_container_statuses)}
+    total: Resources = {}
+    for container in pod.spec.containers:
+        amounts = _container_resources(pod, container, kind, statuses)
+        if observer:
+            observer(amounts)
+        _add(total, amounts)
+
+    sidecars: Resources = {}
+    largest: Resources = {}
+    for container in pod.spec.init_containers:
+        if container.restart_policy == "Always":
+            amounts = _container_resources(pod, container, kind, statuses)
+            _add(total, amounts)
+            _add(sidecars, amounts)
+            moment = sidecars
+        else:
+            # A plain init container is over before the pod can be resized: its status says nothing.
+            moment = _container_resources(pod, container, kind, {})
+            _add(moment, sidecars)
+        if observer:
+            observer(moment)
+        _raise(largest, moment)
+    _raise(total, largest)
+    return total
+
+
+def _container_resources(
+    pod: Pod, container: Container, kind: _Kind, statuses: Mapping[str, ContainerStatus]
+) -> Resources:
+    spec = container.resources
+    status = statuses.get(container.name)
+    actuated: ResourceRequirements | None = status.resources if status else None
+    if status is None or actuated is None:
+        return quantities(spec.requests if kind == "requests" else spec.limits)
+    if kind == "requests":
+        return _effective_requests(pod, spec.requests, actuated.requests, status.allocated_resources)
+    return _effective_limits(pod, spec.limits, actuated.limits)
+
+
+def _effective_requests(pod: Pod, spec: ResourceList, actuated: ResourceList, allocated: ResourceList) -> Resources:
+    amounts = quantities(actuated) if is_pod_resize_infeasible(pod) else _largest(spec, actuated)
+    _raise(amounts, quantities(allocated))
+    return amounts
+
+
+def _effective_limits(pod: Pod, spec: ResourceList, actuated: ResourceList) -> Resources:
+    return quantities(actuated) if is_pod_resize_infeasible(pod) else _largest(spec, actuated)
+
+
+def _largest(first: ResourceList, second: ResourceList) -> Resources:
+    amounts = quantities(first)
+    _raise(amounts, quantities(second))
+    return amounts
+
+
+def _in_names_of(desired: Resources, effective: Resources) -> Resources:
+    return {name: effective.get(name, ZERO) for name in desired}
+
+
+def _add(total: Resources, amounts: Resources) -> None:
+    for name, amount in amounts.items():
+        total[name] = total[name] + amount if name in total else amount
+
+
+def _raise(total: Resources, amounts: Resources) -> None:
+    """Every resource to the larger of the two."""
+    for name, amount in amounts.items():
+        if name not in total or amount > total[name]:
+            total[name] = amount
+
+
+def pod_qos_class(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> str:
+    """The class the status has recorded (it never changes), or else the computed one. Mirrors: GetPodQOS"""
+    return pod.status.qos_class or compute_pod_qos(pod, gates)
+
+
+def compute_pod_qos(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> str:
+    """Guaranteed: everything has cpu and memory limits equal to the requests; BestEffort: nothing has either."""
+    requests: Resources = {}
+    limits: Resources = {}
+    resources = pod.spec.resources
+    if resources is not None and gates.enabled("PodLevelResources"):
+        _add(requests, _qos_resources(resources.requests))
+        _add(limits, _qos_resources(resources.limits))
+        # With no limits at all this stays true, and the comparison below decides.
+        guaranteed = not resources.limits or len(limits) == 2
+    else:
+        guaranteed = True
+        for container in (*pod.spec.containers, *pod.spec.init_containers):
+            container_limits = _qos_resources(container.resources.limits)
+            guaranteed = guaranteed and len(container_limits) == 2
+            _add(requests, _qos_resources(container.resources.requests))
+            _add(limits, container_limits)
+    if not requests and not limits:
+        return BEST_EFFORT
+    return GUARANTEED if guaranteed and requests == limits else BURSTABLE
+
+
+def _qos_resources(resource_list: ResourceList) -> Resources:
+    """The resources that count for the class: cpu and memory, where more than nothing is given."""
+    return {
+        name: amount
+        for name in (CPU, MEMORY)
+        if name in resource_list and (amount := quantity(resource_list[name])).sign > 0
+    }

@@ -1,0 +1,177 @@
+"""The formats that names, keys, ports and addresses must have. Each function gives the complaints about one text.
+
+Mirrors: apimachinery/pkg/util/validation validation.go, ip.go; api/validate/content; api/validation/generic.go
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_LABEL_UNDERSCORE = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN_UNDERSCORE = rf"{_LABEL_UNDERSCORE}(\.{_LABEL_UNDERSCORE})*"
+_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = f"({_KEY})?"
+_CONFIG_KEY = "[-._a-zA-Z0-9]+"
+_HEADER = "[-A-Za-z0-9]+"
+
+_LABEL_RE, _SUBDOMAIN_RE, _SUBDOMAIN_UNDERSCORE_RE, _KEY_RE, _VALUE_RE, _CONFIG_KEY_RE, _HEADER_RE = (
+    re.compile(text) for text in (_LABEL, _SUBDOMAIN, _SUBDOMAIN_UNDERSCORE, _KEY, _VALUE, _CONFIG_KEY, _HEADER)
+)
+_LEADING_ZEROS = re.compile(r"(?:^|(?<=\.))0+(?=[0-9])")
+_PORT_NAME = re.compile("[-a-z0-9]+")
+_ALPHANUMERIC_ENDS = "and must start and end with an alphanumeric character"
+_KEY_MESSAGE = f"must consist of alphanumeric characters, '-', '_' or '.', {_ALPHANUMERIC_ENDS}"
+
+LABEL_MAX = 63
+SUBDOMAIN_MAX = 253
+MAX_INT32 = 2**31 - 1
+
+
+def size(text: str) -> int:
+    """The length in bytes: what Go's len counts."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def regex_error(message: str, expression: str, *examples: str) -> str:
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{message} ({'e.g. ' if shown else ''}{shown}regex used for validation is '{expression}')"
+
+
+def range_error(low: int, high: int) -> str:
+    return f"must be between {low} and {high}, inclusive"
+
+
+def dns1123_label(text: str) -> list[str]:
+    errors = [] if size(text) <= LABEL_MAX else [f"must be no more than {LABEL_MAX} characters"]
+    if not _LABEL_RE.fullmatch(text):
+        if _SUBDOMAIN_RE.fullmatch(text):
+            errors.append("must not contain dots")
+        else:
+            message = f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ALPHANUMERIC_ENDS}"
+            errors.append(regex_error(message, _LABEL, "my-name", "123-abc"))
+    return errors
+
+
+def dns1123_subdomain(text: str, unit: str = "characters") -> list[str]:
+    errors = [] if size(text) <= SUBDOMAIN_MAX else [f"must be no more than {SUBDOMAIN_MAX} {unit}"]
+    if not _SUBDOMAIN_RE.fullmatch(text):
+        message = f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ALPHANUMERIC_ENDS}"
+        errors.append(regex_error(message, _SUBDOMAIN, "example.com"))
+    return errors
+
+
+def dns1123_subdomain_with_underscore(text: str) -> list[str]:
+    errors = [] if size(text) <= SUBDOMAIN_MAX else [f"must be no more than {SUBDOMAIN_MAX} characters"]
+    if not _SUBDOMAIN_UNDERSCORE_RE.fullmatch(text):
+        message = f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', {_ALPHANUMERIC_ENDS}"
+        errors.append(regex_error(message, _SUBDOMAIN_UNDERSCORE, "example.com"))
+    return errors
+
+
+def name_prefix(text: str) -> str:
+    """A name that something will be appended to may end in a dash."""
+    return text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text
+
+
+def label_key(text: str) -> list[str]:
+    """A qualified name: `name` or `example.com/name`."""
+    parts = text.split("/")
+    key_error = regex_error(_KEY_MESSAGE, _KEY, "MyName", "my.name", "123-abc")
+    if len(parts) > 2:
+        optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"a valid label key {key_error} {optional}"]
+    errors = []
+    if len(parts) == 2:
+        if not parts[0]:
+            errors.append("prefix part must be non-empty")
+        errors += [f"prefix part {error}" for error in (dns1123_subdomain(parts[0], "bytes") if parts[0] else ())]
+    name = parts[-1]
+    if not name:
+        errors.append("name part must be non-empty")
+    elif size(name) > LABEL_MAX:
+        errors.append(f"name part must be no more than {LABEL_MAX} bytes")
+    if not _KEY_RE.fullmatch(name):
+        errors.append(f"name part {key_error}")
+    return errors
+
+
+def label_value(text: str) -> list[str]:
+    errors = [] if size(text) <= LABEL_MAX else [f"must be no more than {LABEL_MAX} bytes"]
+    if not _VALUE_RE.fullmatch(text):
+        message = f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', {_ALPHANUMERIC_ENDS}"
+        errors.append(regex_error(message, _VALUE, "MyValue", "my_value", "12345"))
+    return errors
+
+
+def port_number(port: int) -> list[str]:
+    return [] if 1 <= port <= 65535 else [range_error(1, 65535)]
+
+
+def port_name(text: str) -> list[str]:
+    errors = [] if size(text) <= 15 else ["must be no more than 15 characters"]
+    if not _PORT_NAME.fullmatch(text):
+        errors.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not re.search("[a-z]", text):
+        errors.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        errors.append("must not contain consecutive hyphens")
+    if text and (text[0] == "-" or text[-1] == "-"):
+        errors.append("must not begin or end with a hyphen")
+    return errors
+
+
+def unix_id(number: int) -> list[str]:
+    return [] if 0 <= number <= MAX_INT32 else [range_error(0, MAX_INT32)]
+
+
+def http_header_name(text: str) -> list[str]:
+    if _HEADER_RE.fullmatch(text):
+        return []
+    message = "a valid HTTP header must consist of alphanumeric characters or '-'"
+    return [regex_error(message, _HEADER, "X-Header-Name")]
+
+
+def env_var_name(text: str) -> list[str]:
+    errors = [] if text else ["environment variable name must be non-empty"]
+    if any(not " " <= char <= "~" or char == "=" for char in text):
+        errors.append(
+            "a valid environment variable name must consist only of printable ASCII characters other than '='"
+        )
+    return errors
+
+
+def config_map_key(text: str) -> list[str]:
+    errors = [] if size(text) <= SUBDOMAIN_MAX else [f"must be no more than {SUBDOMAIN_MAX} characters"]
+    if not _CONFIG_KEY_RE.fullmatch(text):
+        message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+        errors.append(regex_error(message, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
+    if text in (".", ".."):
+        errors.append(f"must not be '{text}'")
+    elif text.startswith(".."):
+        errors.append("must not start with '..'")
+    return errors
+
+
+def decimal_integer(text: str) -> list[str]:
+    if not text:
+        return ["must be non-empty"]
+    return [] if re.fullmatch("0|-?[1-9][0-9]*", text) else ["must be a valid decimal integer in canonical form"]
+
+
+def ip_address(text: str) -> list[str]:
+    """An address in a field that predates strict rules: any spelling, but no leading zeros and no mapped IPv4."""
+    head, colon, quad = text.rpartition(":")
+    without_zeros = head + colon + (_LEADING_ZEROS.sub("", quad) if "." in quad else quad)
+    try:
+        address = ipaddress.ip_address("%" if "%" in text else without_zeros)
+    except ValueError:
+        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+    errors = []
+    if without_zeros != text:
+        errors.append("must not have leading 0s")
+    elif isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        errors.append("must not be an IPv4-mapped IPv6 address")
+    return errors

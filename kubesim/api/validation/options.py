@@ -1,0 +1,24 @@
+"""What the surroundings allow: feature gates, and whether the pod stands alone.
+
+Mirrors: pkg/apis/core/validation PodValidationOptions; pkg/api/pod GetValidationOptionsFromPodSpecAndMeta
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubesim.features import DEFAULT_GATES, FeatureGates
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """For a new pod: everything that only keeps old, invalid pods alive is off, and locked gates are not asked."""
+
+    gates: FeatureGates = DEFAULT_GATES
+    resource_is_pod: bool = False
+    """The API server says so for a pod; the kubelet does not for a static one."""
+    allow_privileged: bool = True
+    """Kubelets always allow it, API servers with --allow-privileged."""
+
+
+DEFAULT_OPTIONS = Options()

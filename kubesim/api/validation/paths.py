@@ -1,0 +1,36 @@
+"""File paths inside volumes, mounts and profiles.
+
+Mirrors: pkg/apis/core/validation validateLocalDescendingPath, validatePathNoBacksteps, ValidateLocalNonReservedPath
+"""
+
+from __future__ import annotations
+
+from kubesim.api.validation.field import Errors
+
+_MODE_MAX = 0o777
+
+
+def has_backsteps(text: str) -> bool:
+    return ".." in text.split("/")
+
+
+def validate_no_backsteps(errors: Errors, text: str, path: str) -> None:
+    if has_backsteps(text):
+        errors.invalid(path, text, "must not contain '..'")
+
+
+def validate_local_descending_path(errors: Errors, text: str, path: str) -> None:
+    if text.startswith("/"):
+        errors.invalid(path, text, "must be a relative path")
+    validate_no_backsteps(errors, text, path)
+
+
+def validate_local_non_reserved_path(errors: Errors, text: str, path: str) -> None:
+    validate_local_descending_path(errors, text, path)
+    if text.startswith("..") and not text.startswith("../"):
+        errors.invalid(path, text, "must not start with '..'")
+
+
+def validate_file_mode(errors: Errors, mode: int | None, path: str) -> None:
+    if mode is not None and not 0 <= mode <= _MODE_MAX:
+        errors.invalid(path, mode, "must be a number between 0 and 0777 (octal), both inclusive")

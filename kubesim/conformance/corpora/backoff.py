@@ -1,0 +1,148 @@
+"""Corpus `backoff`: crash loops (do_back_off) and image pulls (the image manager on a scripted runtime)."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, cast
+
+from kubesim.api.meta import ObjectMeta
+from kubesim.api.pod import Container, Pod, PodSpec
+from kubesim.api.timestamps import SECOND, parse_time
+from kubesim.clock import Clock
+from kubesim.conformance.decode import Json
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.backoff import Backoff, do_back_off
+from kubesim.runtime.images import ImageError, ImageManager
+from kubesim.runtime.naming import backoff_key
+from kubesim.runtime.protocol import ImageInfo, Runtime
+from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
+
+
+def play(case: Json) -> Json:
+    given = case["input"]
+    backoff = Backoff(
+        given["initialSeconds"] * SECOND,
+        given["maxSeconds"] * SECOND,
+        reset_after=given["resetAfterSeconds"] * SECOND,
+    )
+    steps = _crash_loop if case["kind"] == "crashloop" else _image_pulls
+    return {"steps": steps(given, case["output"]["steps"], backoff)}
+
+
+def _crash_loop(given: Json, steps: list[Json], backoff: Backoff) -> list[Json]:
+    containers = {c["name"]: Container.from_json(c) for c in given["containers"]}
+    meta = ObjectMeta(name=given["podName"], namespace=given["podNamespace"], uid=given["podUID"])
+    out = []
+    for step in steps:
+        now = parse_time(step["at"])
+        if step["op"] == "doBackOff":
+            pod = Pod(metadata=meta, spec=PodSpec(containers=tuple(containers.values())))
+            out.append(_do_back_off(step, backoff, pod, containers[step["container"]], now))
+            continue
+        if step["op"] == "gc":
+            backoff.gc(now)
+        else:
+            containers[step["container"]] = containers[step["container"]].changed(image=step["image"])
+        out.append(step)
+    return out
+
+
+def _do_back_off(step: Json, backoff: Backoff, pod: Pod, container: Container, now: int) -> Json:
+    exited = ContainerRecord("containerd://x", container.name, "exited", finished_at=parse_time(step["finishedAt"]))
+    status = RuntimePodStatus(pod.metadata.uid, containers=(exited,))
+    waiting = do_back_off(backoff, pod, container, status, now)
+    key = backoff_key(pod, container)
+    out = {name: step[name] for name in ("at", "op", "container", "finishedAt")}
+    out |= {"inBackOff": waiting is not None, "key": key, "backoffSeconds": _seconds(backoff.get(key))}
+    if waiting is not None:
+        retry_at = step.get("retryAt", "")
+        shown = retry_at if retry_at and parse_time(retry_at) == waiting.retry_at else waiting.retry_at
+        out |= {"message": waiting.message, "error": str(waiting.error), "retryAt": shown}
+        out["events"] = [f"Warning BackOff {waiting.event}"]
+    return out
+
+
+def _seconds(micros: int) -> int | float:
+    return micros // SECOND if micros % SECOND == 0 else micros / SECOND
+
+
+class _ScriptedImages:
+    """The runtime's image calls, the clock and the event recorder of one case."""
+
+    def __init__(self) -> None:
+        self.step: Json = {}
+        self.present: set[str] = set()
+        self.calls: list[str] = []
+        self.events: list[tuple[str, str, str]] = []
+
+    def now(self) -> int:
+        return parse_time(self.step["at"])
+
+    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
+        self.events.append((type, reason, message))
+
+    async def pull_image(self, image: str, pod: Pod) -> str:
+        self.calls.append("PullImage")
+        if self.step["pullError"]:
+            raise RuntimeCallError(self.step["pullError"])
+        self.present.add(image)
+        return image
+
+    async def image_status(self, image: str) -> ImageInfo | None:
+        # The same CRI call serves two purposes: the size is asked for after a pull.
+        if "PullImage" in self.calls:
+            self.calls.append("GetImageSize")
+        else:
+            self.calls.append("GetImageRef")
+            if self.step.get("inspectError") and image not in self.present:
+                raise RuntimeCallError(self.step["inspectError"])
+        return ImageInfo(image) if image in self.present else None
+
+
+def _image_pulls(given: Json, steps: list[Json], backoff: Backoff) -> list[Json]:
+    script = _ScriptedImages()
+    manager = ImageManager(
+        cast(Runtime, script), script, cast(Clock, script), backoff=backoff, registry_pull_qps=0, serialize=True
+    )
+    out = []
+    for step in steps:
+        script.step = step
+        if step["op"] == "removeImages":
+            script.present.clear()
+            out.append(step)
+        else:
+            out.append(_ensure_image(manager, script, step))
+    return out
+
+
+def _ensure_image(manager: ImageManager, script: _ScriptedImages, step: Json) -> Json:
+    script.calls.clear()
+    script.events.clear()
+    pod = Pod(metadata=ObjectMeta(uid=step["podUID"]))
+    given = ("at", "op", "podUID", "image", "pullPolicy", "pullError", "inspectError")
+    out: Json = {name: step[name] for name in given if name in step}
+    out |= {"imageRef": "", "message": ""}
+    try:
+        out["imageRef"] = _finish(manager.ensure_image_exists(pod, step["image"], step["pullPolicy"]))
+        if "PullImage" not in script.calls:  # the message that goes with success is the event's
+            out["message"] = script.events[-1][2]
+    except ImageError as error:
+        out |= {"error": error.reason, "message": error.message}
+    out["calls"] = list(script.calls) or None
+    out["events"] = [_event(*event) for event in script.events]
+    out["backoffSeconds"] = _seconds(manager.backoff.get(f"{step['podUID']}_{step['image']}"))
+    return out
+
+
+def _event(event_type: str, reason: str, message: str) -> str:
+    text = "Succes..." if message.startswith("Successfully pulled") else message
+    return f"{event_type} {reason} {text}"
+
+
+def _finish(coroutine: Coroutine[Any, Any, str]) -> str:
+    """Run to the end what never has to wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return cast(str, end.value)
+    raise AssertionError("the image manager waits, although nothing in this corpus takes time")

@@ -1,0 +1,45 @@
+"""naming: names, labels, annotations, log paths, back-off key, grace periods and the order of termination."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, get_args
+
+from kubesim.api.pod import Pod
+from kubesim.runtime import labels, naming
+from kubesim.runtime.hash_text import resources_text
+from kubesim.runtime.termination import KillReason, termination_grace_period, termination_waits_for
+
+
+def play(case: dict[str, Any]) -> dict[str, Any]:
+    given = case["input"]
+    pod = Pod.from_json(given["pod"])
+    name, root = given["container"], given["podLogsRoot"]
+    container = next(c for c in pod.spec.containers if c.name == name)
+    waits = termination_waits_for(pod, given["running"])
+    output = {
+        "backoffKey": naming.backoff_key(pod, container),
+        "containerAnnotations": labels.new_container_annotations(container, pod, given["restartCount"]),
+        "containerLabels": labels.new_container_labels(container, pod),
+        "containerLogPath": naming.container_log_path(name, given["restartCount"]),
+        "containerLogsDir": naming.container_logs_directory(pod, name, root),
+        "containerRefFieldPath": naming.container_field_path(pod, name),
+        "legacyLogSymlink": naming.legacy_log_symlink(pod, name, given["containerID"]),
+        "podFormat": naming.format_pod(pod),
+        "podFullName": naming.pod_full_name(pod),
+        "podLabels": labels.new_pod_labels(pod),
+        "podLogsDirectory": naming.pod_logs_directory(pod, root),
+        "resourcesString": resources_text(container.resources),
+        # The corpus was made with a runtime helper that knows neither host names nor cgroups.
+        "sandboxCgroupParent": "",
+        "sandboxHostname": "",
+        "sandboxLogDirectory": naming.pod_logs_directory(pod, root),
+        "sandboxMetadata": asdict(naming.sandbox_metadata(pod, given["sandboxAttempt"])),
+        "terminationGracePeriod": {
+            reason: termination_grace_period(pod, container, reason) for reason in get_args(KillReason) if reason
+        },
+        "terminationWaitsFor": {waiting: sorted(names) for waiting, names in waits.items()},
+    }
+    if pod.spec.init_containers:
+        output["initRefFieldPath"] = naming.container_field_path(pod, pod.spec.init_containers[0].name)
+    return output

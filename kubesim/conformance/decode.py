@@ -1,0 +1,80 @@
+"""From the corpora's JSON to our types: what several corpora share.
+
+`runtime` is the runtime-side status of a pod (kubecontainer.PodStatus) as the corpora write it down.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesim.api.pod import Pod, ResourceRequirements
+from kubesim.api.timestamps import parse_time
+from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, RuntimeResources, SandboxNetwork, SandboxRecord
+
+Json = dict[str, Any]
+
+
+def moment(text: str | None) -> int | None:
+    """RFC 3339 text -> microseconds; absent is Go's zero time."""
+    return None if text is None else parse_time(text)
+
+
+def runtime_pod_status(runtime: Json, pod: Pod) -> RuntimePodStatus:
+    return RuntimePodStatus(
+        uid=pod.metadata.uid,
+        name=pod.metadata.name,
+        namespace=pod.metadata.namespace,
+        ips=tuple(runtime.get("ips", ())),
+        sandboxes=tuple(sandbox_record(sandbox) for sandbox in runtime.get("sandboxes", ())),
+        containers=tuple(container_record(container) for container in runtime.get("containers", ())),
+    )
+
+
+def sandbox_record(sandbox: Json) -> SandboxRecord:
+    network = sandbox.get("network")
+    return SandboxRecord(
+        id=sandbox["id"],
+        attempt=sandbox.get("attempt", 0),
+        ready=sandbox.get("state") == "ready",
+        created_at=moment(sandbox.get("createdAt")) or 0,
+        network_namespace=sandbox.get("networkNamespace", "POD"),
+        network=None
+        if network is None
+        else SandboxNetwork(network.get("ip", ""), tuple(network.get("additionalIps", ()))),
+    )
+
+
+def container_record(container: Json) -> ContainerRecord:
+    resources = container.get("resources")
+    return ContainerRecord(
+        id=container["id"],
+        name=container["name"],
+        state=container["state"],
+        hash=int(container.get("hash", 0)),
+        restart_count=container.get("restartCount", 0),
+        created_at=moment(container.get("createdAt")) or 0,
+        started_at=moment(container.get("startedAt")),
+        finished_at=moment(container.get("finishedAt")),
+        exit_code=container.get("exitCode", 0),
+        reason=container.get("reason", ""),
+        message=container.get("message", ""),
+        image=container.get("image", ""),
+        image_id=container.get("imageID", ""),
+        image_ref=container.get("imageRef", ""),
+        active=container.get("active", False),
+        resources=None
+        if resources is None
+        else RuntimeResources(
+            resources.get("cpuRequest"),
+            resources.get("cpuLimit"),
+            resources.get("memoryRequest"),
+            resources.get("memoryLimit"),
+        ),
+    )
+
+
+def with_empty_pod_level_resources(pod: Pod) -> Pod:
+    """The format drops empty `resources`; given back, they decide the QoS class, whatever the containers have."""
+    if pod.spec.resources is not None:
+        return pod
+    return pod.changed(spec=pod.spec.changed(resources=ResourceRequirements()))

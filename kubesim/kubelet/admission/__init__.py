@@ -1,0 +1,22 @@
+"""Whether a pod may run on this node: the last check, made by the kubelet itself, before a pod gets its worker."""
+
+from kubesim.kubelet.admission.node_info import NodeInfo, NodeResources
+from kubesim.kubelet.admission.predicates import (
+    AdmissionResult,
+    Failure,
+    InsufficientResource,
+    PredicateFailure,
+    admit,
+    predicate_failures,
+)
+
+__all__ = [
+    "AdmissionResult",
+    "Failure",
+    "InsufficientResource",
+    "NodeInfo",
+    "NodeResources",
+    "PredicateFailure",
+    "admit",
+    "predicate_failures",
+]

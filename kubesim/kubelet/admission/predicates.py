@@ -1,0 +1,187 @@
+"""Admission by predicates: does the pod fit on this node, beside the pods that are there?
+
+Asked for every new pod, before its worker exists (the handlers of the sync loop call it). What no preemption could mend
+is asked first and answered alone; then all predicates are evaluated, and the first failure is the reason reported.
+
+Mirrors: pkg/kubelet/lifecycle/predicate.go Admit, generalFilter; pkg/scheduler/eventhandlers.go AdmissionCheck;
+pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from kubesim.api.names import is_dra_extended_resource_name, is_extended_resource_name
+from kubesim.api.node import Node
+from kubesim.api.pod import Container, Pod
+from kubesim.api.pod_kinds import is_static_pod
+from kubesim.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, pod_requests
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.admission.node_affinity import matches_node_affinity
+from kubesim.kubelet.admission.node_info import NodeInfo, NodeResources, host_ports
+from kubesim.kubelet.admission.taints import tolerates_no_execute_taints
+
+OS_LABEL = "kubernetes.io/os"
+NODE_OS = "linux"
+STRICT_SUPPLEMENTAL_GROUPS = "Strict"
+
+
+@dataclass(frozen=True, slots=True)
+class InsufficientResource:
+    """The node has not enough of something; cpu is counted in thousandths."""
+
+    resource: str
+    requested: int
+    used: int
+    capacity: int
+
+    @property
+    def reason(self) -> str:
+        return f"OutOf{self.resource}"
+
+    @property
+    def message(self) -> str:
+        return (
+            f"Node didn't have enough resource: {self.resource}, requested: {self.requested}, "
+            f"used: {self.used}, capacity: {self.capacity}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateFailure:
+    """The node is not of the kind the pod asks for."""
+
+    predicate: str
+    description: str
+
+    @property
+    def reason(self) -> str:
+        return self.predicate
+
+    @property
+    def message(self) -> str:
+        return f"Predicate {self.predicate} failed: {self.description}"
+
+
+Failure = InsufficientResource | PredicateFailure
+
+NODE_AFFINITY = PredicateFailure("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
+NODE_NAME = PredicateFailure("NodeName", "node(s) didn't match the requested node name")
+NODE_PORTS = PredicateFailure("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+TAINT_TOLERATION = PredicateFailure("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionResult:
+    """The answer; `failures` are all the predicates that failed, the reported one first."""
+
+    admit: bool
+    reason: str = ""
+    message: str = ""
+    failures: tuple[Failure, ...] = ()
+
+
+ADMITTED = AdmissionResult(True)
+
+
+def admit(pod: Pod, node: Node, other_pods: Iterable[Pod], gates: FeatureGates = DEFAULT_GATES) -> AdmissionResult:
+    """May this pod run on this node, where `other_pods` are already admitted?"""
+    hopeless = _unsupported(pod, node, gates)
+    if hopeless is not None:
+        return hopeless
+    failures = predicate_failures(pod, NodeInfo(node, other_pods, gates), gates)
+    if not failures:
+        return ADMITTED
+    return AdmissionResult(False, failures[0].reason, failures[0].message, failures)
+
+
+def _unsupported(pod: Pod, node: Node, gates: FeatureGates) -> AdmissionResult | None:
+    """What making room could not change."""
+    # It is the pod's LABEL that upstream compares, although the text speaks of its node selector.
+    if pod.metadata.labels.get(OS_LABEL, NODE_OS) != NODE_OS:
+        return AdmissionResult(
+            False,
+            "PodOSSelectorNodeLabelDoesNotMatch",
+            "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+        )
+    if pod.spec.os is not None and pod.spec.os.name != NODE_OS:
+        return AdmissionResult(False, "PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+    policy = (pod.spec.security_context or {}).get("supplementalGroupsPolicy")
+    supported = node.status.features is not None and node.status.features.supplemental_groups_policy
+    if policy == STRICT_SUPPLEMENTAL_GROUPS and not supported and gates.enabled("SupplementalGroupsPolicy"):
+        return AdmissionResult(
+            False,
+            "SupplementalGroupsPolicyNotSupported",
+            f"SupplementalGroupsPolicy={STRICT_SUPPLEMENTAL_GROUPS} is not supported in this node",
+        )
+    return None
+
+
+def predicate_failures(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) -> tuple[Failure, ...]:
+    """Everything that keeps the pod off the node, in the order of the checks."""
+    return tuple(_failures(pod, info, gates))
+
+
+def _failures(pod: Pod, info: NodeInfo, gates: FeatureGates) -> Iterator[Failure]:
+    node = info.node
+    yield from _insufficient_resources(_without_missing_resources(pod, info.allocatable, gates), info, gates)
+    if not matches_node_affinity(pod, node.metadata.name, node_labels(node)):
+        yield NODE_AFFINITY
+    if pod.spec.node_name and pod.spec.node_name != node.metadata.name:
+        yield NODE_NAME
+    if any(map(info.ports.conflicts, host_ports(pod))):
+        yield NODE_PORTS
+    if not is_static_pod(pod) and not tolerates_no_execute_taints(pod, node, gates):
+        yield TAINT_TOLERATION
+
+
+def node_labels(node: Node) -> Mapping[str, str]:
+    """The labels that affinity sees: the kubelet corrects the OS label in passing, but only if there are labels."""
+    labels = node.metadata.labels
+    return {**labels, OS_LABEL: NODE_OS} if labels else labels
+
+
+def _insufficient_resources(pod: Pod, info: NodeInfo, gates: FeatureGates) -> Iterator[InsufficientResource]:
+    have, used = info.allocatable, info.requested
+    need = NodeResources.of(pod_requests(pod, skip_pod_level=not gates.enabled("PodLevelResources")))
+    if info.pod_count + 1 > have.allowed_pods:
+        yield InsufficientResource(PODS, 1, info.pod_count, have.allowed_pods)
+    for name, needed, taken, capacity in (
+        (CPU, need.milli_cpu, used.milli_cpu, have.milli_cpu),
+        (MEMORY, need.memory, used.memory, have.memory),
+        (EPHEMERAL_STORAGE, need.ephemeral_storage, used.ephemeral_storage, have.ephemeral_storage),
+        *(
+            (name, needed, used.scalars.get(name, 0), have.scalars.get(name, 0))
+            for name, needed in need.scalars.items()
+        ),
+    ):
+        if needed > 0 and needed > capacity - taken:
+            yield InsufficientResource(name, needed, taken, capacity)
+
+
+def _without_missing_resources(pod: Pod, allocatable: NodeResources, gates: FeatureGates) -> Pod:
+    """The pod without requests that this node does not account for: extended resources that it does not know (they
+    belong to the cluster), and those that dynamic resource allocation provides."""
+    claimed: set[tuple[str, str]] = set()
+    if gates.enabled("DRAExtendedResource"):
+        claim = (pod.status.model_extra or {}).get("extendedResourceClaimStatus") or {}
+        claimed = {(m.get("containerName", ""), m.get("resourceName", "")) for m in claim.get("requestMappings") or ()}
+
+    def is_missing(container: Container, name: str) -> bool:
+        if (container.name, name) in claimed and is_dra_extended_resource_name(name):
+            return True
+        return is_extended_resource_name(name) and name not in allocatable.scalars
+
+    def filtered(container: Container) -> Container:
+        requests = container.resources.requests
+        kept = {name: amount for name, amount in requests.items() if not is_missing(container, name)}
+        if len(kept) == len(requests):
+            return container
+        return container.changed(resources=container.resources.changed(requests=kept))
+
+    spec = pod.spec
+    containers, init_containers = tuple(map(filtered, spec.containers)), tuple(map(filtered, spec.init_containers))
+    if containers == spec.containers and init_containers == spec.init_containers:
+        return pod
+    return pod.changed(spec=spec.changed(containers=containers, init_containers=init_containers))

@@ -1,0 +1,235 @@
+"""The kubelet: all its parts, made and wired in the order of the flow.
+
+    config -> sync loop -> handlers -> pod workers -> sync_pod -> runtime manager -> runtime
+                 ^                                        |              |
+                 +--- pleg, probes, ticks                 +--> status manager -> API server
+
+Mirrors: pkg/kubelet/kubelet.go NewMainKubelet, Run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from kubesim.api.pod import Container, HTTPGetAction, Pod
+from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.client import ApiClient
+from kubesim.concurrency import TaskSet, Ticker
+from kubesim.errors import RuntimeCallError
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.container_deletor import ContainerDeletor
+from kubesim.kubelet.handlers import Admission, Handlers
+from kubesim.kubelet.housekeeping import ContainerGC, Housekeeping
+from kubesim.kubelet.mirror import MirrorClient
+from kubesim.kubelet.pleg import GenericPleg
+from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.pod_status import StatusGenerator
+from kubesim.kubelet.probes.manager import ProbeManager
+from kubesim.kubelet.probes.prober import Prober
+from kubesim.kubelet.reason_cache import ReasonCache
+from kubesim.kubelet.runtime_state import RuntimeState
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.kubelet.status.manager import StatusManager
+from kubesim.kubelet.sync_loop import SyncLoop
+from kubesim.kubelet.sync_pod import PodSync
+from kubesim.podworkers.requeue import Intervals
+from kubesim.podworkers.work_queue import WorkQueue
+from kubesim.podworkers.workers import PodWorkers
+from kubesim.runtime.backoff import new_crash_loop_backoff
+from kubesim.runtime.helper import EventRecorder
+from kubesim.runtime.http_request import BadRequest, new_request_for_http_get_action
+from kubesim.runtime.images import ImageManager
+from kubesim.runtime.manager import RuntimeManager
+from kubesim.runtime.network import Network, NetworkError
+from kubesim.runtime.pod_cache import PodCache
+from kubesim.runtime.protocol import Runtime
+from kubesim.sources.config import ConfigStream
+from kubesim.trace import Recorder
+
+HOOK_TIMEOUT = 30_000_000
+
+
+class Kubelet:
+    """One node agent. `start` begins its tasks in a TaskSet; leaving the set ends them in order."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        randomness: Randomness,
+        recorder: Recorder,
+        tasks: TaskSet,
+        settings: KubeletSettings,
+        runtime: Runtime,
+        network: Network,
+        client: ApiClient,
+        config: ConfigStream,
+        events: EventRecorder,
+        *,
+        list_duration: int = 0,
+        admission: Admission | None = None,
+        gates: FeatureGates = DEFAULT_GATES,
+    ) -> None:
+        self._clock, self._tasks, self.settings = clock, tasks, settings
+        self._network = network
+        every, jitter = settings.every_tick, settings.jitter
+        self.pods = PodManager()
+        self.cache = PodCache(clock)
+        self.statuses = StatusManager(
+            client,
+            self.pods,
+            lambda pod: self.workers.states.could_have_running_containers(self.pods.translate_uid(pod.metadata.uid)),
+            clock,
+            recorder,
+            node=settings.node_name,
+            stream=randomness.stream("status", "select"),
+            every_tick=every,
+            gates=gates,
+        )
+        self.probes = ProbeManager(
+            clock,
+            tasks,
+            recorder,
+            Prober(clock, runtime, network, events),
+            self.statuses.get_pod_status,
+            randomness,
+            jitter=jitter,
+            node=settings.node_name,
+            gates=gates,
+        )
+        images = ImageManager(runtime, events, clock, serialize=settings.serialize_image_pulls, gates=gates)
+        backoff = new_crash_loop_backoff(settings.max_container_restart_period, gates)
+        self.runtime = RuntimeManager(runtime, clock, recorder, events, self, images, backoff, self._http_hook, gates)
+        self.pleg = GenericPleg(
+            clock,
+            self.runtime,
+            self.cache,
+            recorder,
+            on_change=runtime.on_change,
+            period=settings.relist_period,
+            threshold=settings.relist_threshold,
+            list_duration=list_duration,
+            every=every,
+            gates=gates,
+        )
+        self.runtime_state = RuntimeState(runtime, self.pleg.healthy)
+        reasons = ReasonCache()
+        generator = StatusGenerator(clock, settings, gates, self.statuses, self.probes, reasons, events)
+        self.mirrors = MirrorClient(client, settings.node_name)
+        self.syncer = PodSync(
+            gates,
+            self.runtime,
+            self.runtime_state,
+            self.statuses,
+            generator,
+            self.probes,
+            reasons,
+            self.mirrors,
+            self.pleg,
+            events,
+        )
+        self.queue = WorkQueue(clock)
+        self.workers = self.syncer.workers = PodWorkers(
+            clock,
+            self.syncer,
+            self.cache,
+            self.queue,
+            recorder,
+            events,
+            randomness,
+            intervals=Intervals(settings.resync_interval, settings.backoff_period),
+            jitter=jitter,
+        )
+        deletor = ContainerDeletor(clock, self.runtime, settings.containers_to_keep)
+        self.handlers = Handlers(self.pods, self.workers, self.statuses, self.cache, deletor, events, admission)
+        self.housekeeping = Housekeeping(
+            clock,
+            recorder,
+            self.pods,
+            self.workers,
+            self.statuses,
+            self.probes,
+            self.mirrors,
+            self.runtime,
+            self.handlers,
+        )
+        self.container_gc = ContainerGC(
+            clock, settings, self.workers, self.runtime, lambda: self.handlers.sources_ready
+        )
+        self.sync_loop = SyncLoop(
+            clock,
+            randomness,
+            recorder,
+            settings,
+            config.updates,
+            self.pleg.events,
+            self.probes,
+            self.handlers,
+            self.housekeeping,
+            self.pods,
+            self.workers,
+            self.queue,
+            self.statuses,
+            self.cache,
+            deletor,
+            self.runtime_state,
+            config.mux.seen_all_sources,
+        )
+        self._deletor = deletor
+        runtime.on_change(lambda _: self.something_changed())
+
+    def start(self) -> None:
+        """Begin everything, each part at its own moment."""
+        settings = self.settings
+        self._begin("runtime poll", 0, self._poll_runtime())
+        self._begin("container deletor", 0, self._deletor.run())
+        self._begin("status manager", settings.status_manager_starts, self.statuses.run())
+        self._begin("container gc", settings.container_gc_starts, self.container_gc.run())
+        self._begin("pleg", settings.pleg_starts, self.pleg.run())
+        self._begin("sync loop", settings.sync_loop_starts, self.sync_loop.run())
+
+    def _begin(self, name: str, delay: int, part: Coroutine[Any, Any, None]) -> None:
+        async def begin() -> None:
+            if delay:
+                await self._clock.sleep(delay)
+            await part
+
+        self._tasks.start(name, begin())
+
+    async def close(self) -> None:
+        await self.workers.close()
+
+    def something_changed(self) -> None:
+        """The runtime or a worker changed: the next clean-up and the next collection may find something."""
+        self.housekeeping.wanted()
+        self.container_gc.wanted()
+
+    async def _poll_runtime(self) -> None:
+        period = self.settings.runtime_poll_period
+        ticker = Ticker(self._clock, "runtime poll", period, phase=self._clock.now(), every=self.settings.every_tick)
+        while True:
+            if not await self.runtime_state.update(self._clock.now(), period):
+                ticker.want(self._clock.now())
+            await ticker.channel.receive(self._clock)
+
+    # -- what the runtime manager asks (RuntimeHelper) ----------------------------------------------------------
+
+    def is_pod_termination_requested(self, uid: str) -> bool:
+        return self.workers.states.is_pod_termination_requested(uid)
+
+    def on_pod_sandbox_ready(self, pod: Pod) -> None:
+        self.syncer.on_pod_sandbox_ready(pod)
+
+    def container_environment(
+        self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
+    ) -> tuple[tuple[str, str], ...]:
+        return tuple((variable.name, variable.value) for variable in container.env)
+
+    async def _http_hook(self, pod: Pod, container: Container, action: HTTPGetAction) -> None:
+        status = self.cache.get(pod.metadata.uid)
+        ip = status.ips[0] if status.ips else ""
+        try:
+            request = new_request_for_http_get_action(action, container, ip, "lifecycle")
+            await self._network.http_get(request, HOOK_TIMEOUT)
+        except (NetworkError, BadRequest) as error:
+            raise RuntimeCallError(str(error)) from error

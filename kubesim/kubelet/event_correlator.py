@@ -1,0 +1,168 @@
+"""What becomes of an event before it is written: counted with its equals, combined with its like, or dropped as spam.
+
+Equal events are one object with a count. From the tenth different message for the same reason on, none more than ten
+minutes after the one before, they are combined into one object. An object may have 25 events of a type, then one every
+five minutes. Pure: `now` is an argument.
+
+Mirrors: client-go tools/record/events_cache.go EventCorrelator, tools/record/util GenerateEventName.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from kubesim.api.event import Event
+from kubesim.api.meta import ObjectMeta
+from kubesim.api.timestamps import SECOND, format_time
+from kubesim.clock.randomness import Stream
+from kubesim.concurrency.token_bucket import TokenBucket
+
+MAX_CACHE_ENTRIES = 4096
+AGGREGATE_MAX_EVENTS = 10
+AGGREGATE_INTERVAL = 600 * SECOND
+SPAM_BURST = 25
+SPAM_QPS = 1 / 300
+
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_MAX_NAME = 253
+
+T = TypeVar("T")
+Key = tuple[str, ...]
+
+
+class EventNames:
+    """`<object>.<nanoseconds in hex>`. Virtual time has whole microseconds and stands still, so the rest is drawn."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._last = 0
+
+    def make(self, object_name: str, now: int) -> str:
+        self._last = max(now * 1000 + self._stream.randrange(1000), self._last + 1)
+        name = f"{object_name}.{self._last:x}"
+        if len(name) > _MAX_NAME or not _SUBDOMAIN.fullmatch(name):
+            return str(uuid.UUID(int=self._stream.getrandbits(128), version=4))
+        return name
+
+
+class _LruCache(Generic[T]):
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._entries: OrderedDict[Key, T] = OrderedDict()
+
+    def get(self, key: Key) -> T | None:
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._entries.move_to_end(key)
+        return entry
+
+    def add(self, key: Key, entry: T) -> None:
+        self._entries[key] = entry
+        self._entries.move_to_end(key)
+        if len(self._entries) > self._size:
+            self._entries.popitem(last=False)
+
+
+@dataclass(slots=True)
+class _Aggregate:
+    last: int
+    messages: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Observation:
+    """What was last seen of an event object."""
+
+    count: int
+    first_timestamp: str | None
+    name: str
+    resource_version: str
+
+
+class EventCorrelator:
+    """One per event sink."""
+
+    def __init__(self, names: EventNames) -> None:
+        self._names = names
+        self._aggregates: _LruCache[_Aggregate] = _LruCache(MAX_CACHE_ENTRIES)
+        self._observations: _LruCache[_Observation] = _LruCache(MAX_CACHE_ENTRIES)
+        self._limits: _LruCache[TokenBucket] = _LruCache(MAX_CACHE_ENTRIES)
+
+    def correlate(self, event: Event, now: int) -> Event | None:
+        """The event to write: a new one, or with a count above 1 a new state of one that exists. None = spam."""
+        event, key = self._aggregate(event, now)
+        event = self._observe(event, key)
+        # Spam is counted all the same: the next one that gets through shows how many there were.
+        return None if self._is_spam(event, now) else event
+
+    def update_state(self, written: Event) -> None:
+        """Take over name and version from what the API server answered."""
+        self._remember(_event_key(written), written)
+
+    def _aggregate(self, event: Event, now: int) -> tuple[Event, Key]:
+        key = (
+            *_source_and_object(event),
+            event.type,
+            event.reason,
+            event.reporting_component,
+            event.reporting_instance,
+        )
+        aggregate = self._aggregates.get(key)
+        if aggregate is None or now - aggregate.last > AGGREGATE_INTERVAL:
+            aggregate = _Aggregate(now)
+        aggregate.messages[event.message] = None
+        aggregate.last = now
+        self._aggregates.add(key, aggregate)
+        if len(aggregate.messages) < AGGREGATE_MAX_EVENTS:
+            return event, _event_key(event)
+        # Go forgets one at random; the oldest is as good.
+        del aggregate.messages[next(iter(aggregate.messages))]
+        combined = Event(
+            api_version=event.api_version,
+            kind=event.kind,
+            metadata=ObjectMeta(
+                name=self._names.make(event.involved_object.name, now), namespace=event.metadata.namespace
+            ),
+            involved_object=event.involved_object,
+            type=event.type,
+            reason=event.reason,
+            message=f"(combined from similar events): {event.message}",
+            source=event.source,
+            first_timestamp=format_time(now),
+            last_timestamp=format_time(now),
+            count=1,
+        )
+        return combined, key
+
+    def _observe(self, event: Event, key: Key) -> Event:
+        last = self._observations.get(key)
+        if last is not None:
+            metadata = event.metadata.changed(name=last.name, resource_version=last.resource_version)
+            event = event.changed(metadata=metadata, first_timestamp=last.first_timestamp, count=last.count + 1)
+        self._remember(key, event)
+        return event
+
+    def _remember(self, key: Key, event: Event) -> None:
+        meta = event.metadata
+        self._observations.add(key, _Observation(event.count, event.first_timestamp, meta.name, meta.resource_version))
+
+    def _is_spam(self, event: Event, now: int) -> bool:
+        key = (*_source_and_object(event), event.type)
+        limit = self._limits.get(key)
+        if limit is None:
+            limit = TokenBucket(SPAM_QPS, SPAM_BURST)
+            self._limits.add(key, limit)
+        return not limit.try_accept(now)
+
+
+def _source_and_object(event: Event) -> Key:
+    source, about = event.source, event.involved_object
+    return source.component, source.host, about.kind, about.namespace, about.name, about.uid, about.api_version
+
+
+def _event_key(event: Event) -> Key:
+    return (*_source_and_object(event), event.involved_object.field_path, event.type, event.reason, event.message)

@@ -1,0 +1,206 @@
+"""Housekeeping: what nobody wants any more is ended and forgotten.
+
+Runs in the sync loop, so that no update comes in between; and the once-a-minute garbage collection of dead containers.
+Mirrors: pkg/kubelet/kubelet_pods.go HandlePodCleanups; pkg/kubelet/kuberuntime/kuberuntime_gc.go GarbageCollect
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kubesim.api.pod import Pod
+from kubesim.clock import LoopClock
+from kubesim.concurrency import Ticker
+from kubesim.errors import RuntimeCallError
+from kubesim.kubelet.handlers import Handlers
+from kubesim.kubelet.mirror import MirrorClient
+from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.probes.manager import ProbeManager
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.kubelet.status.manager import StatusManager
+from kubesim.podworkers.updates import KillPodOptions, UpdatePodOptions
+from kubesim.podworkers.workers import PodWorkers
+from kubesim.runtime.gc import GCPolicy, evict_containers, evict_sandboxes
+from kubesim.runtime.manager import RuntimeManager
+from kubesim.runtime.types import RuntimePod
+from kubesim.trace import Recorder
+from kubesim.trace.records import Handler
+
+
+class Housekeeping:
+    def __init__(
+        self,
+        clock: LoopClock,
+        recorder: Recorder,
+        pods: PodManager,
+        workers: PodWorkers,
+        statuses: StatusManager,
+        probes: ProbeManager,
+        mirrors: MirrorClient,
+        runtime: RuntimeManager,
+        handlers: Handlers,
+    ) -> None:
+        self._clock = clock
+        self._recorder = recorder
+        self._pods = pods
+        self._workers = workers
+        self._statuses = statuses
+        self._probes = probes
+        self._mirrors = mirrors
+        self._runtime = runtime
+        self._handlers = handlers
+        self._want: Callable[[int], None] = lambda _: None
+
+    def on_wanted(self, want: Callable[[int], None]) -> None:
+        """Who is told that a housekeeping tick is needed: the ticker of the sync loop."""
+        self._want = want
+
+    def wanted(self) -> None:
+        """Something changed that a clean-up might act on."""
+        self._want(self._clock.now())
+
+    async def handle_pod_cleanups(self) -> None:
+        pods = self._pods.pods()
+        working = self._workers.sync_known_pods({pod.metadata.uid: None for pod in pods})
+        try:
+            runtime_pods = [pod for pod in await self._runtime.get_pods() if _is_running(pod)]
+        except RuntimeCallError:
+            self.wanted()
+            return
+        alive = {uid for uid, worker in working.items() if worker.state in ("sync", "terminating")}
+        self._probes.cleanup_pods(alive)
+        known = {pod.metadata.uid for pod in [*pods, *self._pods.mirror_pods()]}
+        self._statuses.remove_orphaned_statuses(known)
+        await self._delete_orphaned_mirrors()
+        started = self._restart_unknown(pods, set(working))
+        deleted = self._end_rejected(pods, runtime_pods, set(working) | started)
+        orphans = self._end_orphans(runtime_pods, set(working) | started)
+        self._runtime.backoff.gc(self._clock.now())
+        self._tell(started, deleted, orphans)
+        expiry = self._runtime.backoff.next_expiry()
+        if expiry is not None:
+            self._want(expiry)
+        if started or deleted or orphans or any(worker.orphan for worker in working.values()):
+            self.wanted()
+
+    async def _delete_orphaned_mirrors(self) -> None:
+        for name in self._pods.orphaned_mirror_full_names():
+            if not self._workers.states.is_pod_for_mirror_pod_terminating_by_full_name(name):
+                await self._mirrors.delete(name)
+
+    def _restart_unknown(self, pods: list[Pod], working: set[str]) -> set[str]:
+        """Wanted pods without a worker: their uid was used before, and the worker of that life has ended by now."""
+        started: set[str] = set()
+        for pod in self._handlers.active_pods():
+            found = self._pods.pod_and_mirror(pod)
+            if pod.metadata.uid not in working and found.pod is not None and not found.was_mirror:
+                options = UpdatePodOptions(update_type="create", pod=found.pod, mirror_pod=found.mirror)
+                self._workers.update_pod(options)
+                started.add(pod.metadata.uid)
+        return started
+
+    def _end_rejected(self, pods: list[Pod], runtime_pods: list[RuntimePod], working: set[str]) -> set[str]:
+        """Deleted pods that ended without ever having a worker, such as rejected ones: let a worker finish them."""
+        in_runtime = {pod.uid for pod in runtime_pods}
+        ended: set[str] = set()
+        for pod in pods:
+            uid = pod.metadata.uid
+            if pod.metadata.deletion_timestamp is None or pod.status.phase not in ("Succeeded", "Failed"):
+                continue
+            if uid not in working and uid not in in_runtime:
+                self._workers.update_pod(UpdatePodOptions(update_type="kill", pod=pod))
+                ended.add(uid)
+        return ended
+
+    def _end_orphans(self, runtime_pods: list[RuntimePod], working: set[str]) -> set[str]:
+        """Pods that only the runtime knows are stopped quickly."""
+        orphans: set[str] = set()
+        for running in runtime_pods:
+            if running.uid not in working:
+                options = UpdatePodOptions(
+                    update_type="kill", running_pod=running, kill=KillPodOptions(grace_period_override=1)
+                )
+                self._workers.update_pod(options)
+                orphans.add(running.uid)
+        return orphans
+
+    def _tell(self, *acted_on: set[str]) -> None:
+        """A clean-up that found nothing is not worth a record."""
+        if self._recorder.on and any(acted_on):
+            names = tuple(sorted(uid for group in acted_on for uid in group))
+            self._recorder.record(Handler(name="HandlePodCleanups", pods=names))
+
+
+def _is_running(pod: RuntimePod) -> bool:
+    return any(item.state == "running" for item in (*pod.containers, *pod.sandboxes))
+
+
+class ContainerGC:
+    """Once a minute: dead containers beyond the limit, and sandboxes without containers, are removed."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        settings: KubeletSettings,
+        workers: PodWorkers,
+        runtime: RuntimeManager,
+        sources_ready: Callable[[], bool],
+    ) -> None:
+        self._clock = clock
+        self._settings = settings
+        self._workers = workers
+        self._runtime = runtime
+        self._sources_ready = sources_ready
+        self._ticker: Ticker | None = None
+        self._policy = GCPolicy(max_per_pod_container=settings.containers_to_keep)
+
+    def wanted(self) -> None:
+        if self._ticker is not None:
+            self._ticker.want(self._clock.now())
+
+    async def run(self) -> None:
+        settings = self._settings
+        self._ticker = Ticker(
+            self._clock,
+            "container gc",
+            settings.container_gc_period,
+            phase=self._clock.now(),
+            every=settings.every_tick,
+        )
+        await self.collect()
+        self.wanted()
+        while True:
+            await self._ticker.channel.receive(self._clock)
+            await self.collect()
+
+    async def collect(self) -> None:
+        runtime = self._runtime.runtime
+        try:
+            containers = await runtime.list_containers()
+            evictions = evict_containers(
+                containers,
+                self._policy,
+                self._workers.states,
+                now=self._clock.now(),
+                all_sources_ready=self._sources_ready(),
+            )
+            by_id = {info.id: info for info in containers}
+            for eviction in evictions:
+                info = by_id[eviction.id]
+                if eviction.kill_first:
+                    await self._runtime.kill_unknown_container(info)
+                await self._runtime.remove_container(info.pod_uid, info.name, info.attempt, info.id)
+            sandboxes = await runtime.list_pod_sandboxes()
+            containers = await runtime.list_containers()
+            for sandbox_id in evict_sandboxes(sandboxes, containers, self._workers.states):
+                await runtime.stop_pod_sandbox(sandbox_id)
+                await runtime.remove_pod_sandbox(sandbox_id)
+        except RuntimeCallError:
+            self.wanted()
+        if self._sources_ready():
+            self._remove_logs(self._runtime.logs.pods())
+
+    def _remove_logs(self, uids: Iterable[str]) -> None:
+        for uid in uids:
+            if self._workers.states.should_pod_content_be_removed(uid):
+                self._runtime.logs.remove_pod(uid)

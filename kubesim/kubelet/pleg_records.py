@@ -1,0 +1,140 @@
+"""The PLEG's memory and its judgement: what each pod looked like, what it looks like now, which events that makes.
+
+Pure: `pleg.py` lists the runtime, hands the listing in and sends what comes out. A pod whose listing is the very object
+of last time has not changed and is not looked at.
+
+Mirrors: pkg/kubelet/pleg/generic.go podRecords, generateEvents, computeEvents, getPodIPs; pkg/kubelet/pleg/pleg.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from kubesim.runtime.types import ListedContainer, RuntimePod, RuntimePodStatus
+
+EventType = Literal["ContainerStarted", "ContainerDied", "ContainerRemoved", "ContainerChanged", "PodSync"]
+
+_State = Literal["running", "exited", "unknown", "non-existent"]
+
+
+@dataclass(frozen=True, slots=True)
+class PodLifecycleEvent:
+    """A change of a pod. `data` is the id of the container or sandbox as listed; `cause` the event's trace record."""
+
+    uid: str
+    type: EventType
+    data: str = ""
+    cause: int | None = None
+    container: str = ""
+    why: str = ""
+
+
+class PodRecords:
+    """Each pod as it was when its events were last sent (old), and as the latest listing shows it (current)."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, None] = {}  # every pod with a record, in the order in which they were first seen
+        self._old: dict[str, RuntimePod] = {}
+        self._current: dict[str, RuntimePod] = {}
+
+    def set_current(self, pods: Iterable[RuntimePod]) -> None:
+        """A full listing: pods that are not in it have gone."""
+        self._current = {pod.uid: pod for pod in pods}
+        known = self._known
+        for uid in self._current:
+            if uid not in known:
+                known[uid] = None
+
+    def set_current_pod(self, pod: RuntimePod) -> None:
+        """A listing of one pod says nothing about the others."""
+        self._current[pod.uid] = pod
+        self._known[pod.uid] = None
+
+    def to_reconcile(self, reinspect: Collection[str]) -> list[str]:
+        """Pods that may have changed, or that must be inspected whatever they look like."""
+        old, current = self._old.get, self._current.get
+        return [uid for uid in self._known if old(uid) is not current(uid) or uid in reinspect]
+
+    def old(self, uid: str) -> RuntimePod | None:
+        return self._old.get(uid)
+
+    def current(self, uid: str) -> RuntimePod | None:
+        return self._current.get(uid)
+
+    def update(self, uid: str) -> None:
+        """The events of this pod are sent: what is current is from now on old."""
+        current = self._current.get(uid)
+        if current is not None:
+            self._old[uid] = current
+        else:
+            self._old.pop(uid, None)
+            self._known.pop(uid, None)
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._known
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def compute_events(old: RuntimePod | None, current: RuntimePod | None) -> list[PodLifecycleEvent]:
+    """What happened between two listings of a pod, container by container: the old listing's first, then new ones."""
+    before, after = _by_id(old), _by_id(current)
+    events: list[PodLifecycleEvent] = []
+    uid = old.uid if old is not None else current.uid if current is not None else ""
+    for container in {**before, **after}.values():
+        was, now = _state(before.get(container.id)), _state(after.get(container.id))
+        if was != now:
+            events += _generate(uid, container, was, now)
+    return events
+
+
+def keep_pod_ips(status: RuntimePodStatus, cached: RuntimePodStatus | None) -> tuple[str, ...]:
+    """The addresses to cache: a pod without a ready sandbox keeps those it had (None: nothing usable is cached)."""
+    if status.ips or cached is None or any(sandbox.ready for sandbox in status.sandboxes):
+        return status.ips
+    return cached.ips
+
+
+def _by_id(pod: RuntimePod | None) -> dict[str, ListedContainer]:
+    if pod is None:
+        return {}
+    found: dict[str, ListedContainer] = {}
+    for container in (*pod.containers, *pod.sandboxes):
+        found.setdefault(container.id, container)
+    return found
+
+
+def _state(container: ListedContainer | None) -> _State:
+    if container is None:
+        return "non-existent"
+    # The kubelet does nothing with a container that is only created: it counts as unknown.
+    return "unknown" if container.state == "created" else container.state
+
+
+def _generate(uid: str, container: ListedContainer, was: _State, now: _State) -> list[PodLifecycleEvent]:
+    types: tuple[EventType, ...]
+    if now == "running":
+        types = ("ContainerStarted",)
+    elif now == "exited":
+        types = ("ContainerDied",)
+    elif now == "unknown":
+        types = ("ContainerChanged",)
+    elif was == "exited":
+        types = ("ContainerRemoved",)  # its death was told before
+    else:
+        types = ("ContainerDied", "ContainerRemoved")
+    name, why = container.name, _why(container.name, was, now)
+    return [PodLifecycleEvent(uid, kind, container.id, container=name, why=why) for kind in types]
+
+
+_WAS = {"running": "was running", "exited": "was dead", "unknown": "was neither running nor dead",
+        "non-existent": "did not exist"}  # fmt: skip
+_NOW = {"running": "runs", "exited": "is dead", "unknown": "is neither running nor dead", "non-existent": "is gone"}
+
+
+def _why(name: str, was: _State, now: _State) -> str:
+    what = f"container {name}" if name else "the sandbox"
+    return f"{what} {_WAS[was]} when it was last looked at and now {_NOW[now]}"

@@ -1,0 +1,175 @@
+"""The four ways to ask a container how it is: a command in it, a GET, a TCP connection, a gRPC health check.
+
+Each function is one try and gives an `Answer`; whether to try again and what to tell about it is the prober's.
+
+Mirrors: pkg/probe/{exec,http,tcp,grpc}, the exec runner of pkg/kubelet/prober/prober.go, cri-client's ExecSync
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from kubesim.api.gotext import duration, quoted
+from kubesim.api.pod import EnvVar
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.http_request import BadRequest, redirected
+from kubesim.runtime.network import (
+    BodyError,
+    ConnectError,
+    ConnectTimeout,
+    GrpcStatusError,
+    HttpRequest,
+    HttpResponse,
+    Network,
+    NetworkError,
+    ResponseTimeout,
+    join_host_port,
+)
+from kubesim.runtime.protocol import DeadlineExceeded, Runtime
+
+MAX_OUTPUT = 10 * 1024  # bytes of a command's output or a response's body that are looked at
+MAX_REDIRECTS = 10
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+GRPC_BASE_DELAY = SECOND
+GRPC_MULTIPLIER = 1.6
+GRPC_MAX_DELAY = 120 * SECOND
+
+_REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How one try ended. An `error` means that the probe itself could not be carried out."""
+
+    result: Literal["success", "warning", "failure", "unknown"]
+    output: str = ""
+    error: str | None = None
+
+
+def cut(output: bytes) -> str:
+    return output[:MAX_OUTPUT].decode(errors="replace")
+
+
+def expand_static(command: tuple[str, ...], env: tuple[EnvVar, ...]) -> tuple[str, ...]:
+    """$(NAME) from the values written in the manifest, $$ for a dollar sign; an unknown name stays as it is."""
+    values = {variable.name: variable.value for variable in env}
+
+    def replacement(found: re.Match[str]) -> str:
+        name = found.group(1)
+        return "$" if name is None else values.get(name, found.group(0))
+
+    return tuple(_REFERENCE.sub(replacement, word) for word in command)
+
+
+async def exec_probe(runtime: Runtime, container_id: str, command: tuple[str, ...], timeout: int) -> Answer:
+    """`container_id` is the runtime's own. The output is stdout and then stderr, not as they came."""
+    try:
+        result = await runtime.exec_sync(container_id, command, timeout)
+    except DeadlineExceeded:
+        said = f"command timed out: {quoted(' '.join(command))} timed out after {duration(timeout)}"
+        return Answer("failure", said)
+    except RuntimeCallError as error:
+        return Answer("unknown", error=str(error))
+    output = cut((result.stdout + result.stderr).encode(errors="replace"))
+    return Answer("success" if result.exit_code == 0 else "failure", output)
+
+
+async def tcp_probe(network: Network, host: str, port: int, timeout: int) -> Answer:
+    try:
+        await network.tcp_connect(host, port, timeout)
+    except NetworkError as error:
+        return Answer("failure", str(error))
+    return Answer("success")
+
+
+async def http_probe(network: Network, clock: LoopClock, request: HttpRequest, timeout: int) -> Answer:
+    """A failed exchange is a failure; only a body that cannot be read to its end is an error, and tried again."""
+    try:
+        response = await _get(network, clock, request, timeout)
+    except BodyError as error:
+        return Answer("failure", error=str(error))
+    except NetworkError as error:
+        return Answer("failure", str(error))
+    if not 200 <= response.status < 400:
+        return Answer("failure", f"HTTP probe failed with statuscode: {response.status}")
+    body = cut(response.body)
+    if response.status >= 300:
+        return Answer("warning", f"Probe terminated redirects, Response body: {body}")
+    return Answer("success", body)
+
+
+async def _get(network: Network, clock: LoopClock, request: HttpRequest, timeout: int) -> HttpResponse:
+    """A GET that follows redirects on the same host, all within one timeout; to another host it does not go."""
+    deadline = clock.now() + timeout
+    first_host = request.host
+    requests = 0
+    while True:
+        response = await _exchange(network, request, timeout and max(deadline - clock.now(), 1))
+        requests += 1
+        if response.status not in _REDIRECTS or not response.location:
+            return response
+        try:
+            following = redirected(request, response.location)
+        except BadRequest as error:
+            raise NetworkError(f"Get {quoted(request.url)}: {error}") from error
+        if following.host != first_host:
+            return response
+        if requests >= MAX_REDIRECTS:
+            raise NetworkError(f"Get {quoted(response.location)}: stopped after {MAX_REDIRECTS} redirects")
+        request = following
+
+
+async def _exchange(network: Network, request: HttpRequest, timeout: int) -> HttpResponse:
+    try:
+        return await network.http_get(request, timeout)
+    except BodyError:
+        raise
+    except (ConnectTimeout, ResponseTimeout) as error:
+        # Go's client does not say how far it came: the connection and the headers have one deadline.
+        problem = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+        raise NetworkError(f"Get {quoted(request.url)}: {problem}") from error
+    except NetworkError as error:
+        raise NetworkError(f"Get {quoted(request.url)}: {error}") from error
+
+
+async def grpc_probe(network: Network, clock: LoopClock, host: str, port: int, service: str, timeout: int) -> Answer:
+    """Never an error: whatever goes wrong is a failure."""
+    address = join_host_port(host, port)
+    try:
+        status = await _health(network, clock, host, port, service, timeout)
+    except ConnectError:
+        within = f"{quoted(address)} within {duration(timeout)}"
+        return Answer("failure", f"timeout: failed to connect service {within}: context deadline exceeded")
+    except NetworkError as error:
+        return Answer("failure", _grpc_problem(error, timeout))
+    if status != "SERVING":
+        return Answer("failure", f"service unhealthy (responded with {quoted(status)})")
+    return Answer("success", "service healthy")
+
+
+async def _health(network: Network, clock: LoopClock, host: str, port: int, service: str, timeout: int) -> str:
+    """gRPC goes on dialling until its time is up: a refused connection, too, is reported only then."""
+    deadline = clock.now() + timeout
+    pause = float(GRPC_BASE_DELAY)
+    while (left := deadline - clock.now()) > 0:
+        try:
+            return await network.grpc_health(host, port, service, left)
+        except ConnectError:
+            await clock.sleep(min(round(pause), max(deadline - clock.now(), 0)))
+            pause = min(pause * GRPC_MULTIPLIER, GRPC_MAX_DELAY)
+    raise ConnectTimeout("context deadline exceeded")
+
+
+def _grpc_problem(error: NetworkError, timeout: int) -> str:
+    code = error.code if isinstance(error, GrpcStatusError) else ""
+    if isinstance(error, ResponseTimeout) or code == "DeadlineExceeded":
+        return f"timeout: health rpc did not complete within {duration(timeout)}"
+    if isinstance(error, GrpcStatusError) and code == "Unimplemented":
+        unknown = "this server does not implement the grpc health protocol (grpc.health.v1.Health)"
+        return f"error: {unknown}: {error.message}"
+    return f"error: health rpc probe failed: {error}"

@@ -1,0 +1,151 @@
+"""The probe manager: keeps a worker for every probe of every regular container and sidecar of the pods it was given.
+
+SyncPod adds pods, termination stops liveness and startup first and the rest later, housekeeping cleans up. The status
+generation takes what it needs from here as data (`workers_of`, the results' `by_id`, `start`) and tells afterwards
+(readiness_workers_to_trigger) whom to trigger.
+
+Mirrors: pkg/kubelet/prober/prober_manager.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from kubesim.api.pod import Container, Pod, PodStatus
+from kubesim.clock import LoopClock, Randomness
+from kubesim.concurrency import TaskSet
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.probes.results import ResultsManager
+from kubesim.kubelet.probes.worker import RunsProbes, Worker, WorkerEnvironment
+from kubesim.kubelet.probes.worker_rules import WorkerSubject, probe_of
+from kubesim.kubelet.status.inputs import ProbeType
+from kubesim.runtime.restart_policy import is_restartable_init_container
+from kubesim.trace import Recorder
+
+ADD_ORDER: tuple[ProbeType, ...] = ("startup", "readiness", "liveness")
+REMOVE_ORDER: tuple[ProbeType, ...] = ("readiness", "liveness", "startup")
+STOPPED_BY_TERMINATION: tuple[ProbeType, ...] = ("liveness", "startup")
+
+WorkerName = tuple[str, ProbeType]  # container name, probe
+_NO_WORKERS: frozenset[WorkerName] = frozenset()
+
+
+class ProbeManager:
+    """Workers are kept by pod and in the order they were made, so that everything done to several has one order."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        tasks: TaskSet,
+        recorder: Recorder,
+        prober: RunsProbes,
+        pod_status: Callable[[str], PodStatus | None],
+        randomness: Randomness,
+        *,
+        jitter: bool = True,
+        node: str = "",
+        gates: FeatureGates = DEFAULT_GATES,
+    ) -> None:
+        self.start = clock.now()
+        self.liveness = ResultsManager("liveness")
+        self.readiness = ResultsManager("readiness")
+        self.startup = ResultsManager("startup")
+        self._results: dict[ProbeType, ResultsManager] = {
+            "liveness": self.liveness,
+            "readiness": self.readiness,
+            "startup": self.startup,
+        }
+        self._tasks = tasks
+        self._workers: dict[str, dict[WorkerName, Worker]] = {}
+        self._names: dict[str, frozenset[WorkerName]] = {}  # what workers_of answers, until it changes
+        self._environment = WorkerEnvironment(
+            clock=clock,
+            recorder=recorder,
+            prober=prober,
+            pod_status=pod_status,
+            randomness=randomness,
+            kubelet_start=self.start,
+            jitter=jitter,
+            node=node,
+            gates=gates,
+        )
+
+    def add_pod(self, pod: Pod) -> None:
+        """Start the pod's workers. One that exists ends the round: upstream takes it that all the others do, too."""
+        workers = self._workers.get(pod.metadata.uid, {})
+        for container in _probed_containers(pod):
+            for probe_type in ADD_ORDER:
+                if probe_of(container, probe_type) is None:
+                    continue
+                if (container.name, probe_type) in workers:
+                    return
+                workers = self._add_worker(pod, container, probe_type)
+
+    def _add_worker(self, pod: Pod, container: Container, probe_type: ProbeType) -> dict[WorkerName, Worker]:
+        uid = pod.metadata.uid
+        subject = WorkerSubject.of(pod, container, probe_type)
+        worker = Worker(subject, self._results[probe_type], self._environment, self._remove_worker)
+        workers = self._workers.setdefault(uid, {})
+        workers[container.name, probe_type] = worker
+        self._names.pop(uid, None)
+        self._tasks.start(f"{probe_type} probe of {container.name} in {uid}", worker.run())
+        return workers
+
+    def stop_liveness_and_startup(self, pod: Pod) -> None:
+        """The pod is being terminated. Sidecars' workers go on: they end with `remove_pod`."""
+        self._stop(pod, pod.spec.containers, STOPPED_BY_TERMINATION)
+
+    def remove_pod(self, pod: Pod) -> None:
+        """Stop everything of the pod."""
+        self._stop(pod, _probed_containers(pod), REMOVE_ORDER)
+
+    def _stop(self, pod: Pod, containers: Collection[Container], probe_types: tuple[ProbeType, ...]) -> None:
+        workers = self._workers.get(pod.metadata.uid)
+        if not workers:
+            return
+        for container in containers:
+            for probe_type in probe_types:
+                worker = workers.get((container.name, probe_type))
+                if worker is not None:
+                    worker.stop()
+
+    def cleanup_pods(self, desired: Collection[str]) -> None:
+        """Stop the workers of all pods but these (uids)."""
+        for uid, workers in self._workers.items():
+            if uid not in desired:
+                for worker in workers.values():
+                    worker.stop()
+
+    def trigger_readiness(self, uid: str, container_name: str) -> bool:
+        """The side effect of UpdatePodStatus: a started container without a good readiness verdict is probed now."""
+        worker = self._workers.get(uid, {}).get((container_name, "readiness"))
+        return worker is not None and worker.trigger()
+
+    def workers_of(self, uid: str) -> frozenset[WorkerName]:
+        """The workers a pod has, as the status generation wants them."""
+        names = self._names.get(uid)
+        if names is None:
+            workers = self._workers.get(uid)
+            if not workers:
+                return _NO_WORKERS
+            names = self._names[uid] = frozenset(workers)
+        return names
+
+    def workers(self) -> Iterator[Worker]:
+        for workers in self._workers.values():
+            yield from workers.values()
+
+    def _remove_worker(self, worker: Worker) -> None:
+        """Called by a worker when it ends."""
+        uid = worker.subject.pod.metadata.uid
+        workers = self._workers[uid]
+        del workers[worker.subject.container.name, worker.subject.probe_type]
+        if not workers:
+            del self._workers[uid]
+        self._names.pop(uid, None)
+
+
+def _probed_containers(pod: Pod) -> tuple[Container, ...]:
+    """Regular containers, then sidecars: upstream's order."""
+    sidecars = tuple(init for init in pod.spec.init_containers if is_restartable_init_container(init))
+    return (*pod.spec.containers, *sidecars)

@@ -1,0 +1,83 @@
+"""Runs a probe: up to three tries where a try itself fails, and an event for every answer that is not plain success.
+
+Called by the workers when a probe is due.
+
+Mirrors: pkg/kubelet/prober/prober.go probe, runProbeWithRetries, runProbe
+"""
+
+from __future__ import annotations
+
+from kubesim.api.pod import Container, Pod, PodStatus, Probe
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock
+from kubesim.kubelet.probes.handlers import Answer, exec_probe, expand_static, grpc_probe, http_probe, tcp_probe
+from kubesim.kubelet.probes.worker_rules import WorkerSubject
+from kubesim.runtime.helper import EventRecorder
+from kubesim.runtime.http_request import BadRequest, new_request_for_http_get_action, resolve_container_port
+from kubesim.runtime.naming import format_pod
+from kubesim.runtime.network import Network
+from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.types import ProbeResult, bare_id
+
+MAX_PROBE_RETRIES = 3
+
+WARNING = "Warning"
+CONTAINER_UNHEALTHY = "Unhealthy"
+CONTAINER_PROBE_WARNING = "ProbeWarning"
+
+
+class Prober:
+    """One per kubelet."""
+
+    def __init__(self, clock: LoopClock, runtime: Runtime, network: Network, events: EventRecorder) -> None:
+        self._clock = clock
+        self._runtime = runtime
+        self._network = network
+        self._events = events
+
+    async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None:
+        """The result; None if the probe could not be carried out, in which case nothing is concluded."""
+        answer = await self._run_probe_with_retries(subject, status, container_id)
+        kind = subject.probe_type.capitalize()
+        if answer.error is not None:
+            message = f"{kind} probe errored and resulted in {answer.result} state: {answer.error}"
+            self._event(subject, CONTAINER_UNHEALTHY, message)
+            return None
+        if answer.result == "warning":
+            self._event(subject, CONTAINER_PROBE_WARNING, f"{kind} probe warning: {answer.output}")
+        elif answer.result == "failure":
+            self._event(subject, CONTAINER_UNHEALTHY, f"{kind} probe failed: {answer.output}")
+        # Unknown without an error is a failure that nobody is told of.
+        return "success" if answer.result in ("success", "warning") else "failure"
+
+    def _event(self, subject: WorkerSubject, reason: str, message: str) -> None:
+        self._events.event(subject.pod, WARNING, reason, message, subject.container.name)
+
+    async def _run_probe_with_retries(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> Answer:
+        for _ in range(MAX_PROBE_RETRIES):
+            answer = await self.run_probe(subject.spec, subject.pod, status, subject.container, container_id)
+            if answer.error is None:
+                break
+        return answer
+
+    async def run_probe(
+        self, spec: Probe, pod: Pod, status: PodStatus, container: Container, container_id: str
+    ) -> Answer:
+        """One try of whichever handler the probe has."""
+        timeout = spec.timeout_seconds * SECOND
+        try:
+            if spec.exec is not None:
+                command = expand_static(spec.exec.command, container.env)
+                return await exec_probe(self._runtime, bare_id(container_id), command, timeout)
+            if spec.http_get is not None:
+                request = new_request_for_http_get_action(spec.http_get, container, status.pod_ip, "probe")
+                return await http_probe(self._network, self._clock, request, timeout)
+            if spec.tcp_socket is not None:
+                port = resolve_container_port(spec.tcp_socket.port, container)
+                return await tcp_probe(self._network, spec.tcp_socket.host or status.pod_ip, port, timeout)
+        except BadRequest as error:
+            return Answer("unknown", error=str(error))
+        if spec.grpc is not None:
+            service = spec.grpc.service or ""
+            return await grpc_probe(self._network, self._clock, status.pod_ip, spec.grpc.port, service, timeout)
+        return Answer("unknown", error=f"missing probe handler for {format_pod(pod)}:{container.name}")

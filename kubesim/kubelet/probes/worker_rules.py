@@ -1,0 +1,207 @@
+"""What a probe worker does when its turn comes, and what a probe's answer means: the pure half of a worker.
+
+`before_probe` looks at the pod's status and says wait, end or probe; `after_probe` counts the answer against the
+thresholds. Both give the worker's next memory and the verdicts to write, in order, each with its reason in words.
+
+Mirrors: pkg/kubelet/prober/worker.go doProbe, newWorker
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kubesim.api.pod import Container, ContainerStateRunning, ContainerStatus, Pod, PodStatus, Probe
+from kubesim.api.timestamps import SECOND, parse_time
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.status.inputs import ProbeType
+from kubesim.runtime.restart_policy import (
+    NEVER,
+    container_should_restart,
+    is_restartable_init_container,
+    should_all_containers_restart,
+)
+from kubesim.runtime.types import ProbeResult
+
+KUBELET_RESTART_GRACE = 10 * SECOND  # a container older than the kubelet by more than this was there before it
+
+INITIAL_VALUE: Mapping[ProbeType, ProbeResult] = {"readiness": "failure", "liveness": "success", "startup": "unknown"}
+
+Next = Literal["wait", "end", "probe"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSubject:
+    """Who is probed. The pod is the one the worker was made for: later changes of it are not seen."""
+
+    pod: Pod
+    container: Container
+    probe_type: ProbeType
+    spec: Probe
+    restartable_init: bool  # a sidecar
+
+    @classmethod
+    def of(cls, pod: Pod, container: Container, probe_type: ProbeType) -> WorkerSubject:
+        spec = probe_of(container, probe_type)
+        assert spec is not None, f"container {container.name} has no {probe_type} probe"
+        is_init = any(init.name == container.name for init in pod.spec.init_containers)
+        return cls(pod, container, probe_type, spec, is_init and is_restartable_init_container(container))
+
+
+def probe_of(container: Container, probe_type: ProbeType) -> Probe | None:
+    if probe_type == "readiness":
+        return container.readiness_probe
+    return container.liveness_probe if probe_type == "liveness" else container.startup_probe
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """What a worker remembers from turn to turn."""
+
+    container_id: str = ""
+    last_result: ProbeResult = "success"  # Go's zero value: a first success counts as the run's first, too
+    result_run: int = 0
+    on_hold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A verdict for the results manager; no result = forget the container."""
+
+    container_id: str
+    result: ProbeResult | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a turn comes to: the memory after it, what to write, and how it goes on."""
+
+    state: WorkerState
+    next: Next
+    writes: tuple[Write, ...] = ()
+
+
+def before_probe(
+    subject: WorkerSubject,
+    state: WorkerState,
+    status: PodStatus | None,
+    now: int,
+    kubelet_start: int,
+    gates: FeatureGates = DEFAULT_GATES,
+) -> Turn:
+    """Everything up to the probe itself, given the status that the status manager holds."""
+    if status is None:
+        return Turn(state, "wait")
+    if status.phase in ("Failed", "Succeeded"):
+        return Turn(state, "end")
+    found = _container_status(status, subject.container.name)
+    if found is None:
+        return Turn(state, "wait")
+
+    writes: tuple[Write, ...] = ()
+    if found.container_id != state.container_id:
+        writes = _meet_container(subject, state, found, kubelet_start, gates)
+        state = replace(state, container_id=found.container_id, on_hold=False)
+    if state.on_hold:
+        return Turn(state, "wait", writes)
+
+    running = found.state.running
+    if running is None:
+        why = f"{_who(subject)} is a failure: the container is not running"
+        writes = (*writes, Write(state.container_id, "failure", why))
+        return Turn(state, "wait" if _may_run_again(subject, status, found, gates) else "end", writes)
+    if subject.pod.metadata.deletion_timestamp is not None and subject.probe_type != "readiness":
+        why = f"{_who(subject)} counts as a success from now on: the pod is being deleted"
+        return Turn(state, "end", (*writes, Write(state.container_id, "success", why)))
+    if _seconds_since(running, now) < subject.spec.initial_delay_seconds:
+        return Turn(state, "wait", writes)
+    # Until the container has started only the startup probe runs; from then on it alone rests.
+    if bool(found.started) == (subject.probe_type == "startup"):
+        return Turn(state, "wait", writes)
+    return Turn(state, "probe", writes)
+
+
+def after_probe(subject: WorkerSubject, state: WorkerState, result: ProbeResult) -> Turn:
+    """Count an answer. A verdict is written from the threshold on; below it the old one stands."""
+    run = state.result_run + 1 if state.last_result == result else 1
+    state = WorkerState(state.container_id, result, run, state.on_hold)
+    threshold = subject.spec.failure_threshold if result == "failure" else subject.spec.success_threshold
+    if run < threshold:
+        return Turn(state, "wait")
+    write = Write(state.container_id, result, _counted(subject, result, run, threshold))
+    if subject.probe_type == "startup" or (subject.probe_type == "liveness" and result == "failure"):
+        # The container will be restarted, or has started: no more probes until there is another one.
+        state = replace(state, on_hold=True, result_run=0)
+    return Turn(state, "wait", (write,))
+
+
+def _container_status(status: PodStatus, name: str) -> ContainerStatus | None:
+    """The status of a container that exists: one without an id says nothing yet."""
+    for statuses in (status.container_statuses, status.init_container_statuses):
+        for candidate in statuses:
+            if candidate.name == name:
+                if candidate.container_id:
+                    return candidate
+                break
+    return None
+
+
+def _meet_container(
+    subject: WorkerSubject, state: WorkerState, found: ContainerStatus, kubelet_start: int, gates: FeatureGates
+) -> tuple[Write, ...]:
+    """A container id not seen before: forget the old one, begin with the initial value."""
+    writes: list[Write] = []
+    new = found.container_id
+    if state.container_id:
+        writes.append(Write(state.container_id, None))
+    initial = INITIAL_VALUE[subject.probe_type]
+    begin = Write(new, initial, f"{_who(subject)} begins as {initial}: the container is new")
+    if gates.enabled("ChangeContainerStatusOnKubeletRestart"):
+        return (*writes, begin)
+    if subject.restartable_init and subject.probe_type == "startup" and found.started:
+        why = f"{_who(subject)} is a success: the sidecar had started before the kubelet did"
+        writes.append(Write(new, "success", why))
+    # A container that ran before the kubelet was restarted keeps its readiness until a probe says otherwise.
+    if not _ran_before_kubelet(found.state.running, kubelet_start):
+        writes.append(begin)
+    return tuple(writes)
+
+
+def _ran_before_kubelet(running: ContainerStateRunning | None, kubelet_start: int) -> bool:
+    if running is None or running.started_at is None:
+        return False
+    return parse_time(running.started_at) < kubelet_start - KUBELET_RESTART_GRACE
+
+
+def _may_run_again(subject: WorkerSubject, status: PodStatus, found: ContainerStatus, gates: FeatureGates) -> bool:
+    """Is it worth waiting for this container?"""
+    terminated = found.state.terminated
+    if terminated is None:
+        return True
+    if not gates.enabled("ContainerRestartRules"):
+        return subject.pod.spec.restart_policy != NEVER or subject.restartable_init
+    if container_should_restart(subject.container, subject.pod.spec, terminated.exit_code, gates):
+        return True
+    if not gates.enabled("RestartAllContainersOnContainerExits"):
+        return False
+    return should_all_containers_restart(subject.pod, None, status)
+
+
+def _seconds_since(running: ContainerStateRunning, now: int) -> float:
+    """Whole seconds since the start, cut towards zero; a container without a start time began long ago."""
+    if running.started_at is None:
+        return float("inf")
+    elapsed = now - parse_time(running.started_at)
+    return elapsed // SECOND if elapsed >= 0 else -(-elapsed // SECOND)
+
+
+def _who(subject: WorkerSubject) -> str:
+    return f"{subject.probe_type} of {subject.container.name}"
+
+
+def _counted(subject: WorkerSubject, result: ProbeResult, run: int, threshold: int) -> str:
+    verb, name = ("failed", "failureThreshold") if result == "failure" else ("succeeded", "successThreshold")
+    times = "once" if run == 1 else f"{run} times in a row"
+    return f"{_who(subject)} {verb} {times} ({name} {threshold})"

@@ -1,0 +1,42 @@
+"""The kubelet's numbers: periods, phases, limits. The defaults are v1.36's.
+
+`jitter=False` gives every delay its base. Phases say when a periodic thing was started, relative to the start of the agent;
+a real node's are accidental, a test sets them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubesim.api.timestamps import MILLISECOND, MINUTE, SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletSettings:
+    node_name: str = "node-1"
+    host_ips: tuple[str, ...] = ("10.0.0.1",)
+    max_pods: int = 110
+    jitter: bool = True
+    every_tick: bool = False  # execute also the ticks that can change nothing; the trace is the same
+
+    sync_tick_period: int = SECOND
+    housekeeping_period: int = 2 * SECOND
+    relist_period: int = SECOND
+    relist_threshold: int = 3 * MINUTE
+    resync_interval: int = MINUTE
+    backoff_period: int = 10 * SECOND
+    status_sync_period: int = 10 * SECOND
+    container_gc_period: int = MINUTE
+    runtime_poll_period: int = 5 * SECOND
+    runtime_down_backoff: int = 100 * MILLISECOND
+    runtime_down_backoff_max: int = 5 * SECOND
+
+    # When each part was started, in microseconds after the agent's start.
+    status_manager_starts: int = 0
+    container_gc_starts: int = 0
+    pleg_starts: int = 0
+    sync_loop_starts: int = 0
+
+    serialize_image_pulls: bool = True
+    max_container_restart_period: int = 300 * SECOND
+    containers_to_keep: int = 1  # dead ones for each container name

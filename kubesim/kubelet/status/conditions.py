@@ -1,0 +1,225 @@
+"""The conditions that the kubelet owns, each a function of the pod, its old status and its container statuses.
+
+`lastTransitionTime` is not theirs to say: the status manager sets it when a status changes.
+
+Mirrors: pkg/kubelet/status/generate.go, pkg/kubelet/types/pod_status.go, pkg/api/v1/pod/util.go
+CalculatePodConditionObservedGeneration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from kubesim.api.gotext import listed, quoted
+from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.status import reasons
+from kubesim.kubelet.status.phase import FAILED, SUCCEEDED
+from kubesim.runtime.actions import pod_sandbox_changed
+from kubesim.runtime.restart_policy import (
+    ALL_CONTAINERS_RESTARTING,
+    all_containers_restart_cleaned_up,
+    is_restartable_init_container,
+    should_all_containers_restart,
+)
+from kubesim.runtime.types import RuntimePodStatus
+
+TRUE = "True"
+FALSE = "False"
+
+POD_SCHEDULED = "PodScheduled"
+READY = "Ready"
+INITIALIZED = "Initialized"
+CONTAINERS_READY = "ContainersReady"
+POD_READY_TO_START_CONTAINERS = "PodReadyToStartContainers"
+POD_RESIZE_PENDING = "PodResizePending"
+POD_RESIZE_IN_PROGRESS = "PodResizeInProgress"
+DISRUPTION_TARGET = "DisruptionTarget"
+
+_ALWAYS_OWNED = frozenset(
+    {POD_SCHEDULED, READY, INITIALIZED, CONTAINERS_READY, POD_RESIZE_IN_PROGRESS, POD_RESIZE_PENDING}
+)
+_OWNED_BY_GATE = {
+    POD_READY_TO_START_CONTAINERS: "PodReadyToStartContainersCondition",
+    ALL_CONTAINERS_RESTARTING: "RestartAllContainersOnContainerExits",
+}
+
+
+def pod_condition_by_kubelet(condition_type: str, gates: FeatureGates = DEFAULT_GATES) -> bool:
+    """Is this condition the kubelet's own?"""
+    if condition_type in _ALWAYS_OWNED:
+        return True
+    gate = _OWNED_BY_GATE.get(condition_type)
+    return gate is not None and gates.enabled(gate)
+
+
+def find_condition(conditions: Sequence[PodCondition], condition_type: str) -> PodCondition | None:
+    for condition in conditions:
+        if condition.type == condition_type:
+            return condition
+    return None
+
+
+def condition_observed_generation(pod: Pod, old: PodStatus, condition_type: str, gates: FeatureGates) -> int:
+    """The pod's generation; without the gate only where the old condition already had one."""
+    if gates.enabled("PodObservedGenerationTracking"):
+        return pod.metadata.generation
+    had_one = any(c.type == condition_type and c.observed_generation for c in old.conditions)
+    return pod.metadata.generation if had_one else 0
+
+
+def generate_containers_ready_condition(
+    pod: Pod,
+    old: PodStatus,
+    statuses: Sequence[ContainerStatus] | None,
+    phase: str,
+    gates: FeatureGates = DEFAULT_GATES,
+) -> PodCondition:
+    """ContainersReady: every regular container and every sidecar is ready. None = no status at all is known."""
+    if statuses is None:
+        return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.UNKNOWN_CONTAINER_STATUSES)
+    by_name = _by_name(statuses)
+    unknown: list[str] = []
+    unready: list[str] = []
+    counted = [container.name for container in pod.spec.init_containers if is_restartable_init_container(container)]
+    counted += [container.name for container in pod.spec.containers]
+    for name in counted:
+        status = by_name.get(name)
+        if status is None:
+            unknown.append(name)
+        elif not status.ready:
+            unready.append(name)
+    if phase == SUCCEEDED and not unknown:
+        return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.POD_COMPLETED)
+    # Containers of a failed pod may still be terminating: not ready, whatever they say.
+    if phase == FAILED:
+        return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.POD_FAILED)
+    message = _message(unknown, "unready", unready)
+    if message:
+        return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.CONTAINERS_NOT_READY, message)
+    return _condition(pod, old, CONTAINERS_READY, TRUE, gates)
+
+
+def generate_pod_ready_condition(
+    pod: Pod,
+    old: PodStatus,
+    conditions: Sequence[PodCondition],
+    containers_ready: PodCondition,
+    gates: FeatureGates = DEFAULT_GATES,
+) -> PodCondition:
+    """Ready: as ContainersReady says, and every readiness gate has its condition True among `conditions`."""
+    if containers_ready.status != TRUE:
+        return _condition(
+            pod, old, READY, containers_ready.status, gates, containers_ready.reason, containers_ready.message
+        )
+    messages = []
+    for gate in pod.spec.readiness_gates:
+        condition = find_condition(conditions, gate.condition_type)
+        name = quoted(gate.condition_type)
+        if condition is None:
+            messages.append(f"corresponding condition of pod readiness gate {name} does not exist.")
+        elif condition.status != TRUE:
+            messages.append(f'the status of pod readiness gate {name} is not "True", but {condition.status}')
+    if messages:
+        return _condition(pod, old, READY, FALSE, gates, reasons.READINESS_GATES_NOT_READY, ", ".join(messages))
+    return _condition(pod, old, READY, TRUE, gates)
+
+
+def generate_pod_initialized_condition(
+    pod: Pod,
+    old: PodStatus,
+    statuses: Sequence[ContainerStatus] | None,
+    phase: str,
+    gates: FeatureGates = DEFAULT_GATES,
+) -> PodCondition:
+    """Initialized: init containers completed and sidecars started, or a regular container shows that it was so."""
+    if statuses is None and pod.spec.init_containers:
+        return _condition(pod, old, INITIALIZED, FALSE, gates, reasons.UNKNOWN_CONTAINER_STATUSES)
+    by_name = _by_name(statuses or ())
+    unknown: list[str] = []
+    incomplete: list[str] = []
+    for container in pod.spec.init_containers:
+        status = by_name.get(container.name)
+        if status is None:
+            unknown.append(container.name)
+        elif not (status.started if is_restartable_init_container(container) else status.ready):
+            incomplete.append(container.name)
+    if phase == SUCCEEDED and not unknown:
+        return _condition(pod, old, INITIALIZED, TRUE, gates, reasons.POD_COMPLETED)
+    if _has_any_regular_container_started(pod, statuses or ()):
+        return _condition(pod, old, INITIALIZED, TRUE, gates)
+    message = _message(unknown, "incomplete", incomplete)
+    if not message or _stays_initialized(old, gates):
+        return _condition(pod, old, INITIALIZED, TRUE, gates)
+    return _condition(pod, old, INITIALIZED, FALSE, gates, reasons.CONTAINERS_NOT_INITIALIZED, message)
+
+
+def generate_pod_ready_to_start_containers_condition(
+    pod: Pod, old: PodStatus, runtime: RuntimePodStatus, gates: FeatureGates = DEFAULT_GATES
+) -> PodCondition:
+    """PodReadyToStartContainers: there is a sandbox with its network, and it need not be made anew."""
+    new_sandbox_needed = pod_sandbox_changed(pod, runtime)[0]
+    return _condition(pod, old, POD_READY_TO_START_CONTAINERS, FALSE if new_sandbox_needed else TRUE, gates)
+
+
+def generate_all_containers_restarting_condition(
+    pod: Pod, old: PodStatus, runtime: RuntimePodStatus, phase: str
+) -> PodCondition:
+    """AllContainersRestarting: a rule asked for it and some old container is still there. It has no generation."""
+    if phase in (SUCCEEDED, FAILED):
+        reason = reasons.POD_COMPLETED if phase == SUCCEEDED else reasons.POD_FAILED
+        return PodCondition(type=ALL_CONTAINERS_RESTARTING, status=FALSE, reason=reason)
+    if not should_all_containers_restart(pod, runtime, old) or all_containers_restart_cleaned_up(pod, runtime):
+        return PodCondition(type=ALL_CONTAINERS_RESTARTING, status=FALSE)
+    return PodCondition(
+        type=ALL_CONTAINERS_RESTARTING,
+        status=TRUE,
+        reason=reasons.RESTART_ALL_CONTAINERS_STARTED,
+        message="container exited with restart policy rule",
+    )
+
+
+def generate_pod_scheduled_condition(pod: Pod, old: PodStatus, gates: FeatureGates = DEFAULT_GATES) -> PodCondition:
+    """PodScheduled: a pod that a kubelet sees is scheduled."""
+    return _condition(pod, old, POD_SCHEDULED, TRUE, gates)
+
+
+def _condition(
+    pod: Pod, old: PodStatus, kind: str, status: str, gates: FeatureGates, reason: str = "", message: str = ""
+) -> PodCondition:
+    return _shared_condition(kind, condition_observed_generation(pod, old, kind, gates), status, reason, message)
+
+
+@lru_cache(maxsize=4096)
+def _shared_condition(kind: str, generation: int, status: str, reason: str, message: str) -> PodCondition:
+    # Pods say the same few things again and again, and a condition never changes: one object serves them all.
+    return PodCondition(type=kind, observed_generation=generation, status=status, reason=reason, message=message)
+
+
+def _by_name(statuses: Sequence[ContainerStatus]) -> dict[str, ContainerStatus]:
+    return {status.name: status for status in reversed(statuses)}
+
+
+def _message(unknown: list[str], adjective: str, names: list[str]) -> str:
+    parts = []
+    if unknown:
+        parts.append(f"containers with unknown status: {listed(unknown)}")
+    if names:
+        parts.append(f"containers with {adjective} status: {listed(names)}")
+    return ", ".join(parts)
+
+
+def _has_any_regular_container_started(pod: Pod, statuses: Sequence[ContainerStatus]) -> bool:
+    regular = {container.name for container in pod.spec.containers}
+    return any(
+        status.name in regular and (status.state.running is not None or status.state.terminated is not None)
+        for status in statuses
+    )
+
+
+def _stays_initialized(old: PodStatus, gates: FeatureGates) -> bool:
+    """A restart of all containers runs the init containers again; a pod once initialized is said to stay so."""
+    if not gates.enabled("RestartAllContainersOnContainerExits"):
+        return False
+    return any(condition.type == INITIALIZED and condition.status == TRUE for condition in old.conditions)

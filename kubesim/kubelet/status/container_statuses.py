@@ -1,0 +1,270 @@
+"""The API status of each container, from the runtime's records, what was said before and why starts failed.
+
+Where the runtime has a record, it speaks; where it has none, the old status is carried on and what must have happened
+is inferred; and a container that cannot be started shows why. Ready and Started come later (probe_overlay.py).
+
+Mirrors: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from kubesim.api.pod import (
+    Container,
+    ContainerState,
+    ContainerStateRunning,
+    ContainerStateTerminated,
+    ContainerStateWaiting,
+    ContainerStatus,
+)
+from kubesim.api.timestamps import format_time
+from kubesim.kubelet.status.container_resources import canonical, container_status_resources
+from kubesim.kubelet.status.inputs import StatusInputs
+from kubesim.kubelet.status.reasons import (
+    CONTAINER_CREATING,
+    CONTAINER_STATUS_UNKNOWN,
+    POD_INITIALIZING,
+    RESTARTING_ALL_CONTAINERS,
+)
+from kubesim.kubelet.status.volume_mounts import volume_mount_statuses
+from kubesim.runtime.init_actions import has_any_regular_container_created
+from kubesim.runtime.restart_policy import is_restartable_init_container, should_container_be_restarted
+from kubesim.runtime.types import ContainerRecord
+
+_NO_STATE = ContainerState()
+_WAITING_WITHOUT_REASON = ContainerState(waiting=ContainerStateWaiting())
+_WAITING_TO_BE_CREATED = ContainerState(waiting=ContainerStateWaiting(reason=CONTAINER_CREATING))
+_WAITING_FOR_INIT = ContainerState(waiting=ContainerStateWaiting(reason=POD_INITIALIZING))
+_KILLED = 137
+
+_REMOVED_FOR_RESTART = "The container is removed because RestartAllContainers in place"
+_WAITING_FOR_RESTART_OF_ALL = ContainerState(
+    waiting=ContainerStateWaiting(reason=RESTARTING_ALL_CONTAINERS, message=_REMOVED_FOR_RESTART)
+)
+_TERMINATED_BY_RESTART_OF_ALL = ContainerStateTerminated(
+    exit_code=_KILLED, reason=RESTARTING_ALL_CONTAINERS, message=_REMOVED_FOR_RESTART
+)
+_TERMINATED_OUT_OF_SIGHT = ContainerStateTerminated(
+    exit_code=_KILLED,
+    reason=CONTAINER_STATUS_UNKNOWN,
+    message="The container could not be located when the pod was deleted.  The container used to be Running",
+)
+_COMPLETED_BY_INFERENCE = ContainerState(
+    terminated=ContainerStateTerminated(
+        exit_code=0,
+        reason="Completed",
+        message="Unable to get init container status from container runtime and pod has been initialized, "
+        "treat it as exited normally",
+    )
+)
+
+
+class _Course(NamedTuple):
+    """Where a container is, where it was before, and how often it was started again."""
+
+    state: ContainerState
+    last_state: ContainerState
+    restart_count: int
+
+
+def convert_to_api_container_statuses(
+    inputs: StatusInputs,
+    containers: Sequence[Container],
+    previous: Sequence[ContainerStatus],
+    *,
+    pod_restarting: bool,
+    are_init_containers: bool = False,
+) -> tuple[ContainerStatus, ...]:
+    """Statuses of one kind of container; init containers in the order of the spec, others by name."""
+    if not containers:
+        return ()
+    old_statuses = {status.name: status for status in previous}
+    records = _two_newest_records(inputs)
+    statuses: dict[str, ContainerStatus] = {}
+    for container in containers:
+        old = old_statuses.get(container.name)
+        seen = records.get(container.name, ())
+        if seen:
+            course = _course_from_records(seen, old, inputs, pod_restarting)
+        else:
+            course = _course_without_record(old, inputs, pod_restarting)
+        if are_init_containers:
+            course = _course_of_init_container(container, course, inputs)
+        else:
+            course = _course_if_start_failed(container, course, inputs)
+        if seen:
+            statuses[container.name] = _status_from_record(container, seen[0], old, course, inputs)
+        else:
+            statuses[container.name] = _status_without_record(container, old, course, inputs)
+    if are_init_containers:
+        return tuple(statuses[container.name] for container in containers)
+    return tuple(statuses[name] for name in sorted(statuses))
+
+
+def _two_newest_records(inputs: StatusInputs) -> dict[str, list[ContainerRecord]]:
+    """What there is to tell of each name: its newest record and the one before."""
+    found: dict[str, list[ContainerRecord]] = {}
+    for record in sorted(inputs.runtime.containers, key=_creation_time, reverse=True):
+        seen = found.setdefault(record.name, [])
+        if len(seen) < 2:
+            seen.append(record)
+    return found
+
+
+def _creation_time(record: ContainerRecord) -> int:
+    return record.created_at
+
+
+def _course_from_records(
+    records: Sequence[ContainerRecord], old: ContainerStatus | None, inputs: StatusInputs, pod_restarting: bool
+) -> _Course:
+    record = records[0]
+    state = _state_of_record(record, old, pod_restarting)
+    last_state = _NO_STATE
+    restart_count = record.restart_count
+    if old is not None:
+        if inputs.gates.enabled("RestartAllContainersOnContainerExits"):
+            # A restart of all containers removes the records, so that only the old status still knows of the last end.
+            restart_count = max(restart_count, old.restart_count)
+            if old.container_id != record.id and old.state.terminated is not None:
+                last_state = ContainerState(terminated=old.state.terminated)
+            elif old.last_state.terminated is not None:
+                last_state = ContainerState(terminated=old.last_state.terminated)
+            if record.state == "running" and old.state.terminated is not None:
+                if old.restart_count >= record.restart_count:
+                    restart_count = old.restart_count + 1
+        if record.state == "unknown" and old.state.running is not None:
+            # The runtime did not count the end that is inferred here.
+            restart_count = old.restart_count + 1
+    if len(records) > 1:
+        last_state = _state_of_record(records[1], old, pod_restarting)
+    return _Course(state, last_state, restart_count)
+
+
+def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_restarting: bool) -> ContainerState:
+    if record.state == "running":
+        return _running_since(record.started_at)
+    if record.state == "exited":
+        return ContainerState(terminated=_terminated(record))
+    if record.state == "unknown" and old is not None and old.state.running is not None:
+        # It ran and is not to be found: over, which is different from "never began" to whoever counts runs.
+        return ContainerState(
+            terminated=ContainerStateTerminated(
+                exit_code=_KILLED,
+                reason=RESTARTING_ALL_CONTAINERS if pod_restarting else CONTAINER_STATUS_UNKNOWN,
+                message="The container could not be located when the pod was terminated",
+            )
+        )
+    return _WAITING_WITHOUT_REASON
+
+
+@lru_cache(maxsize=4096)
+def _running_since(started_at: int | None) -> ContainerState:
+    # The state of most containers most of the time, and the same in each sync.
+    if started_at is None:
+        return ContainerState(running=ContainerStateRunning())
+    return ContainerState(running=ContainerStateRunning(started_at=format_time(started_at)))
+
+
+def _terminated(record: ContainerRecord) -> ContainerStateTerminated:
+    times: dict[str, Any] = {}
+    if record.started_at is not None:
+        times["started_at"] = format_time(record.started_at)
+    if record.finished_at is not None:
+        times["finished_at"] = format_time(record.finished_at)
+    return ContainerStateTerminated(
+        exit_code=record.exit_code, reason=record.reason, message=record.message, container_id=record.id, **times
+    )
+
+
+def _course_without_record(old: ContainerStatus | None, inputs: StatusInputs, pod_restarting: bool) -> _Course:
+    waiting = _WAITING_FOR_INIT if inputs.pod.spec.init_containers else _WAITING_TO_BE_CREATED
+    if old is None:
+        return _Course(waiting, _NO_STATE, 0)
+    if pod_restarting and old.state.waiting is None:
+        last_state = old.last_state.changed(terminated=_TERMINATED_BY_RESTART_OF_ALL)
+        return _Course(_WAITING_FOR_RESTART_OF_ALL, last_state, old.restart_count + 1)
+    if old.state.terminated is not None:
+        return _Course(old.state, old.last_state, old.restart_count)
+    if old.state.running is None or old.last_state.terminated is not None:
+        return _Course(waiting, old.last_state, old.restart_count)
+    # It was running and is gone. An end in lastState keeps the phase from falling back to Pending.
+    last_state = old.last_state.changed(terminated=_TERMINATED_OUT_OF_SIGHT)
+    restarted = inputs.pod.metadata.deletion_timestamp is None
+    return _Course(waiting, last_state, old.restart_count + restarted)
+
+
+def _course_of_init_container(container: Container, course: _Course, inputs: StatusInputs) -> _Course:
+    record = inputs.runtime.find(container.name)
+    if record is not None and record.state == "exited" and record.exit_code == 0:
+        return course
+    if (
+        record is None
+        and course.state.waiting is not None
+        and not is_restartable_init_container(container)
+        and has_any_regular_container_created(inputs.pod, inputs.runtime)
+    ):
+        # Its record is gone and regular containers came after it, so it must have completed.
+        return course._replace(state=_COMPLETED_BY_INFERENCE)
+    return _course_if_start_failed(container, course, inputs)
+
+
+def _course_if_start_failed(container: Container, course: _Course, inputs: StatusInputs) -> _Course:
+    """A container that should start and could not, waits for the reason of the failure."""
+    failure = inputs.reasons.get(container.name)
+    if failure is None or not should_container_be_restarted(container, inputs.pod, inputs.runtime, inputs.gates):
+        return course
+    reason, message = failure
+    return _Course(
+        ContainerState(waiting=ContainerStateWaiting(reason=reason, message=message)),
+        course.state if course.state.terminated is not None else course.last_state,
+        course.restart_count,
+    )
+
+
+def _status_from_record(
+    container: Container, record: ContainerRecord, old: ContainerStatus | None, course: _Course, inputs: StatusInputs
+) -> ContainerStatus:
+    fields: dict[str, Any] = {}
+    if old is not None:
+        fields["volume_mounts"] = old.volume_mounts
+        if record.state == "running" and old.started is not None:
+            if not inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart"):
+                fields["started"] = old.started
+    if inputs.gates.enabled("InPlacePodVerticalScaling"):
+        fields["resources"] = container_status_resources(container, record, old)
+        if container.resources.requests:
+            fields["allocated_resources"] = canonical(container.resources.requests)
+    return ContainerStatus(
+        name=record.name,
+        state=course.state,
+        last_state=course.last_state,
+        ready=False,
+        restart_count=course.restart_count,
+        image=record.image,
+        image_id=record.image_ref,
+        container_id=record.id,
+        **fields,
+    )
+
+
+def _status_without_record(
+    container: Container, old: ContainerStatus | None, course: _Course, inputs: StatusInputs
+) -> ContainerStatus:
+    if old is not None and old.state.terminated is not None:
+        if course == (old.state, old.last_state, old.restart_count):
+            return old
+        return old.changed(**course._asdict())
+    return ContainerStatus(
+        name=container.name,
+        state=course.state,
+        last_state=course.last_state,
+        ready=False,
+        restart_count=course.restart_count,
+        image=container.image,
+        image_id="",
+        volume_mounts=volume_mount_statuses(container, inputs.supports_recursive_read_only, inputs.gates),
+    )

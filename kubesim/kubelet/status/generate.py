@@ -1,0 +1,163 @@
+"""The whole status of a pod: called by each sync with what the runtime, the probes and the API server say.
+
+Container statuses come first, the phase follows from them, then the rules about terminal phases, then Started and
+Ready, the conditions and the addresses. The order matters: the phase does not yet see what the probes say.
+
+Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus, convertStatusToAPIStatus, determinePodResizeStatus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from kubesim.api.pod import ContainerStatus, HostIP, PodCondition, PodIP, PodStatus
+from kubesim.api.resources import pod_qos_class
+from kubesim.kubelet.status import conditions as make
+from kubesim.kubelet.status.active_deadline import (
+    DEADLINE_EXCEEDED,
+    DEADLINE_EXCEEDED_MESSAGE,
+    past_active_deadline,
+)
+from kubesim.kubelet.status.container_statuses import convert_to_api_container_statuses
+from kubesim.kubelet.status.inputs import StatusInputs
+from kubesim.kubelet.status.phase import FAILED, get_phase, is_terminal_phase
+from kubesim.kubelet.status.pod_ips import host_network_pod_ips, parse_ip, sort_pod_ips
+from kubesim.kubelet.status.pod_resources import pod_level_resources
+from kubesim.kubelet.status.probe_overlay import with_probe_results, with_probe_results_of_init
+from kubesim.runtime.restart_policy import all_containers_could_restart, should_all_containers_restart
+
+
+class _PhaseAndWhy(NamedTuple):
+    phase: str
+    reason: str = ""
+    message: str = ""
+
+
+def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
+    """What the status should say. Start time, transition times and observedGeneration are the status manager's."""
+    pod, old = inputs.pod, inputs.old_status
+    restarting = inputs.gates.enabled("RestartAllContainersOnContainerExits") and should_all_containers_restart(
+        pod, inputs.runtime, old
+    )
+    regular = convert_to_api_container_statuses(
+        inputs, pod.spec.containers, old.container_statuses, pod_restarting=restarting
+    )
+    init = convert_to_api_container_statuses(
+        inputs,
+        pod.spec.init_containers,
+        old.init_container_statuses,
+        pod_restarting=restarting,
+        are_init_containers=True,
+    )
+    ephemeral = convert_to_api_container_statuses(
+        inputs, pod.spec.ephemeral_containers, old.ephemeral_container_statuses, pod_restarting=restarting
+    )
+    phase = _phase(inputs, regular + init)
+    regular = with_probe_results(inputs, regular)
+    init = with_probe_results_of_init(inputs, init)
+    return PodStatus(
+        phase=phase.phase,
+        reason=phase.reason,
+        message=phase.message,
+        conditions=_conditions(inputs, init + regular, phase.phase),
+        init_container_statuses=init,
+        container_statuses=regular,
+        ephemeral_container_statuses=ephemeral,
+        qos_class=pod_qos_class(pod, inputs.gates),
+        **_addresses(inputs),
+        **pod_level_resources(inputs),
+    )
+
+
+def _phase(inputs: StatusInputs, statuses: Sequence[ContainerStatus]) -> _PhaseAndWhy:
+    """The phase with the reason that belongs to it. Terminal phases stick, those of the API server above all."""
+    pod, old = inputs.pod, inputs.old_status
+    phase = get_phase(
+        pod,
+        statuses,
+        pod_is_terminal=inputs.pod_is_terminal,
+        pod_has_initialized=_has_any_active_regular_container(inputs),
+        gates=inputs.gates,
+    )
+    if not is_terminal_phase(phase):
+        if is_terminal_phase(old.phase):
+            phase = old.phase
+        elif is_terminal_phase(pod.status.phase):
+            phase = pod.status.phase
+    reason = message = ""
+    if phase == old.phase:
+        reason = old.reason or pod.status.reason
+        message = old.message or pod.status.message
+    if past_active_deadline(pod, old, inputs.now):
+        phase, reason, message = FAILED, DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE
+    if is_terminal_phase(pod.status.phase):
+        phase = pod.status.phase
+    return _PhaseAndWhy(phase, reason, message)
+
+
+def _has_any_active_regular_container(inputs: StatusInputs) -> bool:
+    """Regular containers start only after initialization, so one in the present sandbox says that it happened."""
+    regular = {container.name for container in inputs.pod.spec.containers}
+    return any(record.active and record.name in regular for record in inputs.runtime.containers)
+
+
+def _conditions(inputs: StatusInputs, statuses: Sequence[ContainerStatus], phase: str) -> tuple[PodCondition, ...]:
+    pod, old, gates = inputs.pod, inputs.old_status, inputs.gates
+    found = [c for c in pod.status.conditions if not make.pod_condition_by_kubelet(c.type, gates)]
+    if gates.enabled("InPlacePodVerticalScaling") and not inputs.pod_is_terminal:
+        found += [_resize_condition(inputs, condition) for condition in inputs.resize_conditions]
+    # An eviction told the status manager why: it happened once and cannot be computed again.
+    disruption = make.find_condition(old.conditions, make.DISRUPTION_TARGET)
+    if disruption is not None:
+        _replace_or_append(found, disruption)
+
+    known = statuses or None
+    if gates.enabled("PodReadyToStartContainersCondition"):
+        found.append(make.generate_pod_ready_to_start_containers_condition(pod, old, inputs.runtime, gates))
+    found.append(make.generate_pod_initialized_condition(pod, old, known, phase, gates))
+    containers_ready = make.generate_containers_ready_condition(pod, old, known, phase, gates)
+    found.append(make.generate_pod_ready_condition(pod, old, found, containers_ready, gates))
+    found.append(containers_ready)
+    found.append(make.generate_pod_scheduled_condition(pod, old, gates))
+    if gates.enabled("RestartAllContainersOnContainerExits") and all_containers_could_restart(pod.spec):
+        found.append(make.generate_all_containers_restarting_condition(pod, old, inputs.runtime, phase))
+    return tuple(found)
+
+
+def _resize_condition(inputs: StatusInputs, condition: PodCondition) -> PodCondition:
+    """A resize condition speaks of the generation it was made for, unless generations are not tracked."""
+    if make.condition_observed_generation(inputs.pod, inputs.old_status, condition.type, inputs.gates):
+        return condition
+    return condition.changed(observed_generation=0)
+
+
+def _replace_or_append(conditions: list[PodCondition], condition: PodCondition) -> None:
+    for n, present in enumerate(conditions):
+        if present.type == condition.type:
+            conditions[n] = condition
+            return
+    conditions.append(condition)
+
+
+def _addresses(inputs: StatusInputs) -> dict[str, Any]:
+    pod_ips = sort_pod_ips(inputs.runtime.ips, inputs.prefers_ipv6)
+    fields: dict[str, Any] = {}
+    if inputs.host_ips:
+        host_ips = _host_ips(inputs.host_ips)
+        fields["host_ip"] = host_ips[0].ip
+        fields["host_ips"] = host_ips
+        if inputs.pod.spec.host_network:
+            pod_ips = host_network_pod_ips(pod_ips, [address.ip for address in host_ips])
+    if pod_ips:
+        fields["pod_ip"] = pod_ips[0]
+        fields["pod_ips"] = tuple(PodIP(ip=ip) for ip in pod_ips)
+    return fields
+
+
+@lru_cache(maxsize=256)
+def _host_ips(addresses: tuple[str, ...]) -> tuple[HostIP, ...]:
+    """The node's addresses as every pod of it shows them: the first, and the second if there are just two."""
+    spelled = [parsed[1] if (parsed := parse_ip(address)) else address for address in addresses]
+    return tuple(HostIP(ip=ip) for ip in (spelled if len(spelled) == 2 else spelled[:1]))

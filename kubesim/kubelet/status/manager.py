@@ -1,0 +1,356 @@
+"""The status manager: keeps the newest status of every pod and brings the API server up to date.
+
+Syncs and probe results put statuses in (`set_pod_status` ... `terminate_pod`); each change wakes one writer (`run`). A
+batch is the statuses as they were when it began: what changes while it is being written goes with the next one. Every
+10 s a full pass also looks for pods whose API status is not what the kubelet says; it is skipped while nothing can need
+it, and it looks only at pods that changed here or in the pod manager since the last one (`pod_changed`).
+
+Mirrors: pkg/kubelet/status/status_manager.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kubesim.api.pod import Pod, PodStatus
+from kubesim.api.pod_kinds import is_static_pod
+from kubesim.api.timestamps import SECOND, format_time
+from kubesim.clock import LoopClock
+from kubesim.clock.randomness import Stream
+from kubesim.cluster.client import ApiClient
+from kubesim.concurrency import Channel, Ticker, select
+from kubesim.errors import ApiError
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.status import manager_rules as rules
+from kubesim.kubelet.status.conditions import DISRUPTION_TARGET, find_condition
+from kubesim.kubelet.status.resize_conditions import ResizeConditions
+from kubesim.kubelet.status.summary import status_summary
+from kubesim.kubelet.status.terminate import terminated_status
+from kubesim.trace.recorder import Recorder
+from kubesim.trace.records import ApiWrite, StatusSet
+
+SYNC_PERIOD = 10 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedStatus:
+    """A status, and how many there were before it."""
+
+    version: int
+    pod_name: str
+    pod_namespace: str
+    status: PodStatus
+    pod_is_finished: bool = False  # made at the end of sync_terminated_pod, or later
+    cause: int | None = None  # the trace record that set it
+
+
+class StatusManager:
+    """One per kubelet; without an API server there is no client, and nothing is written.
+
+    `could_have_running_containers` is asked about the API server's pod before each write.
+    """
+
+    def __init__(
+        self,
+        client: ApiClient | None,
+        pods: PodManager,
+        could_have_running_containers: Callable[[Pod], bool],
+        clock: LoopClock,
+        recorder: Recorder,
+        *,
+        node: str = "",
+        stream: Stream | None = None,
+        every_tick: bool = False,
+        gates: FeatureGates = DEFAULT_GATES,
+    ) -> None:
+        self._client = client
+        self._pods = pods
+        self._could_have_running_containers = could_have_running_containers
+        self._clock = clock
+        self._recorder = recorder
+        self._node = node
+        self._stream = stream
+        self._every_tick = every_tick
+        self._gates = gates
+        self.resize = ResizeConditions()
+        self._statuses: dict[str, VersionedStatus] = {}
+        self.api_status_versions: dict[str, int] = {}  # by the uid the API server knows: a static pod's mirror's
+        self._static: dict[str, Pod] = {}  # with a status; their API uid comes and goes with the mirror
+        self._dirty: dict[str, None] = {}  # all pods with an unwritten status, perhaps more; in order of change
+        self._unchecked: dict[str, None] = {}  # pods that the next full pass must look at
+        self._wake: Channel[None] = Channel("status change", 1)
+        self._ticker: Ticker | None = None
+
+    # ---- what the kubelet tells and asks
+
+    def get_pod_status(self, uid: str) -> PodStatus | None:
+        found = self._statuses.get(self._pods.translate_uid(uid))
+        return None if found is None else found.status
+
+    def versioned_status(self, uid: str) -> VersionedStatus | None:
+        return self._statuses.get(uid)
+
+    def set_pod_status(self, pod: Pod, status: PodStatus) -> bool:
+        """Take a generated status; was it new? For a pod being deleted every status is, so that it keeps moving."""
+        if self._gates.enabled("PodObservedGenerationTracking") or pod.status.observed_generation:
+            generation = pod.metadata.generation
+        else:
+            generation = 0
+        if status.observed_generation != generation:
+            status = status.changed(observed_generation=generation)
+        return self._update(pod, status, force=pod.metadata.deletion_timestamp is not None)
+
+    def set_container_readiness(self, uid: str, container_id: str, ready: bool) -> None:
+        pod = self._pods.by_uid(uid)
+        cached = self._statuses.get(uid)
+        if pod is None or cached is None:
+            return
+        status = rules.with_container_readiness(pod, cached.status, container_id, ready, self._gates)
+        if status is not None:
+            self._update(pod, status)
+
+    def set_container_startup(self, uid: str, container_id: str, started: bool) -> None:
+        pod = self._pods.by_uid(uid)
+        cached = self._statuses.get(uid)
+        if pod is None or cached is None:
+            return
+        status = rules.with_container_startup(cached.status, container_id, started)
+        if status is not None:
+            self._update(pod, status)
+
+    def terminate_pod(self, pod: Pod) -> None:
+        """The pod is through: close what its status leaves open, and let the API object go if it may."""
+        cached = self._statuses.get(pod.metadata.uid)
+        status = terminated_status(pod, pod.status if cached is None else cached.status)
+        self._update(pod, status, force=True, finished=True)
+
+    def remove_orphaned_statuses(self, uids: Container[str]) -> None:
+        """Forget the pods that are not among these."""
+        for uid in [uid for uid in self._statuses if uid not in uids]:
+            self._delete_pod_status(uid)
+
+    def pod_changed(self, uid: str) -> None:
+        """The pod manager holds something new of this pod (or mirror): the next full pass compares it."""
+        uid = self._pods.translate_uid(uid)
+        if uid in self._statuses:
+            self._unchecked[uid] = None
+        self._want_full_pass()
+
+    # ---- the cache
+
+    def _update(self, pod: Pod, status: PodStatus, *, force: bool = False, finished: bool = False) -> bool:
+        uid = pod.metadata.uid
+        cached = self._statuses.get(uid)
+        if cached is not None:
+            old = cached.status
+            finished = finished or (cached.pod_is_finished and not is_static_pod(pod))
+        else:
+            mirror = self._pods.mirror_of(pod)
+            old = pod.status if mirror is None else mirror.status
+        if rules.check_container_state_transition(old, status, pod.spec, self._gates):
+            return False
+        now = self._clock.now()
+        start_time = old.start_time or status.start_time or format_time(now)
+        generation = max(old.observed_generation, status.observed_generation)
+        if status.start_time != start_time or status.observed_generation != generation:
+            status = status.changed(start_time=start_time, observed_generation=generation)
+        status = rules.normalize_status(pod, status)
+        if cached is not None and not force and rules.is_pod_status_by_kubelet_equal(old, status, self._gates):
+            return False
+        conditions = rules.with_transition_times(status.conditions, old.conditions, now)
+        status = status.changed(conditions=conditions)
+        self._store(pod, status, 1 if cached is None else cached.version + 1, finished)
+        return True
+
+    def _store(self, pod: Pod, status: PodStatus, version: int, finished: bool) -> None:
+        meta = pod.metadata
+        cause = None
+        if self._recorder.on:
+            cause = self._recorder.record(
+                StatusSet(
+                    node=self._node,
+                    pod=f"{meta.namespace}/{meta.name}",
+                    uid=meta.uid,
+                    phase=status.phase,
+                    version=version,
+                )
+            )
+        self._statuses[meta.uid] = VersionedStatus(version, meta.name, meta.namespace, status, finished, cause)
+        if is_static_pod(pod):
+            self._static[meta.uid] = pod
+        self._dirty[meta.uid] = None
+        self._unchecked[meta.uid] = None
+        self._wake.try_send(None)
+        self._want_full_pass()
+
+    def _delete_pod_status(self, uid: str) -> None:
+        if self._statuses.pop(uid, None) is None:
+            return
+        for by_uid in (self._static, self._dirty, self._unchecked):
+            by_uid.pop(uid, None)
+        self.resize.forget(uid)
+        self._want_full_pass()  # which also forgets the version that was written
+
+    # ---- writing
+
+    async def run(self) -> None:
+        """Write for ever."""
+        if self._client is None:
+            return
+        self._ticker = Ticker(self._clock, "status tick", SYNC_PERIOD, phase=self._clock.now(), every=self._every_tick)
+        try:
+            if self._statuses:
+                self._want_full_pass()
+            while True:
+                chosen = await select(self._clock, (self._wake, self._ticker.channel), self._stream)
+                await self.sync_batch(everything=chosen.channel is self._ticker.channel)
+        finally:
+            self._ticker.stop()
+            self._ticker = None
+
+    def _want_full_pass(self) -> None:
+        if self._ticker is not None:
+            self._ticker.want(self._clock.now())
+
+    async def sync_batch(self, everything: bool) -> int:
+        """Write what is unwritten; with `everything` also what differs or may be deleted. How many were tried?"""
+        if everything:
+            self._forget_orphaned_versions()
+        batch = self._due_in_full_pass() if everything else self._due()
+        for uid, status in batch:
+            await self._sync_pod(uid, status)
+        if self._unchecked:  # unwritten statuses are among them
+            self._want_full_pass()
+        return len(batch)
+
+    def _forget_orphaned_versions(self) -> None:
+        translate = self._pods.translate_uid
+        orphans = [uid for uid in self.api_status_versions if uid not in self._statuses and translate(uid) == uid]
+        for uid in orphans:
+            del self.api_status_versions[uid]
+
+    def _due(self) -> list[tuple[str, VersionedStatus]]:
+        """Static pods are always looked at: a new mirror makes an old status unwritten again."""
+        due = [uid for uid in dict.fromkeys((*self._dirty, *self._static)) if self._is_due(uid)]
+        self._dirty = dict.fromkeys(due)
+        return [(uid, self._statuses[uid]) for uid in due]
+
+    def _is_due(self, uid: str) -> bool:
+        api_uid = self._api_uid(uid)
+        return api_uid != "" and self.api_status_versions.get(api_uid, 0) < self._statuses[uid].version
+
+    def _due_in_full_pass(self) -> list[tuple[str, VersionedStatus]]:
+        """As `_due`, and pods that can be deleted or whose API status differs; those are looked at again next time."""
+        due = []
+        for uid in dict.fromkeys((*self._dirty, *self._static, *self._unchecked)):
+            api_uid = self._api_uid(uid)
+            status = self._statuses[uid]
+            if api_uid and self._needs_update(api_uid, status):
+                due.append((uid, status))
+            elif api_uid and self.needs_reconcile(uid):
+                self.api_status_versions.pop(api_uid, None)  # so that it counts as unwritten until it is written
+                self._dirty[uid] = None
+                due.append((uid, status))
+            else:
+                self._unchecked.pop(uid, None)
+        return due
+
+    def _api_uid(self, uid: str) -> str:
+        """The uid under which the API server knows a pod; empty for a static pod that has no mirror."""
+        pod = self._static.get(uid)
+        if pod is None:
+            return uid
+        mirror = self._pods.mirror_of(pod)
+        if mirror is not None and self._pods.translate_uid(mirror.metadata.uid) == uid:
+            return mirror.metadata.uid
+        return uid if self._pods.by_uid(uid) is None else ""
+
+    def _needs_update(self, api_uid: str, status: VersionedStatus) -> bool:
+        if self.api_status_versions.get(api_uid, 0) < status.version:
+            return True
+        pod = self._pods.by_uid(api_uid)
+        return pod is not None and rules.can_be_deleted(pod, status.pod_is_finished)
+
+    def needs_reconcile(self, uid: str) -> bool:
+        """Does the API server, as far as the pod manager knows, say something else than the kubelet?"""
+        pod = self._pods.by_uid(uid)
+        cached = self._statuses.get(uid)
+        if pod is None or cached is None:
+            return False
+        if is_static_pod(pod):
+            pod = self._pods.mirror_of(pod)
+            if pod is None:
+                return False
+        told = rules.normalize_status(pod, pod.status)
+        return not rules.is_pod_status_by_kubelet_equal(told, cached.status, self._gates)
+
+    async def _sync_pod(self, uid: str, status: VersionedStatus) -> None:
+        """GET, merge, PATCH, perhaps DELETE. Whatever fails is tried again with the next change or full pass."""
+        assert self._client is not None
+        Recorder.because(status.cause)
+        try:
+            pod = await self._client.get_pod(status.pod_namespace, status.pod_name)
+            known_as = self._pods.translate_uid(pod.metadata.uid)
+            if known_as and known_as != uid:
+                self._delete_pod_status(uid)  # deleted and made anew under the same name
+                return
+            pod = await self._write(self._client, uid, pod, status)
+            self.api_status_versions[pod.metadata.uid] = status.version
+            if rules.can_be_deleted(pod, status.pod_is_finished):
+                await self._delete(self._client, pod)
+                self._delete_pod_status(uid)
+        except ApiError:
+            return
+
+    async def _write(self, client: ApiClient, uid: str, pod: Pod, status: VersionedStatus) -> Pod:
+        could_run = self._could_have_running_containers(pod)
+        ends = rules.becomes_terminal(pod.status, status.status)
+        merged = rules.merge_pod_status(pod, pod.status, status.status, could_run, self._clock.now(), self._gates)
+        if ends and not could_run:
+            self._keep_disruption_time(uid, status, merged)
+        if merged == pod.status:
+            return pod
+        meta = pod.metadata
+        written = await client.patch_pod_status(meta.namespace, meta.name, meta.uid, pod.status, merged)
+        why = f"version {status.version} of the status had not been written"
+        if ends and could_run:
+            why += f"; the phase {status.status.phase} is held back while containers may be running"
+        self._record_write(written, "patch", "pods/status", why, status_summary)
+        return written
+
+    def _keep_disruption_time(self, uid: str, status: VersionedStatus, merged: PodStatus) -> None:
+        """The time DisruptionTarget is sent with goes into the cache too: upstream shares the list of conditions."""
+        mine = find_condition(status.status.conditions, DISRUPTION_TARGET)
+        if mine is None or self._statuses.get(uid) is not status:
+            return
+        sent = find_condition(merged.conditions, DISRUPTION_TARGET)
+        conditions = tuple(sent if condition is mine else condition for condition in status.status.conditions)
+        self._statuses[uid] = replace(status, status=status.status.changed(conditions=conditions))
+
+    async def _delete(self, client: ApiClient, pod: Pod) -> None:
+        meta = pod.metadata
+        await client.delete_pod(meta.namespace, meta.name, meta.uid, grace_period_seconds=0)
+        why = "the pod was asked to go, its phase is terminal and the kubelet is through with it"
+        self._record_write(pod, "delete", "pods", why, lambda _: {"gracePeriodSeconds": 0})
+
+    def _record_write(
+        self, pod: Pod, verb: str, resource: str, why: str, summary: Callable[[PodStatus], dict[str, Any]]
+    ) -> None:
+        if not self._recorder.on:
+            return
+        meta = pod.metadata
+        self._recorder.record(
+            ApiWrite(
+                node=self._node,
+                pod=f"{meta.namespace}/{meta.name}",
+                uid=meta.uid,
+                verb=verb,
+                resource=resource,
+                by="kubelet",
+                summary=summary(pod.status),
+                why=why,
+            )
+        )

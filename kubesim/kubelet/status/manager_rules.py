@@ -1,0 +1,390 @@
+"""The status manager's decisions, without its state: what is refused, what counts as a change, what is sent.
+
+`manager.py` keeps the statuses and calls these. Time is an argument; a status is never changed in place.
+
+Mirrors: pkg/kubelet/status/status_manager.go (checkContainerStateTransition, updateLastTransitionTime, normalizeStatus,
+isPodStatusByKubeletEqual, mergePodStatus, canBeDeleted, SetContainerReadiness, SetContainerStartup).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubesim.api.pod import (
+    Container,
+    ContainerState,
+    ContainerStatus,
+    Pod,
+    PodCondition,
+    PodSpec,
+    PodStatus,
+    ResourceRequirements,
+)
+from kubesim.api.pod_kinds import is_mirror_pod
+from kubesim.api.quantity import quantity
+from kubesim.api.timestamps import format_time, parse_time
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.status.conditions import (
+    CONTAINERS_READY,
+    DISRUPTION_TARGET,
+    FALSE,
+    INITIALIZED,
+    POD_READY_TO_START_CONTAINERS,
+    POD_SCHEDULED,
+    READY,
+    TRUE,
+    condition_observed_generation,
+    find_condition,
+    generate_containers_ready_condition,
+    generate_pod_ready_condition,
+    pod_condition_by_kubelet,
+)
+from kubesim.kubelet.status.phase import FAILED, is_terminal_phase
+from kubesim.kubelet.status.reasons import POD_COMPLETED, POD_FAILED
+from kubesim.runtime.restart_policy import (
+    ALL_CONTAINERS_RESTARTING,
+    ALWAYS,
+    ON_FAILURE,
+    all_containers_could_restart,
+    container_should_restart,
+    is_restartable_init_container,
+)
+
+MAX_POD_TERMINATION_MESSAGE_LENGTH = 12 * 1024  # bytes, shared by the containers of a pod
+
+_TIMED_CONDITIONS = frozenset(
+    {CONTAINERS_READY, READY, INITIALIZED, POD_READY_TO_START_CONTAINERS, POD_SCHEDULED, DISRUPTION_TARGET,
+     ALL_CONTAINERS_RESTARTING}
+)  # fmt: skip
+# Fields of a status that belong to others; they ride along as extra fields.
+_FOREIGN_FIELDS = ("resourceClaimStatuses", "extendedResourceClaimStatus", "nodeAllocatableResourceClaimStatuses")
+_COMPARED_APART = frozenset({"conditions", "allocated_resources", "resources"})
+_CONTAINER_LISTS = frozenset({"init_container_statuses", "container_statuses", "ephemeral_container_statuses"})
+_BROKEN_BYTE = re.compile("[\udc80-\udcff]")
+
+
+def container_by_index(
+    containers: Sequence[Container], statuses: Sequence[ContainerStatus], index: int
+) -> Container | None:
+    """The container at this place, if the status at the same place is its."""
+    if index >= len(containers) or index >= len(statuses) or containers[index].name != statuses[index].name:
+        return None
+    return containers[index]
+
+
+def check_container_state_transition(
+    old: PodStatus, new: PodStatus, spec: PodSpec, gates: FeatureGates = DEFAULT_GATES
+) -> str:
+    """Why this change is impossible (a terminated container that may not restart came back to life); empty if fine."""
+    if spec.restart_policy == ALWAYS:
+        return ""
+    if gates.enabled("RestartAllContainersOnContainerExits") and all_containers_could_restart(spec):
+        return ""
+    for status in old.container_statuses:
+        if _must_stay_terminated(status, spec.containers, spec, gates) and _revived(status, new.container_statuses):
+            return f"terminated container {status.name} attempted illegal transition to non-terminated state"
+    for index, status in enumerate(old.init_container_statuses):
+        container = container_by_index(spec.init_containers, old.init_container_statuses, index)
+        if container is None:
+            return f"found mismatch between pod spec and status, container: {status.name}"
+        if is_restartable_init_container(container):
+            continue
+        if _must_stay_terminated(status, spec.init_containers, spec, gates) and _revived(
+            status, new.init_container_statuses
+        ):
+            return f"terminated init container {status.name} attempted illegal transition to non-terminated state"
+    return ""
+
+
+def _must_stay_terminated(
+    status: ContainerStatus, containers: Sequence[Container], spec: PodSpec, gates: FeatureGates
+) -> bool:
+    terminated = status.state.terminated
+    if terminated is None:
+        return False
+    if terminated.exit_code != 0 and spec.restart_policy == ON_FAILURE:
+        return False
+    if not gates.enabled("ContainerRestartRules"):
+        return True
+    return not any(
+        container.name == status.name and container_should_restart(container, spec, terminated.exit_code, gates)
+        for container in containers
+    )
+
+
+def _revived(old: ContainerStatus, statuses: Sequence[ContainerStatus]) -> bool:
+    return any(status.name == old.name and status.state.terminated is None for status in statuses)
+
+
+def with_transition_times(
+    conditions: Sequence[PodCondition], old: Sequence[PodCondition], now: int
+) -> tuple[PodCondition, ...]:
+    """The kubelet's conditions with their times: the old one while the condition's status is the same, else now."""
+    seen: set[str] = set()
+    out = []
+    for condition in conditions:
+        if condition.type in _TIMED_CONDITIONS and condition.type not in seen:
+            seen.add(condition.type)
+            condition = _with_transition_time(condition, find_condition(old, condition.type), now)
+        out.append(condition)
+    return tuple(out)
+
+
+def _with_transition_time(condition: PodCondition, old: PodCondition | None, now: int) -> PodCondition:
+    same = old is not None and old.status == condition.status
+    moment = old.last_transition_time if same and old is not None else format_time(now)
+    return condition if condition.last_transition_time == moment else condition.changed(last_transition_time=moment)
+
+
+def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
+    """Whole seconds, messages that fit, containers in a fixed order: what an API server would give back."""
+    changes: dict[str, Any] = {}
+    if status.start_time is not None:
+        changes["start_time"] = _whole_seconds(status.start_time)
+    changes["conditions"] = tuple(_normalized_condition(condition) for condition in status.conditions)
+    spec = pod.spec
+    containers = len(spec.containers) + len(spec.init_containers) + len(spec.ephemeral_containers)
+    room = MAX_POD_TERMINATION_MESSAGE_LENGTH // containers if containers else MAX_POD_TERMINATION_MESSAGE_LENGTH
+    for name in _CONTAINER_LISTS:
+        statuses = [_normalized_container(s, room) for s in getattr(status, name)]
+        if name == "init_container_statuses":
+            _sort_init(spec.init_containers, statuses)
+        else:
+            statuses.sort(key=lambda s: s.name)
+        changes[name] = tuple(statuses)
+    changes = {name: value for name, value in changes.items() if value != getattr(status, name)}
+    return status.changed(**changes) if changes else status
+
+
+def _whole_seconds(text: str) -> str:
+    return text if len(text) == 20 and text[-1] == "Z" else format_time(parse_time(text))
+
+
+def _normalized_condition(condition: PodCondition) -> PodCondition:
+    changes = {}
+    for name in ("last_probe_time", "last_transition_time"):
+        text = getattr(condition, name)
+        if text is not None and (whole := _whole_seconds(text)) != text:
+            changes[name] = whole
+    return condition.changed(**changes) if changes else condition
+
+
+def _normalized_container(status: ContainerStatus, room: int) -> ContainerStatus:
+    changes = {}
+    for name in ("state", "last_state"):
+        state = getattr(status, name)
+        normalized = _normalized_state(state, room)
+        if normalized is not state:
+            changes[name] = normalized
+    return status.changed(**changes) if changes else status
+
+
+def _normalized_state(state: ContainerState, room: int) -> ContainerState:
+    running, terminated = state.running, state.terminated
+    if running is not None and running.started_at is not None:
+        started_at = _whole_seconds(running.started_at)
+        if started_at != running.started_at:
+            return state.changed(running=running.changed(started_at=started_at))
+    if terminated is None:
+        return state
+    changes: dict[str, Any] = {}
+    for name in ("started_at", "finished_at"):
+        text = getattr(terminated, name)
+        if text is not None and (whole := _whole_seconds(text)) != text:
+            changes[name] = whole
+    if len(terminated.message) * 4 > room and len(encoded := terminated.message.encode()) > room:
+        # Go cuts bytes; what is left of a character in the middle of which it cut is shown byte by byte.
+        changes["message"] = _BROKEN_BYTE.sub("\ufffd", encoded[:room].decode("utf-8", "surrogateescape"))
+    return state.changed(terminated=terminated.changed(**changes)) if changes else state
+
+
+def _sort_init(containers: Sequence[Container], statuses: list[ContainerStatus]) -> None:
+    """Spec order, by exchanging: statuses of unknown names end up behind, not in their old order."""
+    current = 0
+    for container in containers:
+        for n in range(current, len(statuses)):
+            if statuses[n].name == container.name:
+                statuses[current], statuses[n] = statuses[n], statuses[current]
+                current += 1
+                break
+
+
+def is_pod_status_by_kubelet_equal(old: PodStatus, new: PodStatus, gates: FeatureGates = DEFAULT_GATES) -> bool:
+    """Do two normalized statuses say the same, in what is the kubelet's to say? Times of conditions do not count."""
+    if old is new:
+        return True
+    if _said_by_kubelet(old, gates) != _said_by_kubelet(new, gates):
+        return False
+    left, right = old.__dict__, new.__dict__
+    for name, value in left.items():
+        if name in _COMPARED_APART:
+            continue
+        other = right[name]
+        if value != other and not (name in _CONTAINER_LISTS and _same_containers(value, other)):
+            return False
+    if not _same_amounts(old.allocated_resources, new.allocated_resources):
+        return False
+    return _same_resources(old.resources, new.resources) and _own_extra(old) == _own_extra(new)
+
+
+def _said_by_kubelet(status: PodStatus, gates: FeatureGates) -> dict[str, tuple[str, str, str]]:
+    return {
+        c.type: (c.status, c.reason, c.message)
+        for c in status.conditions
+        if c.type == DISRUPTION_TARGET or pod_condition_by_kubelet(c.type, gates)
+    }
+
+
+def _own_extra(status: PodStatus) -> dict[str, Any]:
+    extra = status.__pydantic_extra__ or {}
+    return {name: value for name, value in extra.items() if name not in _FOREIGN_FIELDS} if extra else extra
+
+
+def _same_containers(left: Sequence[ContainerStatus], right: Sequence[ContainerStatus]) -> bool:
+    """Equal but for the spelling of quantities."""
+    return len(left) == len(right) and all(
+        one == other
+        or (
+            _same_resources(one.resources, other.resources)
+            and _same_amounts(one.allocated_resources, other.allocated_resources)
+            and one.changed(resources=other.resources, allocated_resources=other.allocated_resources) == other
+        )
+        for one, other in zip(left, right, strict=True)
+    )
+
+
+def _same_resources(left: ResourceRequirements | None, right: ResourceRequirements | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return left == right or (
+        _same_amounts(left.requests, right.requests)
+        and _same_amounts(left.limits, right.limits)
+        and left.__pydantic_extra__ == right.__pydantic_extra__
+    )
+
+
+def _same_amounts(left: Mapping[str, str | int | float], right: Mapping[str, str | int | float]) -> bool:
+    if left == right:
+        return True
+    return left.keys() == right.keys() and all(quantity(left[name]) == quantity(right[name]) for name in left)
+
+
+def becomes_terminal(old: PodStatus, new: PodStatus) -> bool:
+    return is_terminal_phase(new.phase) and not is_terminal_phase(old.phase)
+
+
+def merge_pod_status(
+    pod: Pod,
+    old: PodStatus,
+    new: PodStatus,
+    could_have_running_containers: bool,
+    now: int,
+    gates: FeatureGates = DEFAULT_GATES,
+) -> PodStatus:
+    """What to send: the kubelet's status, with what others wrote into the old one.
+
+    A terminal phase, and the DisruptionTarget condition that belongs to it, wait until nothing can be running.
+    """
+    ends = becomes_terminal(old, new)
+    conditions = [c for c in old.conditions if not pod_condition_by_kubelet(c.type, gates)]
+    for condition in new.conditions:
+        if pod_condition_by_kubelet(condition.type, gates):
+            conditions.append(condition)
+        elif condition.type == DISRUPTION_TARGET and ends and not could_have_running_containers:
+            stamped = _with_transition_time(condition, find_condition(old.conditions, condition.type), now)
+            _replace_or_append(conditions, stamped)
+    changes: dict[str, Any] = {}
+    if ends and could_have_running_containers:
+        changes = {"phase": old.phase, "reason": old.reason, "message": old.message}
+    if is_terminal_phase(changes.get("phase", new.phase)) and _is_ready(conditions):
+        for kind in (CONTAINERS_READY, READY):
+            _update_condition(conditions, _not_ready_any_more(pod, old, kind, new.phase, gates), now)
+    return _with_foreign_fields(new.changed(conditions=tuple(conditions), **changes), old)
+
+
+def _is_ready(conditions: Sequence[PodCondition]) -> bool:
+    found = (find_condition(conditions, kind) for kind in (READY, CONTAINERS_READY))
+    return any(condition is not None and condition.status == TRUE for condition in found)
+
+
+def _not_ready_any_more(pod: Pod, old: PodStatus, kind: str, phase: str, gates: FeatureGates) -> PodCondition:
+    return PodCondition(
+        type=kind,
+        observed_generation=condition_observed_generation(pod, old, kind, gates),
+        status=FALSE,
+        reason=POD_FAILED if phase == FAILED else POD_COMPLETED,
+    )
+
+
+def _update_condition(conditions: list[PodCondition], condition: PodCondition, now: int) -> None:
+    present = find_condition(conditions, condition.type)
+    _replace_or_append(conditions, _with_transition_time(condition, present, now))
+
+
+def _replace_or_append(conditions: list[PodCondition], condition: PodCondition) -> None:
+    for n, present in enumerate(conditions):
+        if present.type == condition.type:
+            conditions[n] = condition
+            return
+    conditions.append(condition)
+
+
+def _with_foreign_fields(status: PodStatus, old: PodStatus) -> PodStatus:
+    """A fresh copy may be given its extra fields before anybody sees it."""
+    mine, theirs = status.__pydantic_extra__ or {}, old.__pydantic_extra__ or {}
+    if mine or theirs:
+        extra = {name: value for name, value in mine.items() if name not in _FOREIGN_FIELDS}
+        extra.update({name: theirs[name] for name in _FOREIGN_FIELDS if name in theirs})
+        object.__setattr__(status, "__pydantic_extra__", extra)
+    return status
+
+
+def can_be_deleted(pod: Pod, pod_is_finished: bool) -> bool:
+    """May the API object go? It was asked for, the API shows a terminal phase, and the kubelet is through with it."""
+    if pod.metadata.deletion_timestamp is None or is_mirror_pod(pod):
+        return False
+    return is_terminal_phase(pod.status.phase) and pod_is_finished
+
+
+def with_container_readiness(
+    pod: Pod, status: PodStatus, container_id: str, ready: bool, gates: FeatureGates = DEFAULT_GATES
+) -> PodStatus | None:
+    """The status after a readiness result; None if it says nothing new."""
+    found = _find_container(status, container_id)
+    if found is None or found[1].ready == ready:
+        return None
+    changed = _with_container(status, *found, found[1].changed(ready=ready))
+    statuses = (*changed.init_container_statuses, *changed.container_statuses)
+    containers_ready = generate_containers_ready_condition(pod, status, statuses, changed.phase, gates)
+    conditions = list(changed.conditions)
+    _replace_or_append(
+        conditions, generate_pod_ready_condition(pod, status, changed.conditions, containers_ready, gates)
+    )
+    _replace_or_append(conditions, containers_ready)
+    return changed.changed(conditions=tuple(conditions))
+
+
+def with_container_startup(status: PodStatus, container_id: str, started: bool) -> PodStatus | None:
+    """The status after a startup result; None if it says nothing new."""
+    found = _find_container(status, container_id)
+    if found is None or found[1].started == started:
+        return None
+    return _with_container(status, *found, found[1].changed(started=started))
+
+
+def _find_container(status: PodStatus, container_id: str) -> tuple[str, ContainerStatus] | None:
+    if not container_id:
+        return None  # a container that never ran has no id to be found by
+    for field in ("container_statuses", "init_container_statuses"):
+        for container in getattr(status, field):
+            if container.container_id == container_id:
+                return field, container
+    return None
+
+
+def _with_container(status: PodStatus, field: str, old: ContainerStatus, new: ContainerStatus) -> PodStatus:
+    statuses = getattr(status, field)
+    index = next(n for n, container in enumerate(statuses) if container is old)
+    return status.changed(**{field: (*statuses[:index], new, *statuses[index + 1 :])})

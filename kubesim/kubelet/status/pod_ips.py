@@ -1,0 +1,54 @@
+"""Addresses in a status: at most one of each family, that of the node's preference first.
+
+Mirrors: pkg/kubelet/kubelet_pods.go sortPodIPs and the end of generateAPIPodStatus.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from functools import lru_cache
+
+
+def sort_pod_ips(ips: Sequence[str], prefers_ipv6: bool = False) -> tuple[str, ...]:
+    """The first address of the preferred family, then the first of the other one, each in its usual spelling."""
+    parsed = [address for address in map(parse_ip, ips) if address is not None]
+    preferred = (6, 4) if prefers_ipv6 else (4, 6)
+    chosen = []
+    for family in preferred:
+        for version, text in parsed:
+            if version == family:
+                chosen.append(text)
+                break
+    return tuple(chosen)
+
+
+def host_network_pod_ips(ips: tuple[str, ...], host_ips: Sequence[str]) -> tuple[str, ...]:
+    """A pod on the node's network has the node's addresses; those it has stay, a second family is added."""
+    if not ips:
+        ips = (host_ips[0],)
+    if len(host_ips) == 2 and len(ips) == 1:
+        ours, second = parse_ip(ips[0]), parse_ip(host_ips[1])
+        if (ours and ours[0]) != (second and second[0]):
+            ips = (*ips, host_ips[1])
+    return ips
+
+
+@lru_cache(maxsize=4096)
+def parse_ip(text: str) -> tuple[int, str] | None:
+    """(family, spelling) of an address as Go reads and writes it; None if it is none.
+
+    Leading zeros are taken as decimal, and an IPv4 address inside IPv6 is an IPv4 address.
+    """
+    try:
+        if ":" not in text:
+            text = ".".join(str(int(part)) if part.isdecimal() else part for part in text.split("."))
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.scope_id is not None:
+            return None
+        if address.ipv4_mapped is not None:
+            return 4, str(address.ipv4_mapped)
+    return address.version, str(address)

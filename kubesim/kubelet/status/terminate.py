@@ -1,0 +1,76 @@
+"""The last status of a pod whose termination is complete: nothing in it is left open.
+
+Containers that nobody can find any more count as failed, so that a pod is never called successful by accident.
+
+Mirrors: pkg/kubelet/status/status_manager.go TerminatePod, hasPodInitialized, initializedContainers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubesim.api.pod import ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodStatus
+from kubesim.api.pod_kinds import is_static_pod
+from kubesim.kubelet.status.manager_rules import container_by_index
+from kubesim.kubelet.status.phase import FAILED, is_terminal_phase
+from kubesim.kubelet.status.reasons import CONTAINER_STATUS_UNKNOWN
+from kubesim.runtime.restart_policy import is_restartable_init_container
+
+_LOST = ContainerState(
+    terminated=ContainerStateTerminated(
+        reason=CONTAINER_STATUS_UNKNOWN,
+        message="The container could not be located when the pod was terminated",
+        exit_code=137,
+    )
+)
+
+
+def terminated_status(pod: Pod, status: PodStatus) -> PodStatus:
+    """`pod.status` tells whether the pod was ever initialized; `status` is the newest one known."""
+    regular, init = status.container_statuses, status.init_container_statuses
+    if has_pod_initialized(pod):
+        regular = _all_terminated(regular, len(regular))
+    init = _all_terminated(init, _attempted(init))
+    phase = status.phase
+    if not is_static_pod(pod) and not is_terminal_phase(phase):
+        phase = FAILED
+    return status.changed(container_statuses=regular, init_container_statuses=init, phase=phase)
+
+
+def _all_terminated(statuses: tuple[ContainerStatus, ...], count: int) -> tuple[ContainerStatus, ...]:
+    return tuple(
+        status.changed(state=_LOST) if n < count and status.state.terminated is None else status
+        for n, status in enumerate(statuses)
+    )
+
+
+def _attempted(statuses: Sequence[ContainerStatus]) -> int:
+    """How many init containers were tried at least once, going by the last that was; the first counts always."""
+    for n in range(len(statuses) - 1, -1, -1):
+        if _left_waiting(statuses[n]):
+            return n + 1
+    return min(1, len(statuses))
+
+
+def _left_waiting(status: ContainerStatus) -> bool:
+    return status.state.waiting is None or status.last_state.terminated is not None
+
+
+def has_pod_initialized(pod: Pod) -> bool:
+    """Is there any sign that regular containers were, or could have been, started?"""
+    if not pod.spec.init_containers:
+        return True
+    if any(_left_waiting(status) for status in pod.status.container_statuses):
+        return True
+    statuses = pod.status.init_container_statuses
+    if not statuses:
+        return False
+    last = statuses[-1]
+    container = container_by_index(pod.spec.init_containers, statuses, len(statuses) - 1)
+    if container is None:
+        return False
+    if is_restartable_init_container(container):
+        return last.state.running is not None and bool(last.started)
+    return any(
+        state.terminated is not None and state.terminated.exit_code == 0 for state in (last.last_state, last.state)
+    )

@@ -1,0 +1,224 @@
+"""The main loop: one select over all that can happen, one handler for each.
+
+Go's select picks at random among the channels that are ready; so does ours, from a seeded stream, and the trace says which
+were ready. Ticks that could change nothing are never delivered (see `concurrency.Ticker`).
+Mirrors: pkg/kubelet/kubelet.go syncLoop, syncLoopIteration
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND, parse_time
+from kubesim.clock import LoopClock, Randomness
+from kubesim.concurrency import Channel, Ticker, select
+from kubesim.kubelet.container_deletor import ContainerDeletor
+from kubesim.kubelet.handlers import Handlers
+from kubesim.kubelet.housekeeping import Housekeeping
+from kubesim.kubelet.pleg_records import PodLifecycleEvent
+from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.probes.manager import ProbeManager
+from kubesim.kubelet.probes.results import Update
+from kubesim.kubelet.runtime_state import RuntimeState
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.kubelet.status.active_deadline import past_active_deadline
+from kubesim.kubelet.status.manager import StatusManager
+from kubesim.podworkers.work_queue import WorkQueue
+from kubesim.podworkers.workers import PodWorkers
+from kubesim.runtime.pod_cache import PodCache
+from kubesim.sources.mux import PodUpdate
+from kubesim.trace import Recorder
+from kubesim.trace.records import Handler, LoopSelect, Note
+
+
+class SyncLoop:
+    """`run` never returns; everything it does is in `_dispatch`."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        randomness: Randomness,
+        recorder: Recorder,
+        settings: KubeletSettings,
+        config: Channel[tuple[PodUpdate, int | None]],
+        pleg_events: Channel[PodLifecycleEvent],
+        probes: ProbeManager,
+        handlers: Handlers,
+        housekeeping: Housekeeping,
+        pods: PodManager,
+        workers: PodWorkers,
+        queue: WorkQueue,
+        statuses: StatusManager,
+        cache: PodCache,
+        deletor: ContainerDeletor,
+        runtime_state: RuntimeState,
+        seen_all_sources: Callable[[set[str]], bool],
+    ) -> None:
+        self._clock = clock
+        self._stream = randomness.stream("syncloop", "select")
+        self._recorder = recorder
+        self._settings = settings
+        self._config = config
+        self._pleg_events = pleg_events
+        self._probes = probes
+        self._handlers = handlers
+        self._housekeeping = housekeeping
+        self._pods = pods
+        self._workers = workers
+        self._queue = queue
+        self._statuses = statuses
+        self._cache = cache
+        self._deletor = deletor
+        self._runtime_state = runtime_state
+        self._seen_all_sources = seen_all_sources
+        self._seen: set[str] = set()
+        self._deadlines: dict[str, None] = {}  # uids of pods that have an active deadline and have not ended
+
+    async def run(self) -> None:
+        """Sync while the runtime is up; look again after 100 ms, doubling to 5 s, while it is not."""
+        clock, settings = self._clock, self._settings
+        now = clock.now()
+        self._sync_ticker = Ticker(clock, "sync", settings.sync_tick_period, phase=now, every=settings.every_tick)
+        self._housekeeping_ticker = Ticker(
+            clock, "housekeeping", settings.housekeeping_period, phase=now, every=settings.every_tick
+        )
+        self._queue.on_enqueue = lambda uid, due: self._sync_ticker.want(due + 1)
+        self._housekeeping.on_wanted(self._housekeeping_ticker.want)
+        channels: list[Channel[Any]] = [
+            self._config,
+            self._pleg_events,
+            self._sync_ticker.channel,
+            self._probes.liveness.updates,
+            self._probes.readiness.updates,
+            self._probes.startup.updates,
+            self._housekeeping_ticker.channel,
+        ]
+        pause = settings.runtime_down_backoff
+        while True:
+            problem = self._runtime_state.runtime_problem(clock.now())
+            if problem:
+                self._recorder.record(Note(text=f"skipping pod synchronization: {problem}"))
+                await clock.sleep(pause)
+                pause = min(2 * pause, settings.runtime_down_backoff_max)
+                continue
+            pause = settings.runtime_down_backoff
+            chosen = await select(clock, channels, self._stream)
+            await self._dispatch(chosen.channel, chosen.item, chosen.ready)
+
+    async def _dispatch(self, channel: Channel[Any], item: Any, ready: tuple[str, ...]) -> None:
+        if channel is self._config:
+            update, cause = item
+            self._selected(channel, ready, cause, f"{update.op} from source {update.source}")
+            self._config_update(update)
+        elif channel is self._pleg_events:
+            self._pleg_event(item, ready)
+        elif channel is self._sync_ticker.channel:
+            self._sync_tick(channel, ready)
+        elif channel is self._housekeeping_ticker.channel:
+            await self._housekeeping_tick(channel, ready)
+        else:
+            self._probe_update(channel, item, ready)
+
+    def _selected(self, channel: Channel[Any], ready: tuple[str, ...], cause: int | None, why: str) -> None:
+        if self._recorder.on:
+            self._recorder.because(cause)
+            seq = self._recorder.record(LoopSelect(channel=channel.name, ready=ready, why=why))
+            self._recorder.because(seq)
+
+    def _handler(self, name: str, pods: tuple[Pod, ...] | list[Pod]) -> None:
+        if self._recorder.on:
+            names = tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods)
+            self._recorder.because(self._recorder.record(Handler(name=name, pods=names)))
+
+    # -- one method per channel ---------------------------------------------------------------------------------
+
+    def _config_update(self, update: PodUpdate) -> None:
+        """DELETE is an update: the pod has to be ended gracefully first."""
+        if update.op == "ADD":
+            self._handler("HandlePodAdditions", update.pods)
+            self._handlers.handle_pod_additions(update.pods)
+        elif update.op in ("UPDATE", "DELETE"):
+            self._handler("HandlePodUpdates", update.pods)
+            self._handlers.handle_pod_updates(update.pods)
+        elif update.op == "REMOVE":
+            self._handler("HandlePodRemoves", update.pods)
+            self._handlers.handle_pod_removes(update.pods)
+        elif update.op == "RECONCILE":
+            self._handler("HandlePodReconcile", update.pods)
+            self._handlers.handle_pod_reconcile(update.pods)
+        for pod in update.pods:
+            self._watch_deadline(pod)
+        if update.source not in self._seen:
+            self._seen.add(update.source)
+            self._handlers.sources_ready = self._seen_all_sources(self._seen)
+        self._housekeeping.wanted()
+
+    def _pleg_event(self, event: PodLifecycleEvent, ready: tuple[str, ...]) -> None:
+        self._selected(self._pleg_events, ready, event.cause, f"{event.type} of {event.container or 'the sandbox'}")
+        if event.type != "ContainerRemoved":
+            pod = self._pods.by_uid(event.uid)
+            if pod is not None:
+                self._handler("HandlePodSyncs", [pod])
+                self._handlers.handle_pod_syncs([pod])
+        if event.type == "ContainerDied":
+            remove_all = self._workers.states.should_pod_content_be_removed(event.uid)
+            status = self._cache.get(event.uid)
+            self._deletor.delete_containers_in_pod(event.data, status, remove_all=remove_all)
+
+    def _sync_tick(self, channel: Channel[Any], ready: tuple[str, ...]) -> None:
+        """Pods whose time has come, and pods past their active deadline."""
+        now = self._clock.now()
+        due = dict.fromkeys(self._queue.get_work())
+        late = [uid for uid in self._deadlines if self._past_deadline(uid, now)]
+        due.update(dict.fromkeys(late))
+        pods = [pod for uid in due if (pod := self._pods.by_uid(uid)) is not None]
+        if pods:
+            self._selected(channel, ready, None, "the time of these pods has come")
+            self._handler("HandlePodSyncs", pods)
+            self._handlers.handle_pod_syncs(pods)
+        earliest = self._queue.earliest()
+        if earliest is not None:
+            self._sync_ticker.want(earliest + 1)  # work is due strictly after its time
+        if late:
+            self._sync_ticker.want(now + 1)
+
+    def _past_deadline(self, uid: str, now: int) -> bool:
+        pod = self._pods.by_uid(uid)
+        if pod is None or self._workers.states.is_pod_known_terminated(uid):
+            del self._deadlines[uid]
+            return False
+        return past_active_deadline(pod, self._statuses.get_pod_status(uid) or pod.status, now)
+
+    def _watch_deadline(self, pod: Pod) -> None:
+        """A pod with an active deadline wants the tick at which it passes."""
+        seconds = pod.spec.active_deadline_seconds
+        if seconds is None:
+            return
+        uid = pod.metadata.uid
+        self._deadlines[uid] = None
+        status = self._statuses.get_pod_status(uid) or pod.status
+        start = parse_time(status.start_time) if status.start_time else self._clock.now()
+        self._sync_ticker.want(start + seconds * SECOND)
+
+    def _probe_update(self, channel: Channel[Any], update: Update, ready: tuple[str, ...]) -> None:
+        success = update.result == "success"
+        if channel is self._probes.liveness.updates:
+            if update.result != "failure":
+                return
+        elif channel is self._probes.readiness.updates:
+            self._statuses.set_container_readiness(update.pod_uid, update.container_id, success)
+        else:
+            self._statuses.set_container_startup(update.pod_uid, update.container_id, success)
+        self._selected(channel, ready, update.cause, f"the {channel.name} result is now {update.result}")
+        pod = self._pods.by_uid(update.pod_uid)
+        if pod is not None:
+            self._handler("HandlePodSyncs", [pod])
+            self._handlers.handle_pod_syncs([pod])
+
+    async def _housekeeping_tick(self, channel: Channel[Any], ready: tuple[str, ...]) -> None:
+        """Nothing is cleaned up before every source has been heard: what is not wanted yet may come."""
+        if self._handlers.sources_ready:
+            self._recorder.because(None)
+            await self._housekeeping.handle_pod_cleanups()

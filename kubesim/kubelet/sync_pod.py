@@ -1,0 +1,171 @@
+"""What a pod worker calls: one sync of a pod that should run, that must end, or that has ended.
+
+This is where desired and observed state meet: compute the status, tell the status manager, let the runtime manager act.
+Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatingRuntimePod, SyncTerminatedPod
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from kubesim.api.gotext import listed
+from kubesim.api.pod import Pod, PodCondition, PodStatus
+from kubesim.errors import BackoffError, RuntimeCallError, SyncError
+from kubesim.features import FeatureGates
+from kubesim.kubelet.mirror import MirrorClient
+from kubesim.kubelet.pleg import GenericPleg
+from kubesim.kubelet.pod_status import StatusGenerator
+from kubesim.kubelet.probes.manager import ProbeManager
+from kubesim.kubelet.reason_cache import ReasonCache
+from kubesim.kubelet.runtime_state import RuntimeState
+from kubesim.kubelet.status.manager import StatusManager
+from kubesim.podworkers.syncer import SyncContext, SyncOutcome
+from kubesim.podworkers.updates import PodStatusFn, SyncPodType, UpdatePodOptions
+from kubesim.podworkers.workers import PodWorkers
+from kubesim.runtime.helper import EventRecorder
+from kubesim.runtime.manager import ProbeResults, RuntimeManager
+from kubesim.runtime.pod_listing import api_pod, running_pod
+from kubesim.runtime.results import PodSyncResult
+from kubesim.runtime.types import RuntimePod, RuntimePodStatus
+
+READY_TO_START = "PodReadyToStartContainers"
+ALL_RESTARTING = "AllContainersRestarting"
+NETWORK_NOT_READY = "network is not ready"
+
+
+class PodSync:
+    """Implements `podworkers.PodSyncer` and, for the sandbox-ready callback, a part of `runtime.RuntimeHelper`."""
+
+    workers: PodWorkers  # set by whoever makes both: each needs the other
+
+    def __init__(
+        self,
+        gates: FeatureGates,
+        runtime: RuntimeManager,
+        runtime_state: RuntimeState,
+        statuses: StatusManager,
+        generator: StatusGenerator,
+        probes: ProbeManager,
+        reasons: ReasonCache,
+        mirrors: MirrorClient,
+        pleg: GenericPleg,
+        events: EventRecorder,
+    ) -> None:
+        self._gates = gates
+        self._runtime = runtime
+        self._runtime_state = runtime_state
+        self._statuses = statuses
+        self._generator = generator
+        self._probes = probes
+        self._reasons = reasons
+        self._mirrors = mirrors
+        self._pleg = pleg
+        self._events = events
+
+    # -- a pod that should run ----------------------------------------------------------------------------------
+
+    async def sync_pod(
+        self, context: SyncContext, update_type: SyncPodType, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus
+    ) -> SyncOutcome:
+        uid = pod.metadata.uid
+        api_status = self._generator.generate(pod, status)
+        status = replace(status, ips=_ips(api_status))
+        self._statuses.set_pod_status(pod, api_status)
+        if api_status.phase in ("Succeeded", "Failed"):
+            return SyncOutcome(terminal=True)
+        problem = self._runtime_state.network_problem()
+        if problem and not pod.spec.host_network:
+            self._events.event(pod, "Warning", "NetworkNotReady", f"{NETWORK_NOT_READY}: {problem}")
+            raise SyncError(f"{NETWORK_NOT_READY}: {problem}")
+        await self._mirrors.reconcile(pod, mirror_pod)
+        self._probes.add_pod(pod)
+        restarting = self._gates.enabled("RestartAllContainersOnContainerExits") and any(
+            c.type == ALL_RESTARTING and c.status == "True" for c in api_status.conditions
+        )
+        probes = ProbeResults(self._probes.liveness.by_id, self._probes.startup.by_id)
+        result = await self._runtime.sync_pod(pod, status, probes, restart_all_containers=restarting)
+        self._reasons.update(uid, result)
+        error = result.error()
+        if restarting and not error and any(r.action == "RemoveContainer" for r in result.results):
+            # All records are gone, so the next sync ends the restart and starts the containers: ask for it now.
+            self.workers.update_pod(UpdatePodOptions("update", pod, mirror_pod))
+        if error:
+            raise _as_error(result, error)
+        return SyncOutcome(post_sync=(lambda: self._pleg.request_relist(uid)) if result.results else None)
+
+    def on_pod_sandbox_ready(self, pod: Pod) -> None:
+        """The sandbox stands and images come next: say so now, but beside the sync, not in it."""
+        if self._gates.enabled("PodReadyToStartContainersCondition"):
+            asyncio.get_running_loop().call_soon(self._mark_ready_to_start, pod)
+
+    def _mark_ready_to_start(self, pod: Pod) -> None:
+        status = self._statuses.get_pod_status(pod.metadata.uid) or pod.status
+        ready = PodCondition(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
+        self._statuses.set_pod_status(pod, status.changed(conditions=_with_condition(status.conditions, ready)))
+
+    # -- a pod that must end ------------------------------------------------------------------------------------
+
+    async def sync_terminating_pod(
+        self,
+        context: SyncContext,
+        pod: Pod,
+        status: RuntimePodStatus,
+        grace_period: int | None,
+        status_fn: PodStatusFn | None,
+    ) -> None:
+        api_status = self._generator.generate(pod, status)
+        if status_fn is not None:
+            api_status = status_fn(api_status)
+        self._statuses.set_pod_status(pod, api_status)
+        self._probes.stop_liveness_and_startup(pod)
+        await self._kill(pod, running_pod(status), grace_period, "error killing terminating pod: ")
+        self._probes.remove_pod(pod)
+        stopped = await self._read_stopped(pod, status)
+        running = [record.id for record in stopped.containers if record.state == "running"]
+        if running:
+            raise SyncError(f"detected running containers after a successful KillPod, CRI violation: {listed(running)}")
+        self._statuses.set_pod_status(pod, self._generator.generate(pod, stopped, terminal=True))
+
+    async def _kill(self, pod: Pod, running: RuntimePod, grace_period: int | None, prefix: str) -> None:
+        error = (await self._runtime.kill_pod(pod, running, grace_period)).error()
+        if error:
+            self._events.event(pod, "Warning", "FailedKillPod", f"error killing pod: {error}")
+            raise SyncError(prefix + error)
+
+    async def _read_stopped(self, pod: Pod, before: RuntimePodStatus) -> RuntimePodStatus:
+        """The final states, straight from the runtime; the addresses are gone there, so the old ones are kept."""
+        metadata = pod.metadata
+        try:
+            found = await self._runtime.get_pod(metadata.uid)
+            found = found or RuntimePod(metadata.uid, metadata.name, metadata.namespace)
+            status = await self._runtime.get_pod_status(found)
+        except RuntimeCallError as error:
+            raise SyncError(f"unable to read pod status prior to final pod termination: {error}") from error
+        return replace(status, ips=before.ips)
+
+    async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None:
+        """Only the runtime knows this pod: stop it quickly; there is nobody to tell a status."""
+        await self._kill(api_pod(running_pod), running_pod, 1, "")
+
+    # -- a pod that has ended -----------------------------------------------------------------------------------
+
+    async def sync_terminated_pod(self, context: SyncContext, pod: Pod, status: RuntimePodStatus) -> None:
+        self._statuses.set_pod_status(pod, self._generator.generate(pod, status, terminal=True))
+        self._statuses.terminate_pod(pod)
+
+
+def _ips(status: PodStatus) -> tuple[str, ...]:
+    ips = tuple(entry.ip for entry in status.pod_ips)
+    return ips or ((status.pod_ip,) if status.pod_ip else ())
+
+
+def _with_condition(conditions: tuple[PodCondition, ...], new: PodCondition) -> tuple[PodCondition, ...]:
+    if any(condition.type == new.type for condition in conditions):
+        return tuple(new if condition.type == new.type else condition for condition in conditions)
+    return (*conditions, new)
+
+
+def _as_error(result: PodSyncResult, text: str) -> SyncError:
+    expires_at = result.backoff_expires_at()
+    return SyncError(text) if expires_at is None else BackoffError(text, expires_at)

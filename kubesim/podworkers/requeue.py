@@ -1,0 +1,64 @@
+"""When a worker looks at its pod again after a sync.
+
+Mirrors: pkg/kubelet/pod_workers.go completeWork; k8s.io/apimachinery/pkg/util/wait Jitter
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import Randomness
+from kubesim.podworkers.syncer import min_backoff_expiration
+
+NETWORK_NOT_READY = "network is not ready"
+TRANSIENT_BACKOFF = 1 * SECOND
+JITTER_FACTOR = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """The kubelet's settings: how often a pod is synced without cause, and how long a failed one waits."""
+
+    resync: int = 60 * SECOND
+    backoff: int = 10 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Requeue:
+    """A delay before jitter, and why it is that long."""
+
+    delay: int
+    why: str
+
+
+def requeue_after(intervals: Intervals, phase_transition: bool, error: BaseException | None, now: int) -> Requeue:
+    """The rule: at once after a step of the life cycle, else by how the sync ended."""
+    if phase_transition:
+        return Requeue(0, "the pod has entered its next phase")
+    if error is None:
+        return Requeue(intervals.resync, "the sync succeeded; the next one without cause is the regular resync")
+    if NETWORK_NOT_READY in str(error):
+        return Requeue(TRANSIENT_BACKOFF, "the network may be ready soon")
+    expires_at = min_backoff_expiration(error)
+    if expires_at is None:
+        return Requeue(
+            min(intervals.backoff, intervals.resync), "the sync failed; it is tried again after the back-off"
+        )
+    delay = min(max(expires_at - now, 0), intervals.resync)
+    return Requeue(delay, "the sync failed; it is tried again when the first back-off in it expires")
+
+
+class Jitter:
+    """Stretches delays to [d, 1.5 d), each pod from its own streams; switched off, every delay is its base."""
+
+    def __init__(self, randomness: Randomness, on: bool = True) -> None:
+        self._randomness = randomness
+        self._on = on
+
+    def stretch(self, delay: int, uid: str, draw: int) -> int:
+        """The pod's draw of this number. A stream for each draw: keeping one for each pod would cost 2.5 KiB a pod."""
+        if not self._on or delay <= 0:
+            return delay
+        fraction = self._randomness.stream("worker", uid, str(draw)).random()
+        return delay + int(fraction * JITTER_FACTOR * delay)

@@ -1,0 +1,381 @@
+"""The pod workers' state machine: what an update means, what a worker does next, what the end of a sync changes.
+
+Pure: no task, no clock, no I/O; time is an argument. Each transition answers what the shell (`workers.py`) must do:
+start a worker, wake it, cancel its sync, tell who waited for a kill.
+
+Mirrors: pkg/kubelet/pod_workers.go UpdatePod, startPodSync, allowPodStart, acknowledgeTerminating, complete...,
+SyncKnownPods, removeTerminatedWorker
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kubesim.api.pod import Pod
+from kubesim.api.pod_kinds import is_static_pod
+from kubesim.podworkers.sync_status import PodSyncStatus, PodWorkerQueries, PodWorkerState
+from kubesim.podworkers.updates import (
+    KillPodOptions,
+    PodStatusFn,
+    UpdatePodOptions,
+    effective_grace_period,
+    merge_update,
+)
+from kubesim.runtime.types import RuntimePodStatus
+
+Callbacks = tuple[Callable[[], None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateDecision:
+    """What an update led to. `terminating` is the reason in words if it made the pod terminate."""
+
+    uid: str
+    pod: str  # namespace/name
+    accepted: bool
+    why: str = ""
+    terminating: str = ""
+    cancel: bool = False  # the sync under way is pointless now
+    completed: Callbacks = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PodWork:
+    """What a worker does next: which sync, and with what."""
+
+    work_type: PodWorkerState
+    options: UpdatePodOptions
+
+
+@dataclass(frozen=True, slots=True)
+class StartDecision:
+    """`go` with work; `wait`: a static pod of the same name is in the way; `never`: it was told to end before it could
+    begin, so the worker stops; `nothing`: there was no update."""
+
+    verdict: Literal["go", "wait", "never", "nothing"]
+    work: PodWork | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodWorkerSync:
+    """A worker as housekeeping sees it."""
+
+    state: PodWorkerState
+    orphan: bool
+    has_config: bool = False
+    static: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPods:
+    """The workers that remain, those to wake (they must end their pod), and those to stop."""
+
+    workers: dict[str, PodWorkerSync]
+    wake: list[str]
+    stop: list[str]
+
+
+class PodSyncStatuses(PodWorkerQueries):
+    """All pods that workers know of."""
+
+    def __init__(self, pod_from_allocation: Callable[[Pod], Pod] | None = None) -> None:
+        super().__init__()
+        self.waiting_static_pods: dict[str, list[str]] = {}  # full name -> uids, first come first served
+        self._pod_from_allocation = pod_from_allocation
+
+    # -- an update comes in -------------------------------------------------------------------------------------
+
+    def update_pod(
+        self, options: UpdatePodOptions, now: int, cached: Callable[[str], RuntimePodStatus | None]
+    ) -> UpdateDecision:
+        """Take an update. `cached` tells what the runtime cache holds of a pod, None if that cannot be told."""
+        from_runtime = options.pod is None
+        if not from_runtime and options.running_pod is not None:
+            options = replace(options, running_pod=None)
+        uid, name, namespace = _identity(options)
+        title = f"{namespace}/{name}"
+        if from_runtime and options.update_type != "kill":
+            return UpdateDecision(uid, title, False, "ignored: a pod that only the runtime knows can only be killed")
+
+        status = self.statuses.get(uid)
+        first_time = status is None
+        if status is None:
+            status = self.statuses[uid] = _first_sight(options, f"{name}_{namespace}", now, cached(uid))
+        if from_runtime:
+            options = _with_known_config(status, options)
+        if not first_time and status.is_termination_requested and options.update_type == "create":
+            status.restart_requested = True
+            return UpdateDecision(uid, title, False, "put off: this uid is still ending; it starts again after that")
+        if status.finished:
+            return UpdateDecision(uid, title, False, "ignored: the worker has finished with this uid")
+
+        reason = "" if status.is_termination_requested else _begin_termination(status, options, from_runtime, now)
+        if status.is_terminated and from_runtime:
+            return UpdateDecision(uid, title, False, "ignored: the pod's containers are stopped, cleaning up goes on")
+        options, completed, shortened = _apply_kill(status, options)
+        self._store(uid, status, options)
+        return UpdateDecision(
+            uid,
+            title,
+            True,
+            _why_accepted(status, first_time, shortened),
+            reason,
+            bool(reason) or shortened,
+            completed,
+        )
+
+    def _store(self, uid: str, status: PodSyncStatus, options: UpdatePodOptions) -> None:
+        """The mailbox holds one update: a newer one replaces it."""
+        if not status.has_worker:
+            status.has_worker = True
+            if options.pod is not None and is_static_pod(options.pod):
+                self.waiting_static_pods.setdefault(status.fullname, []).append(uid)
+        if options.pod is not None and self._pod_from_allocation is not None:
+            options = replace(options, pod=self._pod_from_allocation(options.pod))
+        status.pending_update = options
+        status.working = True
+
+    # -- a worker takes it up -----------------------------------------------------------------------------------
+
+    def start_pod_sync(self, uid: str, now: int) -> StartDecision:
+        """The worker asks for its work."""
+        status = self.statuses.get(uid)
+        if status is None:
+            return StartDecision("nothing")
+        options = status.pending_update
+        if options is None:
+            status.working = False
+            return StartDecision("nothing")
+        work = PodWork(status.work_type(), options)
+        if not status.is_started and not (options.running_pod is not None and work.work_type == "terminating"):
+            verdict = self._allow_pod_start(uid, status, options)
+            if verdict == "never":
+                status.pending_update = None
+                self._finish(uid, status, now)
+            elif verdict == "wait":
+                status.working = False
+            if verdict != "go":
+                return StartDecision(verdict)
+            status.started_at = now
+        status.pending_update = None
+        status.active_update = merge_update(status.active_update, options)
+        return StartDecision("go", work)
+
+    def _allow_pod_start(
+        self, uid: str, status: PodSyncStatus, options: UpdatePodOptions
+    ) -> Literal["go", "wait", "never"]:
+        if options.pod is None or not is_static_pod(options.pod):
+            return "go"
+        if status.is_termination_requested:
+            return "never"
+        return "go" if self._allow_static_pod_start(status.fullname, uid) else "wait"
+
+    def _allow_static_pod_start(self, fullname: str, uid: str) -> bool:
+        """No two static pods of one name run at a time, and those that wait begin in the order they came."""
+        started = self.started_static_pods.get(fullname)
+        if started is not None:
+            return started == uid
+        waiting = self.waiting_static_pods.get(fullname, [])
+        for position, other in enumerate(waiting):
+            status = self.statuses.get(other)
+            if status is None or status.is_termination_requested or status.is_terminated:
+                continue
+            if other != uid:
+                self.waiting_static_pods[fullname] = waiting[position:]
+                return False
+            waiting = waiting[position + 1 :]
+            break
+        # If nobody on the list is alive the list is kept as it is: upstream forgets only those before the one it finds.
+        if waiting:
+            self.waiting_static_pods[fullname] = waiting
+        else:
+            self.waiting_static_pods.pop(fullname, None)
+        self.started_static_pods[fullname] = uid
+        return True
+
+    def acknowledge_terminating(self, uid: str) -> PodStatusFn | None:
+        """The worker has seen that it must end the pod; of several status functions the last one counts."""
+        status = self.statuses.get(uid)
+        if status is None:
+            return None
+        if status.is_termination_requested:
+            status.started_terminating = True
+        return status.status_post_terminating[-1] if status.status_post_terminating else None
+
+    # -- a sync has ended ---------------------------------------------------------------------------------------
+
+    def complete_sync(self, uid: str, now: int) -> None:
+        """SyncPod says that the pod has come to its end; the worker goes on with terminating it."""
+        status = self.statuses[uid]
+        if status.terminating_at is None:
+            status.terminating_at = now
+        status.started_terminating = True
+        status.replay()
+
+    def complete_terminating(self, uid: str, now: int) -> Callbacks:
+        """No container runs any more. Answers who waited for that; the worker goes on with cleaning up."""
+        status = self.statuses[uid]
+        status.terminated_at = now
+        completed = status.notify_post_terminating
+        status.notify_post_terminating = ()
+        status.status_post_terminating = ()
+        status.replay()
+        return completed
+
+    def complete_terminating_runtime_pod(self, uid: str, now: int) -> None:
+        """Nothing else is known of such a pod, so it is forgotten."""
+        self._finish(uid, self.statuses[uid], now)
+        del self.statuses[uid]
+
+    def complete_terminated(self, uid: str) -> None:
+        """The worker is done; the status stays until housekeeping finds that nobody wants the pod."""
+        status = self.statuses[uid]
+        self._finish(uid, status, status.terminated_at)
+
+    def complete_work(self, uid: str) -> bool:
+        """Is there something to do at once?"""
+        status = self.statuses.get(uid)
+        if status is None:
+            return False
+        if status.pending_update is not None:
+            return True
+        status.working = False
+        return False
+
+    def _finish(self, uid: str, status: PodSyncStatus, terminated_at: int | None) -> None:
+        status.terminated_at = terminated_at
+        status.finished = True
+        status.working = False
+        self._forget_worker(uid, status)
+
+    def _forget_worker(self, uid: str, status: PodSyncStatus) -> None:
+        status.has_worker = False
+        if self.started_static_pods.get(status.fullname) == uid:
+            del self.started_static_pods[status.fullname]
+
+    # -- housekeeping -------------------------------------------------------------------------------------------
+
+    def sync_known_pods(self, desired: Collection[str], now: int) -> KnownPods:
+        """Forget what has ended and is not wanted, end what is not wanted, tell about the rest."""
+        self.pods_synced = True
+        known = KnownPods({}, [], [])
+        for uid, status in list(self.statuses.items()):
+            orphan = uid not in desired
+            if (orphan or status.restart_requested) and self._remove_terminated_worker(uid, status, orphan, now, known):
+                del self.statuses[uid]
+                self._forget_worker(uid, status)
+                known.stop.append(uid)
+                continue
+            update = status.active_update or status.pending_update
+            pod = update.pod if update is not None else None
+            static = pod is not None and is_static_pod(pod)
+            known.workers[uid] = PodWorkerSync(status.work_type(), orphan, pod is not None, static)
+        return known
+
+    def _remove_terminated_worker(
+        self, uid: str, status: PodSyncStatus, orphan: bool, now: int, known: KnownPods
+    ) -> bool:
+        """May this worker go? An orphan that may not is driven to its end: nobody else will."""
+        if status.finished:
+            return True
+        if not orphan:
+            return False
+        status.deleted = True
+        if not status.is_started and not status.observed_runtime:
+            return True
+        if not status.is_termination_requested:
+            status.terminating_at = now
+            pod = status.active_update.pod if status.active_update is not None else None
+            status.grace_period = 1 if pod is None else effective_grace_period(status.grace_period, pod, None)
+        if status.replay():
+            known.wake.append(uid)
+        return False
+
+
+def _identity(options: UpdatePodOptions) -> tuple[str, str, str]:
+    if options.pod is not None:
+        metadata = options.pod.metadata
+        return metadata.uid, metadata.name, metadata.namespace
+    running = options.running_pod
+    assert running is not None, "an update has a pod or a running pod"
+    return running.uid, running.name, running.namespace
+
+
+def _first_sight(options: UpdatePodOptions, fullname: str, now: int, cached: RuntimePodStatus | None) -> PodSyncStatus:
+    """A pod that has ended by its status and has nothing in the runtime was terminated before the kubelet restarted."""
+    status = PodSyncStatus(fullname, now)
+    ended = options.pod is not None and options.pod.status.phase in ("Failed", "Succeeded")
+    if ended and cached is not None and _is_cache_terminal(cached):
+        status.terminating_at = status.terminated_at = now
+        status.started_terminating = True
+    return status
+
+
+def _is_cache_terminal(status: RuntimePodStatus) -> bool:
+    return not any(container.state == "running" for container in status.containers) and not any(
+        sandbox.ready for sandbox in status.sandboxes
+    )
+
+
+def _with_known_config(status: PodSyncStatus, options: UpdatePodOptions) -> UpdatePodOptions:
+    """A kill of a running pod whose configuration is known after all is a kill of that."""
+    status.observed_runtime = True
+    for update in (status.pending_update, status.active_update):
+        if update is not None and update.pod is not None:
+            return replace(options, pod=update.pod, running_pod=None)
+    return options
+
+
+def _begin_termination(status: PodSyncStatus, options: UpdatePodOptions, from_runtime: bool, now: int) -> str:
+    """Must the pod end because of this update? Only the first reason sets the flags."""
+    pod = options.pod
+    if from_runtime:
+        status.deleted = True
+        reason = "it runs, but no source wants it"
+    elif pod is not None and pod.metadata.deletion_timestamp is not None:
+        status.deleted = True
+        reason = "it was deleted at the API server"
+    elif pod is not None and pod.status.phase in ("Failed", "Succeeded"):
+        reason = f"its phase is {pod.status.phase}"
+    elif options.update_type == "kill":
+        status.evicted = options.kill is not None and options.kill.evict
+        reason = "the kubelet evicts it" if status.evicted else "the kubelet kills it"
+    else:
+        return ""
+    status.terminating_at = now
+    return reason
+
+
+def _apply_kill(status: PodSyncStatus, options: UpdatePodOptions) -> tuple[UpdatePodOptions, Callbacks, bool]:
+    """Kill options count only while the pod is terminating: then every update is a kill and grace can only shrink.
+
+    Answers the update to store, whose wait for the kill is over, and whether the grace period changed.
+    """
+    kill = options.kill
+    if status.is_terminated or not status.is_termination_requested:
+        if kill is None:
+            return options, (), False
+        return replace(options, kill=None), (kill.completed,) if kill.completed is not None else (), False
+    kill = kill or KillPodOptions()
+    if kill.completed is not None:
+        status.notify_post_terminating += (kill.completed,)
+    if kill.status_fn is not None:
+        status.status_post_terminating += (kill.status_fn,)
+    grace = effective_grace_period(status.grace_period, options.pod, kill.grace_period_override)
+    shortened = status.grace_period not in (0, grace)
+    status.grace_period = grace
+    return replace(options, kill=replace(kill, grace_period_override=grace)), (), shortened
+
+
+def _why_accepted(status: PodSyncStatus, first_time: bool, shortened: bool) -> str:
+    if shortened:
+        return f"the grace period is now {status.grace_period} s, so the kill under way begins again"
+    if first_time:
+        return "the pod is new to the pod workers, so it gets a worker"
+    return {
+        "sync": "the worker will sync the pod",
+        "terminating": f"the pod is ending: its worker stops it with {status.grace_period} s of grace",
+        "terminated": "the pod's containers are stopped: its worker cleans up",
+    }[status.work_type()]

@@ -1,0 +1,112 @@
+"""What pod workers call: the `PodSyncer` that the kubelet implements, its outcome, and the context of a sync.
+
+Mirrors: pkg/kubelet/pod_workers.go podSyncer; pkg/kubelet/container/sync_result.go MinBackoffExpiration
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from kubesim.api.pod import Pod
+from kubesim.errors import BackoffError, SyncCancelled
+from kubesim.podworkers.updates import PodStatusFn, SyncPodType
+from kubesim.runtime.types import RuntimePod, RuntimePodStatus
+
+T = TypeVar("T")
+
+
+class SyncContext:
+    """Go's context of a pod's syncs: a flag that a sync may look at or wait for, not an exception at every await.
+
+    It lives over several syncs, until the worker is told something that makes the one under way pointless.
+    """
+
+    __slots__ = ("_waiters", "cancelled", "cause")
+
+    def __init__(self) -> None:
+        self.cancelled = False
+        self.cause: int | None = None  # the trace record of the sync under way
+        self._waiters: dict[asyncio.Future[None], None] | None = None
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        waiters, self._waiters = self._waiters, None
+        for waiter in waiters or ():
+            _finish(waiter)
+
+    async def race(self, future: asyncio.Future[T]) -> T:
+        """What the future gives, unless the context is cancelled first: that raises SyncCancelled, and the future goes
+        on without us."""
+        if not future.done() and not self.cancelled:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+            def arrived(_: object) -> None:
+                _finish(waiter)
+
+            future.add_done_callback(arrived)
+            if self._waiters is None:
+                self._waiters = {}
+            self._waiters[waiter] = None
+            try:
+                await waiter
+            finally:
+                future.remove_done_callback(arrived)
+                if self._waiters is not None:
+                    self._waiters.pop(waiter, None)
+        if future.done():
+            return future.result()
+        raise SyncCancelled
+
+
+def _finish(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+@dataclass(frozen=True, slots=True)
+class SyncOutcome:
+    """A SyncPod that succeeded. `terminal`: the pod has come to its end by itself. `post_sync` is called when the
+    worker has noted the end of the sync, so that what it asks for (a relist) is newer than that."""
+
+    terminal: bool = False
+    post_sync: Callable[[], None] | None = None
+
+
+class PodSyncer(Protocol):
+    """A pod is synced until it ends or must end, then terminated until that succeeds, then cleaned up. A call that did
+    not succeed raises (SyncError and other KubesimErrors) and is called again later."""
+
+    async def sync_pod(
+        self,
+        context: SyncContext,
+        update_type: SyncPodType,
+        pod: Pod,
+        mirror_pod: Pod | None,
+        status: RuntimePodStatus,
+    ) -> SyncOutcome: ...
+
+    async def sync_terminating_pod(
+        self,
+        context: SyncContext,
+        pod: Pod,
+        status: RuntimePodStatus,
+        grace_period: int | None,
+        status_fn: PodStatusFn | None,
+    ) -> None: ...
+
+    async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None: ...
+
+    async def sync_terminated_pod(self, context: SyncContext, pod: Pod, status: RuntimePodStatus) -> None: ...
+
+
+def min_backoff_expiration(error: BaseException) -> int | None:
+    """When the first back-off ends among this error, what it groups and what it was raised from."""
+    if isinstance(error, BackoffError):
+        return error.expires_at
+    if isinstance(error, BaseExceptionGroup):
+        found = [moment for inner in error.exceptions if (moment := min_backoff_expiration(inner)) is not None]
+        return min(found, default=None)
+    return None if error.__cause__ is None else min_backoff_expiration(error.__cause__)

@@ -1,0 +1,55 @@
+"""The queue of pods to look at again: each with the moment from which it is ready.
+
+Filled by pod workers at the end of every sync, emptied by the sync loop's one-second tick.
+
+Mirrors: pkg/kubelet/util/queue/work_queue.go
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from kubesim.clock import LoopClock
+
+
+class WorkQueue:
+    """One moment per pod; a new one replaces the old one, earlier or later."""
+
+    def __init__(self, clock: LoopClock, on_enqueue: Callable[[str, int], None] | None = None) -> None:
+        self.on_enqueue = on_enqueue  # told the pod and its moment: the sync tick after it will be needed
+        self._clock = clock
+        self._due: dict[str, tuple[int, int]] = {}
+        self._heap: list[tuple[int, int, str]] = []  # may hold moments that were replaced since
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def enqueue(self, uid: str, delay: int) -> None:
+        due = self._clock.now() + delay
+        self._count += 1
+        self._due[uid] = (due, self._count)
+        heapq.heappush(self._heap, (due, self._count, uid))
+        if len(self._heap) > 2 * len(self._due) + 64:
+            self._heap = [(*entry, uid) for uid, entry in self._due.items()]
+            heapq.heapify(self._heap)
+        if self.on_enqueue is not None:
+            self.on_enqueue(uid, due)
+
+    def get_work(self) -> list[str]:
+        """Take out the pods whose moment has passed. One whose moment is now is not ready yet."""
+        now = self._clock.now()
+        ready = []
+        while (earliest := self.earliest()) is not None and earliest < now:
+            uid = heapq.heappop(self._heap)[2]
+            del self._due[uid]
+            ready.append(uid)
+        return ready
+
+    def earliest(self) -> int | None:
+        """The first moment in the queue: from the instant after it there is work."""
+        heap = self._heap
+        while heap and self._due.get(heap[0][2]) != heap[0][:2]:
+            heapq.heappop(heap)
+        return heap[0][0] if heap else None

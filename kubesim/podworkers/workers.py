@@ -1,0 +1,357 @@
+"""Pod workers: one task per pod that syncs it, ends it and cleans up after it.
+
+The sync loop calls `update_pod`; the worker takes the newest update (its mailbox holds one), waits until the runtime
+cache is newer than its last sync, and calls the `PodSyncer`. What an update means and what comes next is decided in
+`state.py`.
+
+Mirrors: pkg/kubelet/pod_workers.go podWorkers, podWorkerLoop, killPodNow
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock, Randomness
+from kubesim.concurrency.tasks import end
+from kubesim.errors import KubesimError, SyncError
+from kubesim.podworkers.requeue import Intervals, Jitter, requeue_after
+from kubesim.podworkers.state import PodSyncStatuses, PodWork, PodWorkerSync
+from kubesim.podworkers.syncer import PodSyncer, SyncContext, SyncOutcome
+from kubesim.podworkers.updates import KillPodOptions, PodStatusFn, UpdatePodOptions
+from kubesim.podworkers.work_queue import WorkQueue
+from kubesim.runtime.helper import EventRecorder
+from kubesim.runtime.pod_cache import PodCache
+from kubesim.runtime.types import RuntimePodStatus
+from kubesim.trace import Recorder
+from kubesim.trace.records import SyncBegin, SyncEnd, WorkerState, WorkerUpdate
+
+MIN_KILL_TIMEOUT_S = 10
+
+
+class _Worker:
+    """A worker's task and its mailbox: a flag that there is an update, the update itself is in the pod's status."""
+
+    __slots__ = ("cause", "closed", "context", "draws", "last_sync", "pod", "signal", "task", "uid", "waiter")
+
+    def __init__(self, uid: str, pod: str) -> None:
+        self.uid = uid
+        self.pod = pod
+        self.task: asyncio.Task[None] | None = None
+        self.signal = False
+        self.closed = False
+        self.waiter: asyncio.Future[None] | None = None
+        self.context = SyncContext()
+        self.cause: int | None = None  # the trace record of what it was told last
+        self.last_sync: int | None = None
+        self.draws = 0
+
+    def wake(self) -> None:
+        self.signal = True
+        self._rouse()
+
+    def close(self) -> None:
+        self.closed = True
+        self._rouse()
+
+    def _rouse(self) -> None:
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_result(None)
+
+
+class PodWorkers:
+    """`states` answers all questions about pods; `on_crash` hears of errors that no syncer should raise."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        syncer: PodSyncer,
+        cache: PodCache,
+        queue: WorkQueue,
+        recorder: Recorder,
+        events: EventRecorder,
+        randomness: Randomness,
+        *,
+        intervals: Intervals | None = None,
+        jitter: bool = True,
+        pod_from_allocation: Callable[[Pod], Pod] | None = None,
+        on_crash: Callable[[str, Exception], None] | None = None,
+    ) -> None:
+        self.states = PodSyncStatuses(pod_from_allocation)
+        self._clock = clock
+        self._syncer = syncer
+        self._cache = cache
+        self._queue = queue
+        self._recorder = recorder
+        self._events = events
+        self._intervals = intervals or Intervals()
+        self._jitter = Jitter(randomness, jitter)
+        self._on_crash = on_crash or _report_crash
+        self._workers: dict[str, _Worker] = {}
+        self._tasks: dict[asyncio.Task[None], None] = {}  # in the order they began, for a shutdown in that order
+
+    # -- from outside -------------------------------------------------------------------------------------------
+
+    def update_pod(self, options: UpdatePodOptions) -> None:
+        """Tell a pod's worker something; the pod's first update starts the worker."""
+        decision = self.states.update_pod(options, self._clock.now(), self._cached)
+        uid = decision.uid
+        seq = 0
+        if self._recorder.on:
+            update = WorkerUpdate(uid=uid, pod=decision.pod, update=options.update_type, why=decision.why)
+            seq = self._recorder.record(update)
+        for completed in decision.completed:
+            completed()
+        if not decision.accepted:
+            return
+        worker = self._workers.get(uid) or self._start(uid, decision.pod)
+        worker.cause = seq
+        if decision.terminating:
+            worker.cause = self._record_state(worker, "terminating", f"the pod must end: {decision.terminating}", seq)
+        worker.wake()
+        if decision.cancel:
+            worker.context.cancel()
+
+    def sync_known_pods(self, desired: Collection[str]) -> dict[str, PodWorkerSync]:
+        """Housekeeping: the uids that some source wants. Answers the workers there are."""
+        known = self.states.sync_known_pods(desired, self._clock.now())
+        for uid in known.stop:
+            worker = self._workers.pop(uid, None)
+            if worker is not None:
+                worker.close()
+        for uid in known.wake:
+            worker = self._workers[uid]
+            why = "no source wants the pod any more, so its worker must end it"
+            worker.cause = self._record_state(worker, self.states.statuses[uid].work_type(), why)
+            worker.wake()
+        return known.workers
+
+    async def kill_pod_now(
+        self,
+        pod: Pod,
+        *,
+        evict: bool = False,
+        grace_period_override: int | None = None,
+        status_fn: PodStatusFn | None = None,
+    ) -> None:
+        """Kill a pod and wait until its containers are stopped; raises SyncError if that takes too long."""
+        grace = grace_period_override
+        if grace is None:
+            grace = pod.spec.termination_grace_period_seconds or 0
+        timeout = max(grace + int(grace / 2), MIN_KILL_TIMEOUT_S) * SECOND
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+        def settle(killed: bool) -> None:
+            if not done.done():
+                done.set_result(killed)
+
+        kill = KillPodOptions(evict, grace_period_override, status_fn, lambda: settle(True))
+        self.update_pod(UpdatePodOptions("kill", pod, kill=kill))
+        timer = self._clock.call_at(self._clock.now() + timeout, settle, False)
+        try:
+            killed = await done
+        finally:
+            timer.cancel()
+        if not killed:
+            message = "Container runtime did not kill the pod within specified grace period."
+            self._events.event(pod, "Warning", "ExceededGracePeriod", message)
+            raise SyncError("timeout waiting to kill pod")
+
+    async def close(self) -> None:
+        """End all workers in the order they began, whatever they are doing."""
+        for task in list(self._tasks):
+            await end(task)
+
+    def statistics(self) -> dict[str, int]:
+        working = sum(status.working for status in self.states.statuses.values())
+        return {"pods": len(self.states.statuses), "workers": len(self._workers), "working": working}
+
+    def _cached(self, uid: str) -> RuntimePodStatus | None:
+        try:
+            return self._cache.get(uid)
+        except KubesimError:
+            return None
+
+    # -- a worker's life ----------------------------------------------------------------------------------------
+
+    def _start(self, uid: str, pod: str) -> _Worker:
+        worker = self._workers[uid] = _Worker(uid, pod)
+        worker.task = asyncio.get_running_loop().create_task(self._loop(worker), name=f"worker {pod}")
+        self._tasks[worker.task] = None
+        worker.task.add_done_callback(self._ended)
+        return worker
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self._tasks[task]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            task.get_loop().call_exception_handler({"message": f"{task.get_name()} died", "exception": error})
+
+    async def _loop(self, worker: _Worker) -> None:
+        """Wait for an update and work on it, until the pod is finished. This frame is all that a resting worker is."""
+        while True:
+            if worker.signal:
+                worker.signal = False
+                if not await self._work(worker):
+                    return
+            elif worker.closed:
+                return
+            else:
+                worker.waiter = asyncio.get_running_loop().create_future()
+                await worker.waiter
+                worker.waiter = None
+
+    async def _work(self, worker: _Worker) -> bool:
+        """Take up the pending update, if the pod may start; False when the worker's life is over."""
+        self._recorder.because(worker.cause)
+        start = self.states.start_pod_sync(worker.uid, self._clock.now())
+        if start.verdict == "never":
+            self._stop(worker, "the pod was told to end before it could begin")
+            return False
+        if start.verdict == "wait":
+            self._enqueue(worker, self._intervals.backoff)
+        if start.work is None:
+            return True
+        if worker.context.cancelled:
+            worker.context = SyncContext()
+        return await self._sync(worker, start.work)
+
+    async def _sync(self, worker: _Worker, work: PodWork) -> bool:
+        outcome = SyncOutcome()
+        error: Exception | None = None
+        try:
+            outcome = await self._call_syncer(worker, work)
+        except KubesimError as failure:
+            error = failure
+        except Exception as crash:  # a defect: say so, and let this worker try again like after any failed sync
+            error = crash
+            self._on_crash(worker.uid, crash)
+        return self._complete(worker, work, outcome, error)
+
+    async def _call_syncer(self, worker: _Worker, work: PodWork) -> SyncOutcome:
+        options, syncer = work.options, self._syncer
+        try:
+            status = await self._status(worker, options)
+        except KubesimError:
+            self._begin(worker, work)
+            raise
+        context = self._begin(worker, work)
+        try:
+            if options.running_pod is not None:
+                self.states.acknowledge_terminating(worker.uid)
+                await syncer.sync_terminating_runtime_pod(context, options.running_pod)
+                return SyncOutcome()
+            assert options.pod is not None
+            assert status is not None
+            if work.work_type == "terminated":
+                await syncer.sync_terminated_pod(context, options.pod, status)
+                return SyncOutcome()
+            if work.work_type == "terminating":
+                status_fn = self.states.acknowledge_terminating(worker.uid)
+                grace = options.kill.grace_period_override if options.kill is not None else None
+                await syncer.sync_terminating_pod(context, options.pod, status, grace, status_fn)
+                return SyncOutcome()
+            return await syncer.sync_pod(context, options.update_type, options.pod, options.mirror_pod, status)
+        finally:
+            worker.last_sync = self._clock.now()
+
+    async def _status(self, worker: _Worker, options: UpdatePodOptions) -> RuntimePodStatus | None:
+        """What the runtime holds, seen after the last sync; a pod that only the runtime knows needs none."""
+        if options.running_pod is not None or options.pod is None:
+            return None
+        try:
+            return await self._cache.get_newer_than(worker.uid, worker.last_sync)
+        except KubesimError as error:
+            self._events.event(options.pod, "Warning", "FailedSync", f"error determining status: {error}")
+            raise
+
+    def _complete(self, worker: _Worker, work: PodWork, outcome: SyncOutcome, error: Exception | None) -> bool:
+        """Draw the consequences of a sync: the pod's next phase, when to look again; False when the pod is finished."""
+        if outcome.post_sync is not None:
+            outcome.post_sync()
+        now, uid = self._clock.now(), worker.uid
+        transition = error is None and (outcome.terminal or work.work_type != "sync")
+        if transition and (work.work_type == "terminated" or work.options.running_pod is not None):
+            self._record_end(worker, work, None, None, "the sync succeeded and was the pod's last")
+            if work.work_type == "terminated":
+                self.states.complete_terminated(uid)
+            else:
+                self.states.complete_terminating_runtime_pod(uid, now)
+            self._stop(worker, "everything of the pod is cleaned up")
+            return False
+        requeue = requeue_after(self._intervals, transition, error, now)
+        delay = self._stretch(worker, requeue.delay)
+        self._record_end(worker, work, error, delay, requeue.why)
+        if transition and work.work_type == "terminating":
+            for completed in self.states.complete_terminating(uid, now):
+                completed()
+            worker.cause = self._record_state(worker, "terminated", "no container of the pod runs any more")
+        elif transition:
+            self.states.complete_sync(uid, now)
+            worker.cause = self._record_state(worker, "terminating", "SyncPod found that the pod has come to its end")
+        self._queue.enqueue(uid, delay)
+        if self.states.complete_work(uid):
+            worker.signal = True
+        return True
+
+    def _stop(self, worker: _Worker, why: str) -> None:
+        self._record_state(worker, "finished", why)
+        if self._workers.get(worker.uid) is worker:
+            del self._workers[worker.uid]
+
+    def _enqueue(self, worker: _Worker, delay: int) -> None:
+        self._queue.enqueue(worker.uid, self._stretch(worker, delay))
+
+    def _stretch(self, worker: _Worker, delay: int) -> int:
+        worker.draws += 1
+        return self._jitter.stretch(delay, worker.uid, worker.draws)
+
+    # -- the trace ----------------------------------------------------------------------------------------------
+
+    def _begin(self, worker: _Worker, work: PodWork) -> SyncContext:
+        """What the sync records from now on is caused by it."""
+        if self._recorder.on:
+            worker.context.cause = self._recorder.record(
+                SyncBegin(
+                    uid=worker.uid,
+                    pod=worker.pod,
+                    sync=_call_name(work),
+                    update=work.options.update_type,
+                    why=_WHY_BEGIN[work.work_type],
+                )
+            )
+            self._recorder.because(worker.context.cause)
+        return worker.context
+
+    def _record_end(
+        self, worker: _Worker, work: PodWork, error: Exception | None, requeue: int | None, why: str
+    ) -> None:
+        if self._recorder.on:
+            text = "" if error is None else str(error)
+            seq = self._recorder.record(
+                SyncEnd(uid=worker.uid, pod=worker.pod, sync=_call_name(work), error=text, requeue=requeue, why=why)
+            )
+            self._recorder.because(seq)
+
+    def _record_state(self, worker: _Worker, state: str, why: str, cause: int | None = None) -> int:
+        if not self._recorder.on:
+            return 0
+        return self._recorder.record(WorkerState(uid=worker.uid, pod=worker.pod, state=state, why=why, cause=cause))
+
+
+_WHY_BEGIN = {
+    "sync": "the worker took up its newest update, with a runtime status newer than its last sync",
+    "terminating": "the pod must end: its containers are stopped",
+    "terminated": "no container runs any more: what else the pod holds is released",
+}
+
+
+def _call_name(work: PodWork) -> str:
+    if work.options.running_pod is not None:
+        return "SyncTerminatingRuntimePod"
+    return {"sync": "SyncPod", "terminating": "SyncTerminatingPod", "terminated": "SyncTerminatedPod"}[work.work_type]
+
+
+def _report_crash(uid: str, error: Exception) -> None:
+    asyncio.get_running_loop().call_exception_handler({"message": f"the sync of pod {uid} crashed", "exception": error})

@@ -1,0 +1,133 @@
+"""Starting a container: image, create, start, postStart hook; and what each failure is called.
+
+Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubesim.api.pod import Container, Pod
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.container_kill import ContainerKiller
+from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeHelper
+from kubesim.runtime.hooks import HookFailed, HookRunner
+from kubesim.runtime.images import ImageError, ImageManager
+from kubesim.runtime.logs import LogDirectory
+from kubesim.runtime.labels import new_container_annotations, new_container_labels
+from kubesim.runtime.naming import container_log_path
+from kubesim.runtime.protocol import ContainerConfig, Runtime, SandboxConfig
+from kubesim.runtime.results import (
+    CREATE_CONTAINER_CONFIG_ERROR,
+    CREATE_CONTAINER_ERROR,
+    POST_START_HOOK_ERROR,
+    RUN_CONTAINER_ERROR,
+)
+from kubesim.runtime.types import RuntimePodStatus
+
+
+class StartFailed(Exception):
+    """A container did not start: the reason its status will show, and the message beside it."""
+
+    def __init__(self, reason: str, message: str, retry_at: int | None = None) -> None:
+        super().__init__(f"{reason}: {message}")
+        self.reason, self.message, self.retry_at = reason, message, retry_at
+
+
+@dataclass(frozen=True, slots=True)
+class StartTarget:
+    """Where a container is to be started."""
+
+    sandbox_id: str
+    sandbox: SandboxConfig
+    pod_ips: tuple[str, ...]
+
+
+class ContainerStarter:
+    def __init__(
+        self,
+        runtime: Runtime,
+        events: EventRecorder,
+        helper: RuntimeHelper,
+        images: ImageManager,
+        hooks: HookRunner,
+        killer: ContainerKiller,
+        logs: LogDirectory,
+    ) -> None:
+        self._runtime = runtime
+        self._events = events
+        self._helper = helper
+        self._images = images
+        self._hooks = hooks
+        self._killer = killer
+        self._logs = logs
+
+    async def start(self, target: StartTarget, pod: Pod, container: Container, status: RuntimePodStatus) -> None:
+        """Raises StartFailed; everything a user should see of it has been told as an event by then."""
+        image_ref = await self._ensure_image(pod, container)
+        attempt = self._restart_count(pod, container, status)
+        config = self._config(target, pod, container, attempt, image_ref)
+        try:
+            identifier = await self._runtime.create_container(target.sandbox_id, config, target.sandbox)
+        except RuntimeCallError as error:
+            raise self._failed(pod, container, CREATE_CONTAINER_ERROR, str(error)) from error
+        self._logs.created(pod, container.name, attempt)
+        self._events.event(pod, "Normal", "Created", "Container created", container.name)
+        try:
+            await self._runtime.start_container(identifier)
+        except RuntimeCallError as error:
+            raise self._failed(pod, container, RUN_CONTAINER_ERROR, str(error), identifier) from error
+        self._events.event(pod, "Normal", "Started", "Container started", container.name)
+        await self._post_start(pod, container, identifier)
+
+    async def _ensure_image(self, pod: Pod, container: Container) -> str:
+        try:
+            return await self._images.ensure_image_exists(
+                pod, container.image, container.image_pull_policy, container=container.name
+            )
+        except ImageError as error:
+            self._events.event(pod, "Warning", "Failed", f"Error: {error.reason}", container.name)
+            raise StartFailed(error.reason, error.message, error.retry_at) from error
+
+    def _restart_count(self, pod: Pod, container: Container, status: RuntimePodStatus) -> int:
+        """One more than the newest record's; without a record, the log files tell how often it ran."""
+        record = status.find(container.name)
+        return self._logs.next_attempt(pod, container.name) if record is None else record.restart_count + 1
+
+    def _config(
+        self, target: StartTarget, pod: Pod, container: Container, attempt: int, image_ref: str
+    ) -> ContainerConfig:
+        try:
+            environment = self._helper.container_environment(pod, container, target.pod_ips)
+        except ContainerConfigError as error:
+            raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, str(error)) from error
+        return ContainerConfig(
+            container=container,
+            attempt=attempt,
+            image_ref=image_ref,
+            labels=new_container_labels(container, pod),
+            annotations=new_container_annotations(container, pod, attempt),
+            log_path=container_log_path(container.name, attempt),
+            env=environment,
+        )
+
+    def _failed(self, pod: Pod, container: Container, reason: str, message: str, identifier: str = "") -> StartFailed:
+        # An id means nothing to a reader and makes every event a new one, so the name stands in for it.
+        shown = message.replace(identifier, container.name) if identifier else message
+        self._events.event(pod, "Warning", "Failed", f"Error: {shown}", container.name)
+        return StartFailed(reason, message)
+
+    async def _post_start(self, pod: Pod, container: Container, identifier: str) -> None:
+        if container.lifecycle is None or container.lifecycle.post_start is None:
+            return
+        try:
+            await self._hooks.run(identifier, pod, container, container.lifecycle.post_start)
+        except HookFailed as failure:
+            self._events.event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", container.name)
+            try:
+                await self._killer.kill(
+                    pod, identifier, container.name, message="FailedPostStartHook", reason="FailedPostStartHook"
+                )
+            except RuntimeCallError:
+                pass  # the container is found running by the next sync, which decides anew
+            raise StartFailed(POST_START_HOOK_ERROR, str(failure)) from failure

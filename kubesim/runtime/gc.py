@@ -1,0 +1,150 @@
+"""Which dead containers and sandboxes to remove: once a minute for the whole node, and at each death for one pod.
+
+Pure: the caller lists what the runtime has, asks here, and removes in the order given. Sandboxes are asked about after
+the containers are gone.
+
+Mirrors: kuberuntime_gc.go evictableContainers, evictContainers, evictSandboxes, removeOldestN;
+pkg/kubelet/pod_container_deletor.go getContainersToDeleteInPod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
+from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
+
+KILL_BEFORE_REMOVAL = "Container is in unknown state, try killing it before removal"
+
+_EvictUnits = dict[tuple[str, str], list[ContainerInfo]]
+
+
+@dataclass(frozen=True, slots=True)
+class GCPolicy:
+    """How many dead containers may stay; a negative number is no limit."""
+
+    min_age: int = 0  # microseconds since creation
+    max_per_pod_container: int = 1
+    max_containers: int = -1
+
+
+class PodStateProvider(Protocol):
+    """What the pod workers know of a pod."""
+
+    def should_pod_content_be_removed(self, uid: str) -> bool: ...
+    def should_pod_runtime_be_removed(self, uid: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerEviction:
+    """A container to remove. One of unknown state may still run: it is killed first, and stays if that fails."""
+
+    id: str
+    name: str
+    kill_first: bool
+
+
+def evict_containers(
+    containers: Iterable[ContainerInfo],
+    policy: GCPolicy,
+    pod_states: PodStateProvider,
+    *,
+    now: int,
+    all_sources_ready: bool,
+    evict_non_deleted_pods: bool = False,
+) -> list[ContainerEviction]:
+    """The dead containers to remove, in this order."""
+    units = _evictable_containers(containers, now - policy.min_age)
+    evicted: list[ContainerInfo] = []
+    if all_sources_ready:
+        for uid, name in list(units):
+            if _is_pod_removed(uid, pod_states, evict_non_deleted_pods):
+                # All of them go, so upstream does not even sort: last listed first.
+                evicted += reversed(units.pop((uid, name)))
+    if policy.max_per_pod_container >= 0:
+        _enforce_max_per_unit(units, policy.max_per_pod_container, evicted)
+    if policy.max_containers >= 0:
+        _enforce_max_containers(units, policy.max_containers, evicted)
+    return [ContainerEviction(info.id, info.name, info.state == "unknown") for info in evicted]
+
+
+def _evictable_containers(containers: Iterable[ContainerInfo], newest_created_at: int) -> _EvictUnits:
+    """What does not run and is old enough, by pod and container name."""
+    units: _EvictUnits = {}
+    for info in containers:
+        if info.state != "running" and info.created_at <= newest_created_at:
+            units.setdefault((info.pod_uid, info.name), []).append(info)
+    return units
+
+
+def _is_pod_removed(uid: str, pod_states: PodStateProvider, evict_non_deleted_pods: bool) -> bool:
+    return pod_states.should_pod_content_be_removed(uid) or (
+        evict_non_deleted_pods and pod_states.should_pod_runtime_be_removed(uid)
+    )
+
+
+def _enforce_max_per_unit(units: _EvictUnits, limit: int, evicted: list[ContainerInfo]) -> None:
+    for key, infos in units.items():
+        if len(infos) > limit:
+            units[key] = _remove_oldest(infos, len(infos) - limit, evicted)
+
+
+def _enforce_max_containers(units: _EvictUnits, limit: int, evicted: list[ContainerInfo]) -> None:
+    """A fair share for each unit first, at least one; then the oldest of all."""
+    if sum(map(len, units.values())) <= limit:
+        return
+    _enforce_max_per_unit(units, max(limit // len(units), 1), evicted)
+    left = [info for infos in units.values() for info in infos]
+    if len(left) > limit:
+        _remove_oldest(left, len(left) - limit, evicted)
+
+
+def _remove_oldest(infos: list[ContainerInfo], count: int, evicted: list[ContainerInfo]) -> list[ContainerInfo]:
+    keep = len(infos) - count
+    if keep > 0:
+        infos = sorted(infos, key=_newest_first)
+    evicted += reversed(infos[keep:])
+    return infos[:keep]
+
+
+def _newest_first(info: ContainerInfo | SandboxInfo | ContainerRecord) -> int:
+    return -info.created_at
+
+
+def evict_sandboxes(
+    sandboxes: Iterable[SandboxInfo],
+    containers: Iterable[ContainerInfo],
+    pod_states: PodStateProvider,
+    *,
+    evict_non_deleted_pods: bool = False,
+) -> list[str]:
+    """The sandboxes to stop and remove, in this order: not ready, no container left, and not a living pod's newest."""
+    in_use = {info.sandbox_id for info in containers}
+    by_pod: dict[str, list[SandboxInfo]] = {}
+    for sandbox in sandboxes:
+        by_pod.setdefault(sandbox.pod_uid, []).append(sandbox)
+    evicted: list[str] = []
+    for uid, infos in by_pod.items():
+        candidates: Sequence[SandboxInfo] = infos
+        if not _is_pod_removed(uid, pod_states, evict_non_deleted_pods):
+            candidates = sorted(infos, key=_newest_first)[1:]
+        evicted += (info.id for info in reversed(candidates) if not info.ready and info.id not in in_use)
+    return evicted
+
+
+def containers_to_delete_in_pod(
+    status: RuntimePodStatus, keep: int, died_container_id: str = ""
+) -> tuple[ContainerRecord, ...]:
+    """The dead containers of one pod beyond the newest `keep`, newest first.
+
+    With the id of a container, only those of its name count; an id that the pod does not have gives nothing.
+    """
+    name: str | None = None
+    if died_container_id:
+        name = next((record.name for record in status.containers if record.id == died_container_id), None)
+        if name is None:
+            return ()
+    dead = [r for r in status.containers if r.state == "exited" and (name is None or r.name == name)]
+    return tuple(sorted(dead, key=_newest_first)[keep:]) if len(dead) > keep else ()

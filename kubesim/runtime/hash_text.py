@@ -1,0 +1,59 @@
+"""The texts that the kubelet hashes or stores beside a container, written as Go writes them: JSON, %v, FNV.
+
+Mirrors: encoding/json (string escaping), hash/fnv, apimachinery resource.ParseQuantity (what a Quantity holds after
+parsing, which %v shows), core/v1 generated.pb.go ResourceRequirements.String.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from kubesim.api.pod import ResourceList, ResourceRequirements
+from kubesim.api.quantity import quantity
+
+_FNV = {32: (0x811C9DC5, 0x01000193), 64: (0xCBF29CE484222325, 0x100000001B3)}
+
+# Go escapes what could end a script element or a line of JavaScript; Python does not.
+_GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+
+
+def go_json(value: Any) -> str:
+    """Compact JSON as Go's encoder writes it; the keys of a dict stay in the order given (Go: of the struct)."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_GO_ESCAPES)
+
+
+def fnv1a(data: bytes, bits: int) -> int:
+    """FNV-1a of 32 or 64 bits."""
+    value, prime = _FNV[bits]
+    mask = (1 << bits) - 1
+    for byte in data:
+        value = ((value ^ byte) * prime) & mask
+    return value
+
+
+def resources_text(resources: ResourceRequirements) -> str:
+    """ResourceRequirements.String(): part of the back-off key, so that new resources start a fresh back-off."""
+    claims = (resources.__pydantic_extra__ or {}).get("claims") or ()
+    claims_text = "".join(
+        f"ResourceClaim{{Name:{claim.get('name', '')},Request:{claim.get('request', '')},}}," for claim in claims
+    )
+    return (
+        f"&ResourceRequirements{{Limits:{_resource_list_text(resources.limits)},"
+        f"Requests:{_resource_list_text(resources.requests)},Claims:[]ResourceClaim{{{claims_text}}},}}"
+    )
+
+
+def _resource_list_text(resources: ResourceList) -> str:
+    return "ResourceList{" + "".join(f"{k}: {quantity_text(v)}," for k, v in sorted(resources.items())) + "}"
+
+
+@lru_cache(maxsize=4096, typed=True)
+def quantity_text(value: str | int | float) -> str:
+    """A Quantity printed with %v after parsing: number and scale, big number, the text if it was kept, format."""
+    parsed = quantity(value)
+    if parsed.wide:
+        # Go holds these as a pointer to a big number and prints its address: there is no text to reproduce.
+        return f"{{{{0 0}} {{{parsed}}}  {parsed.format}}}"
+    return f"{{{{{parsed.unscaled} {parsed.scale}}} {{<nil>}} {parsed.kept} {parsed.format}}}"

@@ -1,0 +1,32 @@
+"""What the runtime manager asks of the kubelet above it.
+
+The layers point down, so the lower one owns these Protocols and the kubelet implements them.
+Mirrors: pkg/kubelet/container/helpers.go RuntimeHelper and podStateProvider.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kubesim.api.pod import Container, Pod
+from kubesim.errors import KubesimError
+
+
+class ContainerConfigError(KubesimError):
+    """A container's environment or mounts cannot be made (a missing ConfigMap, key or Secret)."""
+
+
+class EventRecorder(Protocol):
+    """Tells about a pod, or about one of its containers (by name)."""
+
+    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None: ...
+
+
+class RuntimeHelper(Protocol):
+    """The kubelet as the runtime manager sees it."""
+
+    def is_pod_termination_requested(self, uid: str) -> bool: ...
+    def on_pod_sandbox_ready(self, pod: Pod) -> None: ...
+    def container_environment(
+        self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
+    ) -> tuple[tuple[str, str], ...]: ...

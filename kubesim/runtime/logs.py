@@ -1,0 +1,37 @@
+"""The pod log directory, as far as the kubelet reads it: which attempts of a container have a log file.
+
+A container without any record in the runtime goes on counting from its log files, so that a restart count survives the
+loss of the records.
+Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go calcRestartCountByLogDir
+"""
+
+from __future__ import annotations
+
+from kubesim.api.pod import Pod
+
+
+class LogDirectory:
+    """Log files by pod uid and container name; only the number of the newest matters."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, dict[str, int]] = {}
+
+    def created(self, pod: Pod, container: str, attempt: int) -> None:
+        newest = self._newest.setdefault(pod.metadata.uid, {})
+        newest[container] = max(attempt, newest.get(container, 0))
+
+    def next_attempt(self, pod: Pod, container: str) -> int:
+        newest = self._newest.get(pod.metadata.uid, {}).get(container)
+        return 0 if newest is None else newest + 1
+
+    def removed(self, uid: str, container: str, attempt: int) -> None:
+        """A container's log went with its record; older ones were removed before it."""
+        newest = self._newest.get(uid)
+        if newest is not None and newest.get(container) == attempt:
+            del newest[container]
+
+    def remove_pod(self, uid: str) -> None:
+        self._newest.pop(uid, None)
+
+    def pods(self) -> tuple[str, ...]:
+        return tuple(self._newest)

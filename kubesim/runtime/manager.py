@@ -1,0 +1,327 @@
+"""The runtime manager: carries out what compute_pod_actions decided, step by step, and reads pods back.
+
+It stands between `Kubelet.sync_pod` above and the CRI-shaped runtime below.
+Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, KillPod, GetPods, GetPodStatus
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kubesim.api.gotext import quoted
+from kubesim.api.pod import Container, Pod
+from kubesim.clock import LoopClock
+from kubesim.errors import RuntimeCallError
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.runtime.actions import PodActions, compute_pod_actions
+from kubesim.runtime.backoff import Backoff, do_back_off
+from kubesim.runtime.container_kill import ContainerKiller
+from kubesim.runtime.container_start import ContainerStarter, StartFailed, StartTarget
+from kubesim.runtime.helper import EventRecorder, RuntimeHelper
+from kubesim.runtime.hooks import HookRunner, HttpGet
+from kubesim.runtime.images import ImageManager
+from kubesim.runtime.logs import LogDirectory
+from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
+from kubesim.runtime.naming import format_pod, pod_logs_directory
+from kubesim.runtime.pod_listing import group_by_pod, running_pod, runtime_pod, runtime_pod_status, sandbox_ips
+from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig, SandboxInfo
+from kubesim.runtime.restart_policy import is_restartable_init_container
+from kubesim.runtime.results import (
+    CREATE_POD_SANDBOX_ERROR,
+    KILL_CONTAINER_ERROR,
+    KILL_POD_SANDBOX_ERROR,
+    REMOVE_CONTAINER_ERROR,
+    PodSyncResult,
+)
+from kubesim.runtime.types import ProbeResult, RuntimePod, RuntimePodStatus, bare_id
+from kubesim.trace import Recorder
+from kubesim.trace.records import Actions
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResults:
+    """What the probes say now, by container id: data for the decision."""
+
+    liveness: Mapping[str, ProbeResult]
+    startup: Mapping[str, ProbeResult]
+
+
+class RuntimeManager:
+    """One per node."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        clock: LoopClock,
+        recorder: Recorder,
+        events: EventRecorder,
+        helper: RuntimeHelper,
+        images: ImageManager,
+        backoff: Backoff,
+        http_get: HttpGet,
+        gates: FeatureGates = DEFAULT_GATES,
+    ) -> None:
+        self.runtime = runtime
+        self.logs = LogDirectory()
+        self.backoff = backoff
+        self._clock = clock
+        self._recorder = recorder
+        self._events = events
+        self._helper = helper
+        self._gates = gates
+        hooks = HookRunner(runtime, clock, http_get)
+        self._killer = ContainerKiller(runtime, clock, events, hooks)
+        self._starter = ContainerStarter(runtime, events, helper, images, hooks, self._killer, self.logs)
+        self._listed: dict[str, tuple[list[SandboxInfo], list[ContainerInfo], RuntimePod]] = {}
+
+    # -- SyncPod ------------------------------------------------------------------------------------------------
+
+    async def sync_pod(
+        self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, *, restart_all_containers: bool = False
+    ) -> PodSyncResult:
+        """Bring the pod's sandbox and containers to what its spec asks for."""
+        result = PodSyncResult()
+        actions = compute_pod_actions(
+            pod,
+            status,
+            liveness=probes.liveness,
+            startup=probes.startup,
+            restart_all_containers=restart_all_containers,
+            gates=self._gates,
+        )
+        self._record(pod, actions)
+        if actions.create_sandbox and actions.sandbox_id:
+            message = "Pod sandbox changed, it will be killed and re-created."
+            self._events.event(pod, "Normal", "SandboxChanged", message)
+        if not await self._kill_step(pod, status, actions, result):
+            return result
+        await self._prune_init_containers(pod, status)
+        target = await self._sandbox_step(pod, status, actions, result)
+        if target is not None:
+            await self._start_steps(pod, status, actions, target, result)
+        return result
+
+    def _record(self, pod: Pod, actions: PodActions) -> None:
+        if self._recorder.on:
+            metadata = pod.metadata
+            self._recorder.record(
+                Actions(
+                    pod=f"{metadata.namespace}/{metadata.name}",
+                    uid=metadata.uid,
+                    why="; ".join(actions.why),
+                    decision=_summary(actions),
+                )
+            )
+
+    async def _kill_step(self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult) -> bool:
+        """Steps 2 and 3: stop what must not go on. False when that failed and the round is over."""
+        if actions.kill_pod:
+            killed = await self.kill_pod(pod, running_pod(status), None)
+            result.results += killed.results
+            if killed.error():
+                return False
+            if actions.create_sandbox:
+                await self._remove_init_containers(pod, status, keep_newest=False)
+            return True
+        for kill in actions.containers_to_kill.values():
+            outcome = result.add("KillContainer", kill.name)
+            try:
+                await self._killer.kill(pod, kill.id, kill.name, message=kill.message, reason=kill.reason)
+            except RuntimeCallError as error:
+                outcome.fail(KILL_CONTAINER_ERROR, str(error))
+                return False
+        return await self._reset_containers(pod, actions, result)
+
+    async def _reset_containers(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> bool:
+        """Restart of all containers: stop without grace and forget the records; the logs stay."""
+        for reset in actions.containers_to_reset:
+            name = reset.container.name
+            outcome = result.add("RemoveContainer", name)
+            error_kind = KILL_CONTAINER_ERROR
+            try:
+                if reset.kill:
+                    await self._killer.kill(
+                        pod, reset.id, name, message="killing", reason="RestartAllContainers", grace_override_s=0
+                    )
+                error_kind = REMOVE_CONTAINER_ERROR
+                await self.runtime.remove_container(bare_id(reset.id))
+            except RuntimeCallError as error:
+                outcome.fail(error_kind, str(error))
+                return False
+        return True
+
+    async def _prune_init_containers(self, pod: Pod, status: RuntimePodStatus) -> None:
+        if pod.spec.init_containers:
+            await self._remove_init_containers(pod, status, keep_newest=True)
+
+    async def _remove_init_containers(self, pod: Pod, status: RuntimePodStatus, *, keep_newest: bool) -> None:
+        """Drop init records: all of them for a new sandbox, otherwise the superseded dead ones."""
+        for name in dict.fromkeys(container.name for container in pod.spec.init_containers):
+            records = [record for record in status.containers if record.name == name]
+            if keep_newest:
+                records = [record for record in records if record.state in ("exited", "unknown")][1:]
+            for record in records:
+                try:
+                    await self.remove_container(pod.metadata.uid, record.name, record.restart_count, record.id)
+                except RuntimeCallError:
+                    continue  # the next round, or the garbage collector, tries again
+
+    async def _sandbox_step(
+        self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult
+    ) -> StartTarget | None:
+        """Steps 4 and 5: make the sandbox if there must be a new one, and tell the kubelet that it stands."""
+        config = _sandbox_config(pod, actions.attempt)
+        if not actions.create_sandbox:
+            return StartTarget(actions.sandbox_id, config, status.ips)
+        outcome = result.add("CreatePodSandbox", format_pod(pod))
+        try:
+            sandbox_id = await self.runtime.run_pod_sandbox(config)
+        except RuntimeCallError as error:
+            if not self._helper.is_pod_termination_requested(pod.metadata.uid):
+                message = f"Failed to create sandbox for pod {quoted(format_pod(pod))}: {error}"
+                outcome.fail(CREATE_POD_SANDBOX_ERROR, message)
+                reason = "FailedCreatePodSandBox"
+                self._events.event(pod, "Warning", reason, f"Failed to create pod sandbox: {error}")
+            return None
+        try:
+            made = await self.runtime.pod_sandbox_status(sandbox_id)
+        except RuntimeCallError as error:
+            reason = "FailedPodSandBoxStatus"
+            self._events.event(pod, "Warning", reason, f"Unable to get pod sandbox status: {error}")
+            result.sync_error = str(error)
+            return None
+        ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
+        self._helper.on_pod_sandbox_ready(pod)
+        return StartTarget(sandbox_id, config, ips)
+
+    async def _start_steps(
+        self, pod: Pod, status: RuntimePodStatus, actions: PodActions, target: StartTarget, result: PodSyncResult
+    ) -> None:
+        """Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round."""
+        for container in actions.ephemeral_containers_to_start:
+            await self._start(pod, status, container, target, result)
+        for container in actions.init_containers_to_start:
+            started = await self._start(pod, status, container, target, result)
+            if not started and not is_restartable_init_container(container):
+                return
+        for container in actions.containers_to_start:
+            await self._start(pod, status, container, target, result)
+
+    async def _start(
+        self, pod: Pod, status: RuntimePodStatus, container: Container, target: StartTarget, result: PodSyncResult
+    ) -> bool:
+        outcome = result.add("StartContainer", container.name)
+        delayed = do_back_off(self.backoff, pod, container, status, self._clock.now())
+        if delayed is not None:
+            self._events.event(pod, "Warning", "BackOff", delayed.event, container.name)
+            outcome.fail("CrashLoopBackOff", delayed.message, delayed.retry_at)
+            return False
+        try:
+            await self._starter.start(target, pod, container, status)
+        except StartFailed as failure:
+            outcome.fail(failure.reason, failure.message, failure.retry_at)
+            return False
+        return True
+
+    # -- KillPod ------------------------------------------------------------------------------------------------
+
+    async def kill_pod(self, pod: Pod, running: RuntimePod, grace_override_s: int | None) -> PodSyncResult:
+        """Stop all containers side by side, then every sandbox."""
+        result = PodSyncResult()
+        if running.containers:
+            result.results += await self._killer.kill_all(pod, running.containers, grace_override_s)
+        outcome = result.add("KillPodSandbox", running.uid)
+        for sandbox in running.sandboxes:
+            try:
+                await self.runtime.stop_pod_sandbox(bare_id(sandbox.id))
+            except NotFound:
+                continue
+            except RuntimeCallError as error:
+                outcome.fail(KILL_POD_SANDBOX_ERROR, str(error))
+        return result
+
+    async def kill_unknown_container(self, info: ContainerInfo) -> None:
+        """Stop a container of which only its labels are known; it may still be running."""
+        pod, container = restore_specs(info.labels, info.annotations)
+        pod = pod.changed(spec=pod.spec.changed(containers=(container,)))
+        message = "Container is in unknown state, try killing it before removal"
+        await self._killer.kill(pod, info.id, info.name, message=message)
+
+    async def remove_container(self, uid: str, name: str, attempt: int, identifier: str) -> None:
+        """Forget a dead container and its log."""
+        self.logs.removed(uid, name, attempt)
+        await self.runtime.remove_container(bare_id(identifier))
+
+    # -- reading pods back --------------------------------------------------------------------------------------
+
+    async def get_pods(self) -> list[RuntimePod]:
+        """All pods of the runtime, newest first. What did not change is the same object as last time."""
+        sandboxes = await self.runtime.list_pod_sandboxes()
+        containers = await self.runtime.list_containers()
+        grouped = group_by_pod(sandboxes, containers)
+        for uid in [uid for uid in self._listed if uid not in grouped]:
+            del self._listed[uid]
+        pods = [self._listing(uid, *infos) for uid, infos in grouped.items()]
+        pods.sort(key=lambda pod: -pod.created_at)
+        return pods
+
+    async def get_pod(self, uid: str) -> RuntimePod | None:
+        sandboxes = await self.runtime.list_pod_sandboxes(uid)
+        containers = await self.runtime.list_containers(uid)
+        if not sandboxes and not containers:
+            return None
+        return self._listing(uid, sandboxes, containers)
+
+    def _listing(self, uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> RuntimePod:
+        known = self._listed.get(uid)
+        if known is not None and _same(known[0], sandboxes) and _same(known[1], containers):
+            return known[2]
+        pod = runtime_pod(uid, sandboxes, containers)
+        self._listed[uid] = (sandboxes, containers, pod)
+        return pod
+
+    async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
+        """Ask for every sandbox and container of a listing; one that has gone meanwhile is left out."""
+        sandboxes, containers = [], []
+        for sandbox in pod.sandboxes:
+            try:
+                sandboxes.append(await self.runtime.pod_sandbox_status(bare_id(sandbox.id)))
+            except NotFound:
+                continue
+        for container in pod.containers:
+            try:
+                containers.append(await self.runtime.container_status(bare_id(container.id)))
+            except NotFound:
+                continue
+        return runtime_pod_status(pod, sandboxes, containers)
+
+
+def _summary(actions: PodActions) -> dict[str, object]:
+    """The decision for the trace; what is empty or False is left out."""
+    parts: dict[str, object] = {
+        "killPod": actions.kill_pod,
+        "createSandbox": actions.create_sandbox,
+        "attempt": actions.attempt,
+        "kill": [kill.name for kill in actions.containers_to_kill.values()],
+        "reset": [reset.container.name for reset in actions.containers_to_reset],
+        "startEphemeral": [container.name for container in actions.ephemeral_containers_to_start],
+        "startInit": [container.name for container in actions.init_containers_to_start],
+        "start": [container.name for container in actions.containers_to_start],
+    }
+    return {name: value for name, value in parts.items() if value}
+
+
+def _sandbox_config(pod: Pod, attempt: int) -> SandboxConfig:
+    return SandboxConfig(
+        pod=pod,
+        attempt=attempt,
+        labels=new_pod_labels(pod),
+        annotations=new_pod_annotations(pod),
+        hostname=pod.spec.hostname or pod.metadata.name,
+        log_directory=pod_logs_directory(pod),
+    )
+
+
+def _same(known: list[SandboxInfo] | list[ContainerInfo], listed: list[SandboxInfo] | list[ContainerInfo]) -> bool:
+    return len(known) == len(listed) and all(a is b for a, b in zip(known, listed, strict=True))

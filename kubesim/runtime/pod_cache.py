@@ -1,0 +1,142 @@
+"""The pod-status cache: what the runtime was last seen to hold, filled by the PLEG and read by pod workers.
+
+A worker that has just changed a pod must not decide on what was known before: it asks for something *newer than* the
+end of its last sync and waits until a relist has given it. Waiters of a pod are served in the order they came.
+
+Relists that would find nothing are skipped, so the cache tells the PLEG two things: `refresh` asks it to say how far
+the skipped ones have come (before anybody waits in vain), `on_wait` that somebody now waits and a relist is needed.
+
+Mirrors: pkg/kubelet/container/cache.go
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kubesim.clock import LoopClock
+from kubesim.errors import KubesimError
+from kubesim.runtime.types import RuntimePodStatus
+
+_ZERO_TIME = -(1 << 62)  # before every moment, as Go's zero time
+
+
+@dataclass(slots=True)
+class _Entry:
+    status: RuntimePodStatus
+    error: KubesimError | None
+    modified: int
+    observed: int
+
+    def answer(self) -> RuntimePodStatus:
+        if self.error is not None:
+            raise self.error.with_traceback(None)  # kept and raised often: its traceback must not grow
+        return self.status
+
+
+@dataclass(slots=True)
+class _Waiter:
+    moment: int
+    future: asyncio.Future[_Entry]
+
+
+class PodCache:
+    """Statuses by pod uid. A pod nobody knows has an empty status, not none."""
+
+    def __init__(self, clock: LoopClock) -> None:
+        self._clock = clock
+        self._entries: dict[str, _Entry] = {}
+        self._timestamp: int | None = None  # every entry is at least this new; None until the first relist is through
+        self._waiters: dict[str, list[_Waiter]] = {}
+        self._refresh: Callable[[], None] | None = None
+        self._on_wait: Callable[[], None] | None = None
+
+    def listen(self, refresh: Callable[[], None], on_wait: Callable[[], None]) -> None:
+        """Who fills the cache hears when it is read past what it holds."""
+        self._refresh, self._on_wait = refresh, on_wait
+
+    def waiting(self) -> bool:
+        """Does anybody wait for something newer?"""
+        return bool(self._waiters)
+
+    def get(self, uid: str) -> RuntimePodStatus:
+        """What is known now; raises the error with which the last inspection failed."""
+        return self._entry(uid).answer()
+
+    async def get_newer_than(self, uid: str, moment: int | None) -> RuntimePodStatus:
+        """What is known once it is newer than a moment (None: anything that a relist has confirmed)."""
+        wanted = _ZERO_TIME if moment is None else moment
+        entry = self._newer_than(uid, wanted)
+        if entry is None and self._refresh is not None:
+            self._refresh()
+            entry = self._newer_than(uid, wanted)
+        if entry is None:
+            entry = await self._wait(uid, wanted)
+        return entry.answer()
+
+    def set(self, uid: str, status: RuntimePodStatus, error: KubesimError | None, timestamp: int) -> None:
+        self._entries[uid] = _Entry(status, error, timestamp, timestamp)
+        self._notify(uid, timestamp)
+
+    def set_observed_time(self, uid: str, timestamp: int) -> None:
+        """The pod was looked at and had not changed."""
+        entry = self._entries.get(uid)
+        if entry is not None:
+            entry.observed = timestamp
+        self._notify(uid, timestamp)
+
+    def update_time(self, timestamp: int) -> None:
+        """A relist that began then has looked at every pod."""
+        self._timestamp = timestamp
+        for uid in list(self._waiters):
+            self._notify(uid, timestamp)
+
+    def delete(self, uid: str) -> None:
+        self._entries.pop(uid, None)
+
+    def statistics(self) -> dict[str, int]:
+        return {"entries": len(self._entries), "waiters": sum(len(waiters) for waiters in self._waiters.values())}
+
+    def _entry(self, uid: str) -> _Entry:
+        return self._entries.get(uid) or _Entry(RuntimePodStatus(uid), None, _ZERO_TIME, _ZERO_TIME)
+
+    def _newer_than(self, uid: str, moment: int) -> _Entry | None:
+        if self._timestamp is not None and self._timestamp > moment:
+            return self._entry(uid)
+        entry = self._entries.get(uid)
+        if entry is not None and (entry.modified > moment or entry.observed > moment):
+            return entry
+        return None
+
+    async def _wait(self, uid: str, moment: int) -> _Entry:
+        waiter = _Waiter(moment, asyncio.get_running_loop().create_future())
+        self._waiters.setdefault(uid, []).append(waiter)
+        if self._on_wait is not None:
+            self._on_wait()
+        try:
+            with self._clock.waiting_for(waiter.future, f"a newer status of pod {uid}"):
+                return await waiter.future
+        finally:
+            if not waiter.future.done() or waiter.future.cancelled():
+                self._keep(uid, [other for other in self._waiters.get(uid, ()) if other is not waiter])
+
+    def _notify(self, uid: str, timestamp: int) -> None:
+        """Serve who waits for this moment or an earlier one: a waiter takes what is as old as it asked for, while who
+        comes later must get something newer. Upstream compares so."""
+        waiters = self._waiters.get(uid)
+        if not waiters:
+            return
+        rest = []
+        for waiter in waiters:
+            if timestamp < waiter.moment:
+                rest.append(waiter)
+            elif not waiter.future.done():
+                waiter.future.set_result(self._entry(uid))
+        self._keep(uid, rest)
+
+    def _keep(self, uid: str, waiters: list[_Waiter]) -> None:
+        if waiters:
+            self._waiters[uid] = waiters
+        else:
+            self._waiters.pop(uid, None)

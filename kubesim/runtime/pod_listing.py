@@ -1,0 +1,139 @@
+"""From CRI's lists to the kubelet's view of pods: listings for PLEG, full statuses for decisions.
+
+Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go getPods, GetPodStatus; kuberuntime_container.go
+toKubeContainerStatus
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+
+from kubesim.api.meta import ObjectMeta
+from kubesim.api.pod import Container, Pod, PodSpec
+from kubesim.runtime.labels import CONTAINER_HASH, POD_NAME, POD_NAMESPACE
+from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
+from kubesim.runtime.types import (
+    ContainerRecord,
+    ListedContainer,
+    RuntimePod,
+    RuntimePodStatus,
+    SandboxNetwork,
+    SandboxRecord,
+    container_id,
+)
+
+Grouped = dict[str, tuple[list[SandboxInfo], list[ContainerInfo]]]
+
+
+def group_by_pod(sandboxes: Iterable[SandboxInfo], containers: Iterable[ContainerInfo]) -> Grouped:
+    grouped: Grouped = {}
+    for sandbox in sandboxes:
+        found = grouped.get(sandbox.pod_uid)
+        if found is None:
+            found = grouped[sandbox.pod_uid] = ([], [])
+        found[0].append(sandbox)
+    for container in containers:
+        found = grouped.get(container.pod_uid)
+        if found is None:
+            found = grouped[container.pod_uid] = ([], [])
+        found[1].append(container)
+    return grouped
+
+
+def runtime_pod(uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> RuntimePod:
+    """A pod in a listing; newest first, then by id."""
+    sandboxes = sorted(sandboxes, key=lambda s: (-s.created_at, s.id))
+    containers = sorted(containers, key=lambda c: (-c.created_at, c.id))
+    labels = containers[0].labels if containers else {}
+    return RuntimePod(
+        uid=uid,
+        name=sandboxes[0].pod_name if sandboxes else labels.get(POD_NAME, ""),
+        namespace=sandboxes[0].pod_namespace if sandboxes else labels.get(POD_NAMESPACE, ""),
+        created_at=sandboxes[-1].created_at if sandboxes else 0,
+        containers=tuple(
+            ListedContainer(container_id(c.id), c.name, c.state, _hash(c), c.sandbox_id) for c in containers
+        ),
+        sandboxes=tuple(ListedContainer(container_id(s.id), "", "running" if s.ready else "exited") for s in sandboxes),
+    )
+
+
+def sandbox_ips(network: SandboxNetwork | None) -> tuple[str, ...]:
+    """The pod's addresses; one that cannot be parsed spoils them all (determinePodSandboxIPs)."""
+    if network is None:
+        return ()
+    ips = ((network.ip,) if network.ip else ()) + network.additional_ips
+    for ip in ips:
+        try:
+            ipaddress.ip_address(ip)
+        except ValueError:
+            return ()
+    return ips
+
+
+def sandbox_record(info: SandboxInfo) -> SandboxRecord:
+    return SandboxRecord(info.id, info.attempt, info.ready, info.created_at, info.network_namespace, info.network)
+
+
+def container_record(info: ContainerInfo, *, active: bool) -> ContainerRecord:
+    exited = info.state == "exited"
+    return ContainerRecord(
+        id=container_id(info.id),
+        name=info.name,
+        state=info.state,
+        hash=_hash(info),
+        restart_count=info.attempt,
+        created_at=info.created_at,
+        started_at=info.started_at if info.state != "created" else None,
+        finished_at=info.finished_at if exited else None,
+        exit_code=info.exit_code if exited else 0,
+        reason=info.reason if exited else "",
+        message=info.message if exited else "",
+        image=info.image,
+        image_id=info.image_id or info.image_ref,
+        image_ref=info.image_ref,
+        active=active,
+        resources=info.resources,
+    )
+
+
+def runtime_pod_status(
+    pod: RuntimePod, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]
+) -> RuntimePodStatus:
+    """Everything about one pod. Addresses come from the newest sandbox only, and only while it is ready."""
+    newest = sandboxes[0] if sandboxes else None
+    active = newest.id if newest is not None and newest.ready else None
+    return RuntimePodStatus(
+        uid=pod.uid,
+        name=pod.name,
+        namespace=pod.namespace,
+        ips=sandbox_ips(newest.network) if newest is not None and active else (),
+        sandboxes=tuple(sandbox_record(s) for s in sandboxes),
+        containers=tuple(
+            container_record(c, active=c.sandbox_id == active) for c in sorted(containers, key=lambda c: -c.created_at)
+        ),
+    )
+
+
+def running_pod(status: RuntimePodStatus) -> RuntimePod:
+    """What is to be killed of a pod: its running containers and every sandbox (ConvertPodStatusToRunningPod)."""
+    return RuntimePod(
+        uid=status.uid,
+        name=status.name,
+        namespace=status.namespace,
+        containers=tuple(
+            ListedContainer(c.id, c.name, c.state, c.hash) for c in status.containers if c.state == "running"
+        ),
+        sandboxes=tuple(ListedContainer(container_id(s.id), "", "running") for s in status.sandboxes),
+    )
+
+
+def api_pod(pod: RuntimePod) -> Pod:
+    """The little that a listing tells, as a Pod: enough to kill it (Pod.ToAPIPod)."""
+    metadata = ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid)
+    return Pod(metadata=metadata, spec=PodSpec(containers=tuple(Container(name=c.name) for c in pod.containers)))
+
+
+def _hash(info: ContainerInfo) -> int:
+    text = info.annotations.get(CONTAINER_HASH, "")
+    return int(text, 16) if text else 0

@@ -1,0 +1,170 @@
+"""May a container start again? Restart rules, the container's own policy, the pod's policy, in that order.
+
+Read by compute_pod_actions (what to start), by the status (what a terminated container means) and by the probes (is it
+worth waiting for a dead container). Nothing here looks at back-off: that only delays what is decided here.
+
+Mirrors: pkg/api/v1/pod/util.go (IsRestartableInitContainer, IsContainerRestartable, ContainerShouldRestart,
+FindMatchingContainerRestartRule, AllContainersCouldRestart), pkg/kubelet/container/helpers.go
+(ShouldContainerBeRestarted, ShouldAllContainersRestart, AllContainersRestartCleanedUp).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesim.api.pod import Container, ContainerRestartRule, Pod, PodSpec, PodStatus
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.runtime.types import RuntimePodStatus
+
+ALWAYS = "Always"
+ON_FAILURE = "OnFailure"
+NEVER = "Never"
+
+RESTART = "Restart"
+RESTART_ALL_CONTAINERS = "RestartAllContainers"
+
+ALL_CONTAINERS_RESTARTING = "AllContainersRestarting"
+
+
+def init_and_regular_containers(spec: PodSpec) -> Iterator[Container]:
+    """Upstream's ContainerIter order: init containers first."""
+    yield from spec.init_containers
+    yield from spec.containers
+
+
+def is_restartable_init_container(container: Container) -> bool:
+    """A sidecar: an init container with restartPolicy Always. The caller knows that it is an init container."""
+    return container.restart_policy == ALWAYS
+
+
+def is_container_restartable(spec: PodSpec, container: Container) -> bool:
+    """Could this container ever be started again, whatever its exit code?"""
+    if container.restart_policy is None:
+        return spec.restart_policy != NEVER
+    if any(rule.action == RESTART for rule in container.restart_policy_rules):
+        return True
+    return container.restart_policy != NEVER
+
+
+def find_matching_container_restart_rule(container: Container, exit_code: int) -> ContainerRestartRule | None:
+    """The first rule that speaks about this exit code; an operator nobody knows matches nothing."""
+    for rule in container.restart_policy_rules:
+        if rule.exit_codes is None:
+            continue
+        listed = exit_code in rule.exit_codes.values
+        operator = rule.exit_codes.operator
+        if (operator == "In" and listed) or (operator == "NotIn" and not listed):
+            return rule
+    return None
+
+
+def container_should_restart(
+    container: Container, spec: PodSpec, exit_code: int, gates: FeatureGates = DEFAULT_GATES
+) -> bool:
+    """Should a container that exited with this code start again?"""
+    policy = container.restart_policy
+    if policy is not None:
+        if _rule_restarts(container, exit_code, gates):
+            return True
+        if policy in (ALWAYS, ON_FAILURE, NEVER):
+            return _policy_restarts(policy, exit_code)
+    return _policy_restarts(spec.restart_policy, exit_code)
+
+
+def _rule_restarts(container: Container, exit_code: int, gates: FeatureGates) -> bool:
+    rule = find_matching_container_restart_rule(container, exit_code)
+    if rule is None:
+        return False
+    if rule.action == RESTART_ALL_CONTAINERS:
+        return gates.enabled("RestartAllContainersOnContainerExits")
+    return rule.action == RESTART
+
+
+def _policy_restarts(policy: str, exit_code: int) -> bool:
+    # An absent pod policy is Always: pods that come from files can reach the kubelet without their defaults.
+    if policy == ON_FAILURE:
+        return exit_code != 0
+    return policy != NEVER
+
+
+def explain_restart(container: Container, pod: Pod, exit_code: int, gates: FeatureGates = DEFAULT_GATES) -> str:
+    """What decides about a container that exited with this code, in words: `restartPolicy is Never`."""
+    if pod.metadata.deletion_timestamp is not None:
+        return "the pod is being deleted"
+    if container.restart_policy is not None and gates.enabled("ContainerRestartRules"):
+        if _rule_restarts(container, exit_code, gates):
+            rule = find_matching_container_restart_rule(container, exit_code)
+            return f"a restart rule of its own says {rule.action if rule else RESTART}"
+        if container.restart_policy in (ALWAYS, ON_FAILURE, NEVER):
+            return f"its own restartPolicy is {container.restart_policy}"
+    return f"restartPolicy is {pod.spec.restart_policy or ALWAYS}"
+
+
+def should_container_be_restarted(
+    container: Container, pod: Pod, status: RuntimePodStatus, gates: FeatureGates = DEFAULT_GATES
+) -> bool:
+    """Should this container be started now: never begun, dead with a policy that says so, or of unknown state?"""
+    if pod.metadata.deletion_timestamp is not None:
+        return False
+    record = status.find(container.name)
+    if record is None:
+        return True
+    if record.state == "running":
+        return False
+    if record.state != "exited":
+        return True
+    if gates.enabled("ContainerRestartRules"):
+        return container_should_restart(container, pod.spec, record.exit_code, gates)
+    return _policy_restarts(pod.spec.restart_policy, record.exit_code)
+
+
+def all_containers_could_restart(spec: PodSpec) -> bool:
+    """Does any container have a rule that restarts the whole pod in place?"""
+    return any(
+        rule.action == RESTART_ALL_CONTAINERS
+        for container in init_and_regular_containers(spec)
+        for rule in container.restart_policy_rules
+    )
+
+
+def restarts_all_containers(container: Container, exit_code: int) -> bool:
+    """Does an exit with this code restart every container of the pod?"""
+    rule = find_matching_container_restart_rule(container, exit_code)
+    return rule is not None and rule.action == RESTART_ALL_CONTAINERS
+
+
+def should_all_containers_restart(pod: Pod, status: RuntimePodStatus | None, pod_status: PodStatus | None) -> bool:
+    """Must the pod's containers all be reset? Once the condition is True it stays so until the status clears it."""
+    if pod_status is not None:
+        for condition in pod_status.conditions:
+            if condition.type == ALL_CONTAINERS_RESTARTING and condition.status == "True":
+                return True
+    if not all_containers_could_restart(pod.spec):
+        return False
+    return any(
+        container.restart_policy_rules and _exit_restarts_all(container, status, pod_status)
+        for container in init_and_regular_containers(pod.spec)
+    )
+
+
+def _exit_restarts_all(container: Container, status: RuntimePodStatus | None, pod_status: PodStatus | None) -> bool:
+    if status is not None:
+        record = status.find(container.name)
+        if record is None or record.state != "exited":
+            # The API status is not asked either: upstream goes on to the next container.
+            return False
+        if restarts_all_containers(container, record.exit_code):
+            return True
+    if pod_status is None:
+        return False
+    terminated = None
+    # Regular statuses overwrite init statuses of the same name, later ones earlier ones.
+    for api_status in (*pod_status.init_container_statuses, *pod_status.container_statuses):
+        if api_status.name == container.name:
+            terminated = api_status.state.terminated
+    return terminated is not None and restarts_all_containers(container, terminated.exit_code)
+
+
+def all_containers_restart_cleaned_up(pod: Pod, status: RuntimePodStatus) -> bool:
+    """Has the reset removed every record of the pod's init and regular containers?"""
+    return not any(status.find(container.name) for container in init_and_regular_containers(pod.spec))

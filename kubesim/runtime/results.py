@@ -1,0 +1,65 @@
+"""What a round of SyncPod or KillPod achieved: one result per action, and the error they add up to.
+
+Mirrors: pkg/kubelet/container/sync_result.go; the texts are Go's, because events and logs show them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kubesim.api.gotext import quoted
+
+SyncAction = Literal[
+    "StartContainer", "KillContainer", "CreatePodSandbox", "KillPodSandbox", "ResizePodInPlace", "RemoveContainer"
+]
+
+RUN_CONTAINER_ERROR = "RunContainerError"
+KILL_CONTAINER_ERROR = "KillContainerError"
+CREATE_POD_SANDBOX_ERROR = "CreatePodSandboxError"
+KILL_POD_SANDBOX_ERROR = "KillPodSandboxError"
+REMOVE_CONTAINER_ERROR = "RemoveContainerError"
+CRASH_LOOP_BACK_OFF = "CrashLoopBackOff"
+CREATE_CONTAINER_CONFIG_ERROR = "CreateContainerConfigError"
+CREATE_CONTAINER_ERROR = "CreateContainerError"
+POST_START_HOOK_ERROR = "PostStartHookError"
+
+
+@dataclass(slots=True)
+class SyncResult:
+    """One action on one target; `error` is the short reason that statuses show, `message` the long one."""
+
+    action: SyncAction
+    target: str
+    error: str = ""
+    message: str = ""
+    retry_at: int | None = None  # a back-off error knows when it ends
+
+    def fail(self, error: str, message: str, retry_at: int | None = None) -> None:
+        self.error, self.message, self.retry_at = error, message, retry_at
+
+
+@dataclass(slots=True)
+class PodSyncResult:
+    results: list[SyncResult] = field(default_factory=list)
+    sync_error: str = ""
+
+    def add(self, action: SyncAction, target: str) -> SyncResult:
+        result = SyncResult(action, target)
+        self.results.append(result)
+        return result
+
+    def error(self) -> str:
+        """All errors as Go's aggregate prints them; empty when there is none."""
+        errors = [f"failed to SyncPod: {self.sync_error}"] if self.sync_error else []
+        errors += [
+            f"failed to {quoted(r.action)} for {quoted(r.target)} with {r.error}: {quoted(r.message)}"
+            for r in self.results
+            if r.error
+        ]
+        unique = list(dict.fromkeys(errors))
+        return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]" if unique else ""
+
+    def backoff_expires_at(self) -> int | None:
+        """The earliest end of a back-off among the errors (MinBackoffExpiration)."""
+        return min((r.retry_at for r in self.results if r.error and r.retry_at is not None), default=None)

@@ -1,0 +1,381 @@
+"""The simulated container runtime: sandboxes, containers and images as containerd would show them, in virtual time.
+
+It keeps states and takes time; what a container does is its Process. Infos are immutable and replaced on change, so that a
+reader can tell by identity what did not change. Every change is told to the listeners with the pod's uid.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import ipaddress
+from collections.abc import Callable
+from dataclasses import replace
+
+from kubesim.api.pod import Pod
+from kubesim.clock import LoopClock, Randomness
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.protocol import (
+    ContainerConfig,
+    ContainerInfo,
+    DeadlineExceeded,
+    ExecResult,
+    ImageInfo,
+    NotFound,
+    RuntimeConditions,
+    SandboxConfig,
+    SandboxInfo,
+)
+from kubesim.runtime.simulated.process import SIGKILL, SIGTERM, Exit, Process, ProcessContext, ProcessFactory
+from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings, Span
+from kubesim.runtime.types import RuntimeResources, SandboxNetwork
+
+ExitListener = Callable[[str, Exit], None]
+
+
+class _Container:
+    """A container and the process inside it."""
+
+    __slots__ = ("config", "exited", "info", "process", "sandbox")
+
+    def __init__(self, info: ContainerInfo, config: ContainerConfig, sandbox: SandboxConfig) -> None:
+        self.info = info
+        self.config = config
+        self.sandbox = sandbox
+        self.process: Process | None = None
+        self.exited: list[asyncio.Future[None]] = []  # who waits for its end
+
+
+class SimulatedRuntime:
+    """Implements `Runtime`. One per node; it outlives a restart of the kubelet."""
+
+    name = "simulated"
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        randomness: Randomness,
+        processes: ProcessFactory,
+        settings: SimulatedSettings | None = None,
+    ) -> None:
+        self.settings = settings or SimulatedSettings()
+        self._clock = clock
+        self._stream = randomness.stream("runtime", "latency")
+        self._id_seed = str(randomness.seed)
+        self._processes = processes
+        self._sandboxes: dict[str, SandboxInfo] = {}
+        self._containers: dict[str, _Container] = {}
+        self._by_pod: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # uid -> sandbox ids, container ids
+        self._made_sandboxes = 0
+        self._sandbox_failures = 0
+        self._addresses = _Addresses(self.settings.first_ip)
+        self._images = {name for name, image in self.settings.images.items() if image.present}
+        self._pull_failures: dict[str, int] = {}
+        self._listeners: list[Callable[[str], None]] = []
+        self._exit_listeners: list[ExitListener] = []
+        self.conditions = RuntimeConditions()
+
+    # -- listeners ----------------------------------------------------------------------------------------------
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        self._listeners.append(listener)
+
+    def on_exit(self, listener: ExitListener) -> None:
+        """Told the id of every container that ends, and how."""
+        self._exit_listeners.append(listener)
+
+    def _changed(self, uid: str) -> None:
+        for listener in self._listeners:
+            listener(uid)
+
+    async def _take(self, span: Span) -> None:
+        duration = span.draw(self._stream)
+        if duration:
+            await self._clock.sleep(duration)
+
+    async def status(self) -> RuntimeConditions:
+        return self.conditions
+
+    # -- sandboxes ----------------------------------------------------------------------------------------------
+
+    async def run_pod_sandbox(self, config: SandboxConfig) -> str:
+        await self._take(self.settings.latencies.run_sandbox)
+        if self._sandbox_failures < len(self.settings.sandbox_errors):
+            self._sandbox_failures += 1
+            raise RuntimeCallError(self.settings.sandbox_errors[self._sandbox_failures - 1])
+        metadata = config.pod.metadata
+        identifier = self._sandbox_id(metadata.uid)
+        self._made_sandboxes += 1
+        host_network = config.pod.spec.host_network
+        self._sandboxes[identifier] = SandboxInfo(
+            id=identifier,
+            pod_uid=metadata.uid,
+            pod_name=metadata.name,
+            pod_namespace=metadata.namespace,
+            attempt=config.attempt,
+            ready=True,
+            created_at=self._clock.now(),
+            network_namespace="NODE" if host_network else "POD",
+            network=SandboxNetwork("" if host_network else self._addresses.take(identifier)),
+            labels=config.labels,
+            annotations=config.annotations,
+        )
+        self._by_pod.setdefault(metadata.uid, ({}, {}))[0][identifier] = None
+        self._changed(metadata.uid)
+        return identifier
+
+    def _sandbox_id(self, uid: str) -> str:
+        if self.settings.sandbox_id is not None:
+            return self.settings.sandbox_id(uid, self._made_sandboxes)
+        return self._hash("sandbox", str(self._made_sandboxes), uid)
+
+    def _hash(self, *parts: str) -> str:
+        return hashlib.sha256("\x00".join((self._id_seed, *parts)).encode()).hexdigest()
+
+    async def stop_pod_sandbox(self, sandbox_id: str) -> None:
+        info = self._sandbox(sandbox_id)
+        await self._take(self.settings.latencies.stop_sandbox)
+        self._kill_sandbox(info)
+
+    def _kill_sandbox(self, info: SandboxInfo) -> None:
+        for identifier in self._by_pod[info.pod_uid][1]:
+            container = self._containers[identifier]
+            if container.info.sandbox_id == info.id and container.info.state == "running":
+                assert container.process is not None
+                container.process.signal(SIGKILL)
+        if self._sandboxes[info.id].ready:
+            self._addresses.release(info.id)
+            self._sandboxes[info.id] = replace(self._sandboxes[info.id], ready=False, network=SandboxNetwork())
+            self._changed(info.pod_uid)
+
+    async def remove_pod_sandbox(self, sandbox_id: str) -> None:
+        info = self._sandboxes.get(sandbox_id)
+        if info is None:
+            return
+        self._kill_sandbox(info)
+        for identifier in list(self._by_pod[info.pod_uid][1]):
+            if self._containers[identifier].info.sandbox_id == sandbox_id:
+                self._forget_container(identifier)
+        del self._sandboxes[sandbox_id]
+        self._forget(info.pod_uid, sandbox_id, None)
+        self._changed(info.pod_uid)
+
+    def sandbox_dies(self, sandbox_id: str) -> None:
+        """The sandbox ends by itself and takes its containers along (a pause process killed by hand, say)."""
+        self._kill_sandbox(self._sandbox(sandbox_id))
+
+    async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo:
+        return self._sandbox(sandbox_id)
+
+    def _sandbox(self, sandbox_id: str) -> SandboxInfo:
+        info = self._sandboxes.get(sandbox_id)
+        if info is None:
+            raise NotFound(f'an error occurred when try to find sandbox "{sandbox_id}": not found')
+        return info
+
+    async def list_pod_sandboxes(self, pod_uid: str | None = None) -> list[SandboxInfo]:
+        if pod_uid is None:
+            return list(self._sandboxes.values())
+        known = self._by_pod.get(pod_uid)
+        return [self._sandboxes[identifier] for identifier in known[0]] if known else []
+
+    # -- containers ---------------------------------------------------------------------------------------------
+
+    async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
+        info = self._sandbox(sandbox_id)
+        await self._take(self.settings.latencies.create_container)
+        identifier = self._container_id(info.pod_uid, config)
+        container = config.container
+        self._containers[identifier] = _Container(
+            ContainerInfo(
+                id=identifier,
+                sandbox_id=sandbox_id,
+                pod_uid=info.pod_uid,
+                name=container.name,
+                attempt=config.attempt,
+                state="created",
+                created_at=self._clock.now(),
+                image=container.image,
+                image_id=config.image_ref,
+                image_ref=config.image_ref,
+                log_path=config.log_path,
+                labels=config.labels,
+                annotations=config.annotations,
+            ),
+            config,
+            sandbox,
+        )
+        self._by_pod[info.pod_uid][1][identifier] = None
+        self._changed(info.pod_uid)
+        return identifier
+
+    def _container_id(self, uid: str, config: ContainerConfig) -> str:
+        name, attempt = config.container.name, config.attempt
+        if self.settings.container_id is not None:
+            identifier = self.settings.container_id(uid, name, attempt)
+            while identifier in self._containers:
+                identifier += "x"
+            return identifier
+        return self._hash("container", uid, name, str(attempt), str(self._clock.now()))
+
+    async def start_container(self, container_id: str) -> None:
+        container = self._container(container_id)
+        await self._take(self.settings.latencies.start_container)
+        sandbox = self._sandboxes.get(container.info.sandbox_id)
+        ip = sandbox.network.ip if sandbox is not None and sandbox.network is not None else ""
+        context = ProcessContext(container.sandbox.pod, container.config.container, container.config, ip, container_id)
+        problem = self._processes.start_error(context)
+        now = self._clock.now()
+        if problem:
+            container.info = replace(
+                container.info, state="exited", finished_at=now, exit_code=128, reason="StartError", message=problem
+            )
+            self._changed(container.info.pod_uid)
+            raise RuntimeCallError(problem)
+        container.process = self._processes.make(context)
+        container.info = replace(container.info, state="running", started_at=now)
+        self._changed(container.info.pod_uid)
+        container.process.start(lambda exit: self._exited(container, exit))
+
+    def _exited(self, container: _Container, exit: Exit) -> None:
+        if container.info.state != "running":
+            return
+        container.info = replace(
+            container.info,
+            state="exited",
+            finished_at=self._clock.now(),
+            exit_code=exit.code,
+            reason=exit.reason,
+            message=exit.message,
+        )
+        for listener in self._exit_listeners:
+            listener(container.info.id, exit)
+        for waiter in container.exited:
+            if not waiter.done():
+                waiter.set_result(None)
+        container.exited.clear()
+        self._changed(container.info.pod_uid)
+
+    async def stop_container(self, container_id: str, timeout: int) -> None:
+        """TERM, then KILL when the time is up."""
+        container = self._container(container_id)
+        if container.info.state != "running":
+            return
+        assert container.process is not None
+        gone = asyncio.get_running_loop().create_future()
+        container.exited.append(gone)
+        timer = self._clock.call_at(self._clock.now() + timeout, container.process.signal, SIGKILL)
+        try:
+            container.process.signal(SIGTERM)
+            with self._clock.waiting_for(gone, f"the end of container {container_id}"):
+                await gone
+        finally:
+            timer.cancel()
+
+    async def remove_container(self, container_id: str) -> None:
+        container = self._containers.get(container_id)
+        if container is None:
+            return
+        if container.info.state == "running":
+            assert container.process is not None
+            container.process.signal(SIGKILL)
+        self._forget_container(container_id)
+        self._changed(container.info.pod_uid)
+
+    def _forget_container(self, container_id: str) -> None:
+        info = self._containers.pop(container_id).info
+        self._forget(info.pod_uid, None, container_id)
+
+    def _forget(self, uid: str, sandbox_id: str | None, container_id: str | None) -> None:
+        sandboxes, containers = self._by_pod[uid]
+        if sandbox_id is not None:
+            del sandboxes[sandbox_id]
+        if container_id is not None:
+            del containers[container_id]
+        if not sandboxes and not containers:
+            del self._by_pod[uid]
+
+    async def container_status(self, container_id: str) -> ContainerInfo:
+        return self._container(container_id).info
+
+    def _container(self, container_id: str) -> _Container:
+        container = self._containers.get(container_id)
+        if container is None:
+            raise NotFound(f'an error occurred when try to find container "{container_id}": not found')
+        return container
+
+    async def list_containers(self, pod_uid: str | None = None) -> list[ContainerInfo]:
+        if pod_uid is None:
+            return [container.info for container in self._containers.values()]
+        known = self._by_pod.get(pod_uid)
+        return [self._containers[identifier].info for identifier in known[1]] if known else []
+
+    async def update_container_resources(self, container_id: str, resources: RuntimeResources) -> None:
+        container = self._container(container_id)
+        container.info = replace(container.info, resources=resources)
+        self._changed(container.info.pod_uid)
+
+    async def exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult:
+        """Run a command in a container; a timeout of 0 means none."""
+        container = self._container(container_id)
+        if container.info.state != "running" or container.process is None:
+            raise RuntimeCallError(f"container not running ({container_id})")
+        call = asyncio.get_running_loop().create_task(container.process.exec(command), name=f"exec {container_id}")
+        if not timeout:
+            return await call
+        timer = self._clock.call_at(self._clock.now() + timeout, call.cancel)
+        try:
+            return await call
+        except asyncio.CancelledError:
+            if call.cancelled() and timer.when() <= asyncio.get_running_loop().time():
+                raise DeadlineExceeded(
+                    f"failed to exec in container: timeout {timeout // 1_000_000}s exceeded: context deadline exceeded"
+                ) from None
+            call.cancel()
+            raise
+        finally:
+            timer.cancel()
+
+    # -- images -------------------------------------------------------------------------------------------------
+
+    async def pull_image(self, image: str, pod: Pod) -> str:
+        behaviour = self.settings.images.get(image, ImageBehaviour())
+        await self._take(behaviour.pull or self.settings.latencies.pull)
+        failures = self._pull_failures.get(image, 0)
+        if behaviour.missing or failures < len(behaviour.errors):
+            self._pull_failures[image] = failures + 1
+            raise RuntimeCallError(behaviour.missing or behaviour.errors[failures])
+        self._images.add(image)
+        return self._image_id(image)
+
+    def _image_id(self, image: str) -> str:
+        return "sha256:" + hashlib.sha256(image.encode()).hexdigest()
+
+    async def image_status(self, image: str) -> ImageInfo | None:
+        return self._image_info(image) if image in self._images else None
+
+    def _image_info(self, image: str) -> ImageInfo:
+        size = self.settings.images.get(image, ImageBehaviour()).size
+        return ImageInfo(self._image_id(image), tags=(image,), size=size)
+
+    async def list_images(self) -> list[ImageInfo]:
+        return [self._image_info(image) for image in sorted(self._images)]
+
+    async def remove_image(self, image_id: str) -> None:
+        self._images = {image for image in self._images if self._image_id(image) != image_id}
+
+
+class _Addresses:
+    """Pod addresses, lowest free one first; each belongs to one sandbox."""
+
+    def __init__(self, first: str) -> None:
+        self._next = int(ipaddress.ip_address(first))
+        self._taken: dict[str, int] = {}
+
+    def take(self, sandbox_id: str) -> str:
+        self._taken[sandbox_id] = self._next
+        self._next += 1
+        return str(ipaddress.ip_address(self._taken[sandbox_id]))
+
+    def release(self, sandbox_id: str) -> None:
+        self._taken.pop(sandbox_id, None)

@@ -1,0 +1,55 @@
+"""How long the simulated runtime takes for what, and how it names and numbers things.
+
+The defaults are those of a small real node: a sandbox with its network 0.1 to 0.25 s, create 0.02 s, start 0.08 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.clock.randomness import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A duration: fixed, or drawn evenly between two ends."""
+
+    low: int
+    high: int | None = None
+
+    def draw(self, stream: Stream) -> int:
+        return self.low if self.high is None else stream.randint(self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    run_sandbox: Span = Span(100 * MILLISECOND, 250 * MILLISECOND)
+    stop_sandbox: Span = Span(0)
+    create_container: Span = Span(20 * MILLISECOND)
+    start_container: Span = Span(80 * MILLISECOND)
+    exec: Span = Span(10 * MILLISECOND)
+    pull: Span = Span(2 * SECOND)
+    list: int = MILLISECOND  # what a relist takes; fixed, because skipped relists are counted with it
+
+
+@dataclass(frozen=True, slots=True)
+class ImageBehaviour:
+    """How the registry answers for one image."""
+
+    pull: Span | None = None
+    errors: tuple[str, ...] = ()  # the first pulls fail with these texts, one after the other
+    missing: str = ""  # every pull fails with this text
+    size: int = 4_261_550
+    present: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedSettings:
+    latencies: Latencies = Latencies()
+    images: Mapping[str, ImageBehaviour] = field(default_factory=dict)
+    sandbox_errors: tuple[str, ...] = ()  # the first RunPodSandbox calls fail with these texts
+    first_ip: str = "10.88.0.10"
+    sandbox_id: Callable[[str, int], str] | None = None  # (pod uid, number of the sandbox on this node)
+    container_id: Callable[[str, str, int], str] | None = None  # (pod uid, container name, attempt)

@@ -1,0 +1,140 @@
+"""Ports: who listens in a pod's network, what a listener answers, and how a client finds one.
+
+The containers of a pod share one `Ports`; probes and port forwards ask it from outside. How a host name leads to another
+pod's `Ports` is the embedding's knowledge, given as a `Network`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    path: str = "/"
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    status: int
+    body: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def reason(self) -> str:
+        try:
+            return HTTPStatus(self.status).phrase
+        except ValueError:
+            return "Unknown"
+
+
+Answer = Callable[[HttpRequest], HttpAnswer | None]
+
+
+@dataclass(slots=True, eq=False)
+class Listener:
+    """An open port. `answer` None (or its result None) is a server that accepts and speaks no HTTP."""
+
+    port: int
+    host: str = "0.0.0.0"
+    answer: Answer | None = None
+    on_connect: Callable[[], None] | None = None  # told after a connection was accepted (and answered)
+
+    def connect(self) -> None:
+        """A connection that asks for nothing, as a TCP probe makes one."""
+        if self.on_connect is not None:
+            self.on_connect()
+
+    def request(self, request: HttpRequest) -> HttpAnswer | None:
+        """A connection that asks by HTTP; None if what came back was none."""
+        answer = self.answer(request) if self.answer is not None else None
+        self.connect()
+        return answer
+
+
+class AddressInUse(Exception):
+    """Somebody listens on that port already."""
+
+
+class Ports:
+    """The TCP listeners of one network namespace, by port."""
+
+    __slots__ = ("_listeners",)
+
+    def __init__(self) -> None:
+        self._listeners: dict[int, Listener] = {}
+
+    def listen(self, listener: Listener) -> Listener:
+        if listener.port in self._listeners:
+            raise AddressInUse(listener.port)
+        self._listeners[listener.port] = listener
+        return listener
+
+    def close(self, listener: Listener) -> None:
+        if self._listeners.get(listener.port) is listener:
+            del self._listeners[listener.port]
+
+    def at(self, port: int, *, loopback: bool = False) -> Listener | None:
+        """Who would accept a connection; `loopback` if it comes from inside the pod to its own loopback address."""
+        listener = self._listeners.get(port)
+        if listener is not None and not loopback and (listener.host.startswith("127.") or listener.host == "localhost"):
+            return None
+        return listener
+
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(sorted(self._listeners))
+
+
+class Network(Protocol):
+    """What a client inside a container can reach."""
+
+    def resolve(self, host: str) -> str | None:
+        """The address of a host name (or of an address itself); None if there is no such name."""
+
+    def reach(self, address: str) -> Ports | None:
+        """The ports at an address; None if no packet comes back from there."""
+
+
+class PodNetwork:
+    """A network in which a pod can reach only itself."""
+
+    __slots__ = ("address", "hostname", "ports")
+
+    def __init__(self, ports: Ports, address: str = "", hostname: str = "") -> None:
+        self.ports = ports
+        self.address = address
+        self.hostname = hostname
+
+    def resolve(self, host: str) -> str | None:
+        if host == "localhost":
+            return "127.0.0.1"
+        if host == self.hostname and self.address:
+            return self.address
+        return host if is_address(host) else None
+
+    def reach(self, address: str) -> Ports | None:
+        return self.ports if is_loopback(address) or address == self.address else None
+
+
+def is_loopback(address: str) -> bool:
+    return address.startswith("127.") or address == "::1"
+
+
+def is_address(host: str) -> bool:
+    """Is this an IP address, not a name?"""
+    numbers = host.split(".")
+    return ":" in host or (len(numbers) == 4 and all(number.isdigit() and int(number) < 256 for number in numbers))
+
+
+def parse_http(text: str) -> HttpAnswer | None:
+    """The HTTP answer in what a plain listener sends, None if it is not one."""
+    head, _, body = text.replace("\r\n", "\n").partition("\n\n")
+    words = head.partition("\n")[0].split()
+    if len(words) < 2 or not words[0].startswith("HTTP/") or not words[1].isdigit():
+        return None
+    return HttpAnswer(int(words[1]), body)

@@ -1,0 +1,120 @@
+"""A runtime whose calls are written to the trace: one record when a call begins, one when it has ended.
+
+Asking for states (list, status) is not recorded: it changes nothing and happens all the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.protocol import (
+    ContainerConfig,
+    ContainerInfo,
+    ExecResult,
+    ImageInfo,
+    Runtime,
+    RuntimeConditions,
+    SandboxConfig,
+    SandboxInfo,
+)
+from kubesim.runtime.types import RuntimeResources
+from kubesim.trace import Recorder
+from kubesim.trace.records import CriCall, CriReturn
+
+T = TypeVar("T")
+
+
+class TracedRuntime:
+    """Implements `Runtime` around another one."""
+
+    def __init__(self, inner: Runtime, recorder: Recorder, node: str = "") -> None:
+        self.name = inner.name
+        self._inner = inner
+        self._recorder = recorder
+        self._node = node
+        self._pods: dict[str, tuple[str, str]] = {}  # sandbox or container id -> pod, container
+        # Reading calls go straight through.
+        self.status: Callable[[], Awaitable[RuntimeConditions]] = inner.status
+        self.pod_sandbox_status: Callable[[str], Awaitable[SandboxInfo]] = inner.pod_sandbox_status
+        self.container_status: Callable[[str], Awaitable[ContainerInfo]] = inner.container_status
+        self.list_pod_sandboxes = inner.list_pod_sandboxes
+        self.list_containers = inner.list_containers
+        self.image_status: Callable[[str], Awaitable[ImageInfo | None]] = inner.image_status
+        self.list_images: Callable[[], Awaitable[list[ImageInfo]]] = inner.list_images
+        self.on_change = inner.on_change
+
+    async def _call(
+        self, call: str, args: Mapping[str, Any], awaitable: Awaitable[T], *, pod: str = "", container: str = ""
+    ) -> T:
+        record = self._recorder.record
+        begun = record(CriCall(node=self._node, pod=pod, container=container, call=call, args=args))
+        try:
+            result = await awaitable
+        except RuntimeCallError as error:
+            record(
+                CriReturn(
+                    node=self._node, pod=pod, container=container, call=call, error=str(error), cause=begun or None
+                )
+            )
+            raise
+        shown = result if isinstance(result, str) else None
+        record(CriReturn(node=self._node, pod=pod, container=container, call=call, result=shown, cause=begun or None))
+        return result
+
+    async def run_pod_sandbox(self, config: SandboxConfig) -> str:
+        metadata = config.pod.metadata
+        pod = f"{metadata.namespace}/{metadata.name}"
+        args = {"attempt": config.attempt, "uid": metadata.uid}
+        identifier = await self._call("RunPodSandbox", args, self._inner.run_pod_sandbox(config), pod=pod)
+        self._pods[identifier] = (pod, "")
+        return identifier
+
+    async def stop_pod_sandbox(self, sandbox_id: str) -> None:
+        await self._on("StopPodSandbox", sandbox_id, self._inner.stop_pod_sandbox(sandbox_id))
+
+    async def remove_pod_sandbox(self, sandbox_id: str) -> None:
+        await self._on("RemovePodSandbox", sandbox_id, self._inner.remove_pod_sandbox(sandbox_id))
+        self._pods.pop(sandbox_id, None)
+
+    async def _on(self, call: str, identifier: str, awaitable: Awaitable[T], **args: Any) -> T:
+        pod, container = self._pods.get(identifier, ("", ""))
+        return await self._call(call, {"id": identifier, **args}, awaitable, pod=pod, container=container)
+
+    async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
+        pod = self._pods.get(sandbox_id, ("", ""))[0]
+        name = config.container.name
+        args = {"attempt": config.attempt, "name": name, "sandbox": sandbox_id}
+        making = self._inner.create_container(sandbox_id, config, sandbox)
+        identifier = await self._call("CreateContainer", args, making, pod=pod, container=name)
+        self._pods[identifier] = (pod, name)
+        return identifier
+
+    async def start_container(self, container_id: str) -> None:
+        await self._on("StartContainer", container_id, self._inner.start_container(container_id))
+
+    async def stop_container(self, container_id: str, timeout: int) -> None:
+        stopping = self._inner.stop_container(container_id, timeout)
+        await self._on("StopContainer", container_id, stopping, timeout=timeout // SECOND)
+
+    async def remove_container(self, container_id: str) -> None:
+        await self._on("RemoveContainer", container_id, self._inner.remove_container(container_id))
+        self._pods.pop(container_id, None)
+
+    async def update_container_resources(self, container_id: str, resources: RuntimeResources) -> None:
+        updating = self._inner.update_container_resources(container_id, resources)
+        await self._on("UpdateContainerResources", container_id, updating)
+
+    async def exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult:
+        running = self._inner.exec_sync(container_id, command, timeout)
+        return await self._on("ExecSync", container_id, running, cmd=list(command))
+
+    async def pull_image(self, image: str, pod: Pod) -> str:
+        name = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        return await self._call("PullImage", {"image": image}, self._inner.pull_image(image, pod), pod=name)
+
+    async def remove_image(self, image_id: str) -> None:
+        await self._call("RemoveImage", {"id": image_id}, self._inner.remove_image(image_id))

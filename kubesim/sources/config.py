@@ -1,0 +1,76 @@
+"""From sources to the sync loop: every snapshot or change goes through the mux, and what comes out is queued.
+
+Mirrors: pkg/kubelet/config/config.go PodConfig.Channel, Updates
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kubesim.api.pod import Pod
+from kubesim.clock import LoopClock
+from kubesim.concurrency import Channel
+from kubesim.sources.mux import PodConfig, PodUpdate
+from kubesim.trace import Recorder
+from kubesim.trace.records import ConfigUpdate, SourceSnapshot
+
+CAPACITY = 100_000  # upstream's source blocks at 50; here a source never waits, and the bound only stops a runaway
+
+
+class ConfigStream:
+    """The mux and the channel behind it. Items are (update, trace record that caused it)."""
+
+    def __init__(self, clock: LoopClock, recorder: Recorder, sources: Iterable[str], node: str = "") -> None:
+        self.mux = PodConfig(sources)
+        self.updates: Channel[tuple[PodUpdate, int | None]] = Channel("config", CAPACITY)
+        self._clock = clock
+        self._recorder = recorder
+        self._node = node
+
+    def snapshot(self, source: str, pods: Iterable[Pod]) -> None:
+        """A source tells everything it wants."""
+        given = list(pods)
+        self._send(self.mux.merge(source, given, self._clock.now()), source, len(given))
+
+    def upsert(self, source: str, pod: Pod) -> None:
+        """A source tells that one pod came or changed; the same as a snapshot with only that difference."""
+        self._send(self.mux.upsert(source, pod, self._clock.now()), source, None)
+
+    def remove(self, source: str, namespace: str, name: str) -> None:
+        self._send(self.mux.remove(source, namespace, name, self._clock.now()), source, None)
+
+    def _send(self, updates: list[PodUpdate], source: str, count: int | None) -> None:
+        if not updates:
+            return
+        cause = self._recorder.cause()
+        if self._recorder.on:
+            why = "a change of one pod" if count is None else f"all {count} pods that the source wants"
+            cause = self._recorder.record(SourceSnapshot(node=self._node, source=source, pods=count or 1, why=why))
+        for update in updates:
+            self.updates.try_send((update, self._record(update, cause)))
+
+    def _record(self, update: PodUpdate, cause: int | None) -> int | None:
+        if not self._recorder.on:
+            return None
+        names = tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in update.pods)
+        why = _WHY[update.op] if update.pods else "the source is empty, but it has been heard"
+        return self._recorder.record(
+            ConfigUpdate(
+                node=self._node,
+                pod=names[0] if len(names) == 1 else "",
+                source=update.source,
+                op=update.op,
+                pods=names,
+                cause=cause,
+                why=why,
+            )
+        )
+
+
+_WHY = {
+    "ADD": "a uid that this source had not given before",
+    "UPDATE": "spec, labels, annotations or deletion of a known pod changed",
+    "DELETE": "a known pod was marked for deletion",
+    "REMOVE": "a known pod is gone from the source",
+    "RECONCILE": "only the status of a known pod changed",
+}

@@ -1,0 +1,268 @@
+"""PodConfig: what each source wants -> what has to be done about it.
+
+Stands between the sources (file, http, apiserver), which each send their whole list again and again, and the sync
+loop, which wants to know what is new, changed, being deleted, gone, or only different in status. Pure: nothing here
+waits, and the time of arrival is an argument.
+
+A source that knows which single pod changed says so with `upsert` and `remove`; the answer is the one that a whole
+snapshot would have given, without looking at the source's other pods.
+
+Mirrors: pkg/kubelet/config/config.go PodConfig, podStorage.Merge, checkAndUpdatePod
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kubesim.api.gotext import quoted
+from kubesim.api.meta import CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import format_micro_time
+
+Operation = Literal["ADD", "UPDATE", "DELETE", "REMOVE", "RECONCILE"]
+
+# Set by the kubelet itself; the source neither knows nor changes them.
+LOCAL_ANNOTATIONS = frozenset({CONFIG_SOURCE, CONFIG_MIRROR, CONFIG_SEEN})
+
+
+@dataclass(frozen=True, slots=True)
+class PodUpdate:
+    """One message to the sync loop. An ADD without pods says only that the source has reported."""
+
+    op: Operation
+    source: str
+    pods: tuple[Pod, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedPod:
+    """A pod that was ignored because the same snapshot named another one alike."""
+
+    pod: Pod
+    source: str
+
+    @property
+    def message(self) -> str:
+        """The text of the event (Warning, reason FailedValidation)."""
+        meta = self.pod.metadata
+        return (
+            f"Error validating pod {meta.name}_{meta.namespace}({meta.uid}) from {self.source}"
+            f" due to duplicate pod name {quoted(meta.name)}, ignoring"
+        )
+
+
+def pod_full_name(pod: Pod) -> str:
+    return f"{pod.metadata.name}_{pod.metadata.namespace}"
+
+
+@dataclass(slots=True)
+class _Source:
+    """What one source is known to want."""
+
+    pods: dict[str, Pod] = field(default_factory=dict)
+    """By uid: the pod as the kubelet holds it."""
+    given: dict[str, Pod] = field(default_factory=dict)
+    """By full name: the pod as the source last gave it."""
+    names_of_uid: dict[str, int] = field(default_factory=dict)
+    """How many full names share a uid; more than one only if the source is confused."""
+    shared_uids: int = 0
+
+    def put(self, full_name: str, pod: Pod) -> None:
+        self.drop(full_name)
+        uid = pod.metadata.uid
+        self.given[full_name] = pod
+        count = self.names_of_uid.get(uid, 0) + 1
+        self.names_of_uid[uid] = count
+        self.shared_uids += count == 2
+
+    def drop(self, full_name: str) -> None:
+        old = self.given.get(full_name)
+        if old is None:
+            return
+        uid = old.metadata.uid
+        count = self.names_of_uid[uid] - 1
+        if count:
+            self.names_of_uid[uid] = count
+            self.shared_uids -= count == 1
+        else:
+            del self.names_of_uid[uid]
+        del self.given[full_name]
+
+
+@dataclass(slots=True)
+class _Changes:
+    """The five lists. Known pods are listed by uid: their final state is looked up when all pods were compared."""
+
+    adds: list[Pod] = field(default_factory=list)
+    updates: list[str] = field(default_factory=list)
+    deletes: list[str] = field(default_factory=list)
+    reconciles: list[str] = field(default_factory=list)
+    removes: list[Pod] = field(default_factory=list)
+
+
+class PodConfig:
+    """The desired pods of all sources, and the differences that each new report makes."""
+
+    def __init__(self, sources: Iterable[str]) -> None:
+        self.sources = frozenset(sources)
+        self.dropped: tuple[DroppedPod, ...] = ()
+        """The duplicates that the last report contained."""
+        self._reported: dict[str, _Source] = {}
+
+    def merge(self, source: str, pods: Iterable[Pod], now: int) -> list[PodUpdate]:
+        """A source's full list: everything it wants, and nothing that it does not."""
+        known = self._reported.get(source)
+        wanted = self._without_duplicates(source, pods)
+        fresh = _Source()
+        changes = _Changes()
+        old = known.pods if known is not None else {}
+        for full_name, pod in wanted.items():
+            fresh.put(full_name, pod)
+            uid = pod.metadata.uid
+            existing = old.get(uid)
+            if existing is None:
+                fresh.pods[uid] = _first_seen(pod, source, now)
+                changes.adds.append(fresh.pods[uid])
+            else:
+                # A uid that comes twice is compared with what the first of the two made of it.
+                fresh.pods[uid] = _compare(changes, fresh.pods.get(uid, existing), pod)
+        changes.removes = [old[uid] for uid in sorted(old.keys() - fresh.pods.keys())]
+        self._reported[source] = fresh
+        return _messages(source, changes, fresh, first=known is None)
+
+    def upsert(self, source: str, pod: Pod, now: int) -> list[PodUpdate]:
+        """One pod of a source is new or different; the others are as they were."""
+        full_name = pod_full_name(pod)
+        known = self._reported.get(source)
+        if known is None or known.shared_uids:
+            return self.merge(source, self._given_with(source, full_name, pod), now)
+        self.dropped = ()
+        uid, changes = pod.metadata.uid, _Changes()
+        replaced = known.given.get(full_name)
+        known.put(full_name, pod)
+        if known.shared_uids:
+            return self.merge(source, list(known.given.values()), now)
+        if replaced is not None and replaced.metadata.uid != uid:
+            changes.removes.append(known.pods.pop(replaced.metadata.uid))
+        existing = known.pods.get(uid)
+        if existing is None:
+            known.pods[uid] = _first_seen(pod, source, now)
+            changes.adds.append(known.pods[uid])
+        else:
+            known.pods[uid] = _compare(changes, existing, pod)
+        return _messages(source, changes, known, first=False)
+
+    def remove(self, source: str, namespace: str, name: str, now: int) -> list[PodUpdate]:
+        """One pod of a source is gone; the others are as they were."""
+        full_name = f"{name}_{namespace}"
+        known = self._reported.get(source)
+        if known is None or known.shared_uids:
+            return self.merge(source, self._given_with(source, full_name, None), now)
+        self.dropped = ()
+        gone = known.given.get(full_name)
+        changes = _Changes()
+        if gone is not None:
+            known.drop(full_name)
+            changes.removes.append(known.pods.pop(gone.metadata.uid))
+        return _messages(source, changes, known, first=False)
+
+    def seen_all_sources(self, seen: Set[str]) -> bool:
+        """Has every registered source reported, and was a report of each handled by the sync loop (`seen`)?"""
+        return self.sources <= seen and self.sources <= self._reported.keys()
+
+    def _given_with(self, source: str, full_name: str, pod: Pod | None) -> list[Pod]:
+        known = self._reported.get(source)
+        given = dict(known.given) if known is not None else {}
+        if pod is None:
+            given.pop(full_name, None)
+        else:
+            given[full_name] = pod
+        return list(given.values())
+
+    def _without_duplicates(self, source: str, pods: Iterable[Pod]) -> dict[str, Pod]:
+        wanted: dict[str, Pod] = {}
+        dropped: list[DroppedPod] = []
+        for pod in pods:
+            full_name = pod_full_name(pod)
+            if full_name in wanted:
+                dropped.append(DroppedPod(pod, source))
+            else:
+                wanted[full_name] = pod
+        self.dropped = tuple(dropped)
+        return wanted
+
+
+def _first_seen(pod: Pod, source: str, now: int) -> Pod:
+    meta = pod.metadata
+    annotations = {**meta.annotations, CONFIG_SOURCE: source, CONFIG_SEEN: _nano_time(now)}
+    return pod.changed(metadata=meta.changed(annotations=annotations))
+
+
+def _compare(changes: _Changes, existing: Pod, given: Pod) -> Pod:
+    """The pod as the kubelet holds it after its source gave it again; notes what kind of change this was."""
+    uid = existing.metadata.uid
+    if not _differ_semantically(existing, given):
+        if existing.status is given.status or existing.status == given.status:
+            return existing
+        changes.reconciles.append(uid)
+        return existing.changed(status=given.status)
+    (changes.updates if given.metadata.deletion_timestamp is None else changes.deletes).append(uid)
+    # Everything else stays what it was when the pod was first seen, its name and resource version included.
+    metadata = existing.metadata.changed(
+        labels=given.metadata.labels,
+        deletion_timestamp=given.metadata.deletion_timestamp,
+        deletion_grace_period_seconds=given.metadata.deletion_grace_period_seconds,
+        generation=given.metadata.generation,
+        annotations=_updated_annotations(existing.metadata.annotations, given.metadata.annotations),
+    )
+    return existing.changed(spec=given.spec, status=given.status, metadata=metadata)
+
+
+def _differ_semantically(existing: Pod, given: Pod) -> bool:
+    old, new = existing.metadata, given.metadata
+    return not (
+        (existing.spec is given.spec or existing.spec == given.spec)
+        and old.labels == new.labels
+        and old.deletion_timestamp == new.deletion_timestamp
+        and old.deletion_grace_period_seconds == new.deletion_grace_period_seconds
+        and _own_annotations(old.annotations) == _own_annotations(new.annotations)
+    )
+
+
+def _own_annotations(annotations: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in annotations.items() if key not in LOCAL_ANNOTATIONS}
+
+
+def _updated_annotations(existing: dict[str, str], given: dict[str, str]) -> dict[str, str]:
+    local = {key: existing[key] for key in LOCAL_ANNOTATIONS if key in existing}
+    return {**given, **local}
+
+
+def _messages(source: str, changes: _Changes, known: _Source, *, first: bool) -> list[PodUpdate]:
+    """The order of the kubelet: what is gone first, what only differs in status last."""
+    pods = known.pods
+    updates = tuple(pods[uid] for uid in changes.updates)
+    deletes = tuple(pods[uid] for uid in changes.deletes)
+    reconciles = tuple(pods[uid] for uid in changes.reconciles)
+    messages: list[PodUpdate] = []
+    if changes.removes:
+        messages.append(PodUpdate("REMOVE", source, tuple(changes.removes)))
+    if changes.adds:
+        messages.append(PodUpdate("ADD", source, tuple(changes.adds)))
+    if updates:
+        messages.append(PodUpdate("UPDATE", source, updates))
+    if deletes:
+        messages.append(PodUpdate("DELETE", source, deletes))
+    if first and not (changes.adds or updates or deletes):
+        messages.append(PodUpdate("ADD", source, ()))
+    if reconciles:
+        messages.append(PodUpdate("RECONCILE", source, reconciles))
+    return messages
+
+
+def _nano_time(micros: int) -> str:
+    """RFC 3339 as Go prints it: the fraction without trailing zeros, and none at all for a whole second."""
+    text = format_micro_time(micros)[:-1].rstrip("0").rstrip(".")
+    return text + "Z"

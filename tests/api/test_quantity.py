@@ -1,0 +1,134 @@
+"""Quantities are exact, remember their notation, and print as Kubernetes prints them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubesim.api.quantity import (
+    BINARY_SI,
+    DECIMAL_EXPONENT,
+    DECIMAL_SI,
+    FORMAT_WRONG,
+    NUMERIC_WRONG,
+    SUFFIX_WRONG,
+    Quantity,
+    parse_quantity,
+    quantity,
+)
+
+TENS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "e3": 3, "e-3": -3}
+FACTORS = {suffix: Fraction(f"1e{exponent}") for suffix, exponent in TENS.items()}
+FACTORS |= {"Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30)}
+
+
+def exact(amount: Quantity) -> Fraction:
+    return amount.unscaled * Fraction(f"1e{amount.scale}")
+
+
+written = st.builds(
+    lambda sign, whole, fraction, suffix: (f"{sign}{whole}{'.' if fraction else ''}{fraction}{suffix}", suffix),
+    st.sampled_from(["", "-", "+"]),
+    st.integers(0, 10**9),
+    st.text("0123456789", max_size=6),
+    st.sampled_from(sorted(FACTORS)),
+)
+parsed = written.map(lambda pair: parse_quantity(pair[0]))
+binary = st.builds(
+    lambda n, unit: Quantity(n * 1024**unit, 0, BINARY_SI), st.integers(-(10**6), 10**6), st.integers(0, 3)
+)
+
+
+@given(written)
+def test_a_quantity_is_what_its_text_says_rounded_up_to_nanos(pair: tuple[str, str]) -> None:
+    text, suffix = pair
+    said = Fraction(text.removesuffix(suffix)) * FACTORS[suffix]
+    rest = abs(exact(parse_quantity(text))) - abs(said)
+    assert 0 <= rest < Fraction(1, 10**9)
+
+
+@given(st.one_of(parsed, binary))
+def test_canonical_text_loses_nothing(amount: Quantity) -> None:
+    again = parse_quantity(str(amount))
+    assert exact(again) == exact(amount)
+    assert hash(again) == hash(amount)
+
+
+@given(parsed, parsed)
+def test_arithmetic_and_order_are_exact(left: Quantity, right: Quantity) -> None:
+    assert exact(left + right) == exact(left) + exact(right)
+    assert exact(left - right) == exact(left) - exact(right)
+    assert (left < right) == (exact(left) < exact(right))
+    assert (left == right) == (exact(left) == exact(right))
+
+
+@given(parsed.filter(lambda amount: not amount.wide and abs(exact(amount)) < 10**15))
+def test_values_round_away_from_zero(amount: Quantity) -> None:
+    for value, whole in ((amount.value(), exact(amount)), (amount.milli_value(), exact(amount) * 1000)):
+        assert 0 <= abs(value) - abs(whole) < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical", "notation"),
+    [
+        ("1.5", "1500m", DECIMAL_SI),
+        ("1.5Gi", "1536Mi", BINARY_SI),
+        ("0.5Ki", "512", BINARY_SI),
+        ("1024Ki", "1Mi", BINARY_SI),
+        ("12e6", "12e6", DECIMAL_EXPONENT),
+        ("1E", "1E", DECIMAL_SI),
+        ("3.001n", "4n", DECIMAL_SI),
+        ("0.000000000001Ki", "2n", DECIMAL_SI),  # too small for binary notation
+        ("0Mi", "0", BINARY_SI),
+        ("+5", "+5", DECIMAL_SI),  # taken for canonical
+        ("1000E", "1", DECIMAL_SI),  # no suffix is that large
+    ],
+)
+def test_notation(text: str, canonical: str, notation: str) -> None:
+    assert (str(parse_quantity(text)), parse_quantity(text).format) == (canonical, notation)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("", FORMAT_WRONG), ("1 Mi", FORMAT_WRONG), ("1.2.3", FORMAT_WRONG), ("1x", FORMAT_WRONG), ("１", FORMAT_WRONG),
+     ("1mi", SUFFIX_WRONG), ("1e", SUFFIX_WRONG), ("1e99999999999999999999", SUFFIX_WRONG), ("Pi", NUMERIC_WRONG)],
+)  # fmt: skip
+def test_what_is_no_quantity(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match="quantit") as error:
+        parse_quantity(text)
+    assert str(error.value) == problem
+
+
+def test_zero_takes_the_notation_of_what_is_added() -> None:
+    assert str(quantity("0") + quantity("1Gi")) == "1Gi"
+    assert str(quantity("1Gi") + quantity("0")) == "1Gi"
+    assert str(quantity("1M") + quantity("1Mi")) == "2048576"
+    assert str(quantity("1Mi") + quantity("1500m")) == "1048577500m"
+
+
+def test_binary_amounts_are_capped_and_decimal_ones_overflow() -> None:
+    assert str(parse_quantity("9Ei")) == str(2**63 - 1)
+    assert str(parse_quantity("-9Ei")) == str(-(2**63) + 1)
+    assert parse_quantity("9223372036854775808").value() == -(2**63)
+    assert parse_quantity("1e400").value() == 0
+    assert parse_quantity("5E") + parse_quantity("5E") == parse_quantity("10E")
+
+
+def test_the_two_forms_round_negative_amounts_differently() -> None:
+    assert parse_quantity("-1.5").value() == -2
+    assert parse_quantity("-1.5Ki").value() == -1536
+    assert parse_quantity("-0.00000000005").value() == 1
+
+
+def test_exponents_of_any_size_cost_nothing() -> None:
+    huge, tiny = parse_quantity("1e2000000000"), parse_quantity("1e-2000000000")
+    assert tiny < huge
+    assert str(tiny) == "1e-9"
+    assert -huge < tiny
+
+
+def test_numbers_of_json_and_yaml() -> None:
+    assert [str(quantity(value)) for value in (2, 0.5, 1000.0, 0.00001, " 1Gi ")] == ["2", "500m", "1k", "10u", "1Gi"]
