@@ -2,6 +2,6 @@
 
 from kubesim.clock.clock import Clock, LoopClock
 from kubesim.clock.randomness import Randomness
-from kubesim.clock.virtual import VirtualLoop, run_virtual
+from kubesim.clock.virtual import VirtualLoop, go, run_virtual, wake
 
-__all__ = ["Clock", "LoopClock", "Randomness", "VirtualLoop", "run_virtual"]
+__all__ = ["Clock", "LoopClock", "Randomness", "VirtualLoop", "go", "run_virtual", "wake"]

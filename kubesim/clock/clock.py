@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from kubesim.clock.virtual import VirtualLoop
+from kubesim.clock.virtual import VirtualLoop, wake
 
 VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which Go's synctest bubbles begin
 
@@ -60,7 +60,7 @@ class LoopClock:
     async def sleep_until(self, moment: int) -> None:
         """Wait until then. Also a wait of no length gives the others their turn, as Go's scheduler would."""
         future = self._loop.create_future()
-        timer = self.call_at(moment, _wake, future)
+        timer = self.call_at(moment, wake, future, None)
         try:
             await future
         finally:
@@ -89,8 +89,3 @@ class LoopClock:
             yield
         finally:
             self._virtual.waiting.pop(future, None)
-
-
-def _wake(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)

@@ -49,6 +49,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self.speed = speed  # virtual seconds for each second on the wall; 0 = as fast as possible
         self._wall_start = wall_time.monotonic()
         self.waiting: dict[asyncio.Future[Any], str] = {}  # who waits for what, for Deadlock
+        self._next: asyncio.Handle | None = None  # runs before everything in _ready
+        self._placing_next = False
 
     def micros(self) -> int:
         """Virtual microseconds since the loop was made."""
@@ -73,19 +75,42 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         timer._scheduled = True  # type: ignore[attr-defined]
         return timer
 
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        handle = super().call_soon(callback, *args, context=context)
+        if self._placing_next:
+            self._ready.pop()
+            if self._next is not None:
+                self._ready.append(self._next)
+            self._next = handle
+        return handle
+
+    def placing_next(self, act: Callable[..., T], *args: Any) -> T:
+        """Do something that makes a task ready, and let that task run next (see `wake`)."""
+        self._placing_next = True
+        try:
+            return act(*args)
+        finally:
+            self._placing_next = False
+
     def _run_once(self) -> None:
         """One step of the loop. Replaces asyncio's, which would sleep until the next timer."""
         scheduled = self._scheduled
         while scheduled and scheduled[0].cancelled():
             self._timer_cancelled_count -= 1
             heapq.heappop(scheduled)._scheduled = False  # type: ignore[attr-defined]
-        if not self._ready:
+        if not self._ready and self._next is None:
             if self.externals or self.speed:
                 self._wait_outside()
             if not self._ready and not self.externals:
                 self._jump()
-        for _ in range(len(self._ready)):
-            handle = self._ready.popleft()
+        for _ in range(len(self._ready) + (self._next is not None)):
+            handle = self._next
+            if handle is None:
+                handle = self._ready.popleft()
+            else:
+                self._next = None
             if not handle._cancelled:
                 handle._run()
 
@@ -120,6 +145,29 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             where = f" ({frames[0].f_code.co_filename.rsplit('/', 1)[-1]}:{frames[0].f_lineno})" if frames else ""
             lines.append(f"{task.get_name()} waits for {waits}{where}")
         return "virtual time cannot go on: " + ("; ".join(lines) or "no task is left")
+
+
+def wake(future: asyncio.Future[T], value: T) -> None:
+    """Give a waiting task its value, and let it run next.
+
+    Go's scheduler runs the goroutine that was made ready last before the others, which then come in order. What is seen
+    of the kubelet within one instant follows from that, so wake-ups between our tasks are ordered the same way.
+    """
+    if future.done():
+        return
+    loop = future.get_loop()
+    if isinstance(loop, VirtualLoop):
+        loop.placing_next(future.set_result, value)
+    else:
+        future.set_result(value)
+
+
+def go(coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+    """Start a task as Go's `go` statement does: it runs next once the present one waits (see `wake`)."""
+    loop = asyncio.get_running_loop()
+    if isinstance(loop, VirtualLoop):
+        return loop.placing_next(lambda: loop.create_task(coroutine, name=name))
+    return loop.create_task(coroutine, name=name)
 
 
 def run_virtual(main: Callable[..., Coroutine[Any, Any, T] | Awaitable[T]], *args: object, speed: float = 0.0) -> T:

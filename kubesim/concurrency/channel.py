@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from kubesim.clock import LoopClock
+from kubesim.clock import LoopClock, wake
 from kubesim.clock.randomness import Stream
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class Channel(Generic[T]):
             waiter = next(iter(self._waiters))
             del self._waiters[waiter]
             if not waiter.done():
-                waiter.set_result((self, item))
+                wake(waiter, (self, item))
                 return True
         if len(self._items) >= self.capacity:
             self.dropped += 1
@@ -70,7 +70,7 @@ class Channel(Generic[T]):
             blocked = self._senders.pop(room)
             if not room.done():
                 self._items.append(blocked)
-                room.set_result(None)
+                wake(room, None)
         return item
 
     async def receive(self, clock: LoopClock) -> T:

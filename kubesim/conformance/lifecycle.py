@@ -13,7 +13,7 @@ from typing import Any
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.node import Node
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
-from kubesim.api.timestamps import MILLISECOND, SECOND, seconds
+from kubesim.api.timestamps import MILLISECOND, SECOND, format_time, seconds
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.store import Store, WatchEvent
@@ -57,16 +57,28 @@ class _Diary:
     def __init__(self, clock: LoopClock) -> None:
         self.entries: list[dict[str, Any]] = []
         self._clock = clock
-        self._last_status: dict[str, Any] | None = None  # of an earlier instant
-        self._open: dict[str, Any] | None = None  # the status of this instant, which a later write may replace
+        self._last_status: dict[str, Any] | None = None  # the last one written down
+        self._open: tuple[int, dict[str, Any]] | None = None  # the status of this instant; a later write may replace it
 
-    def add(self, kind: str, **fields: Any) -> dict[str, Any]:
-        entry = {"t": self._now(), "kind": kind, **fields}
-        self.entries.append(entry)
-        return entry
+    def add(self, kind: str, **fields: Any) -> None:
+        self.close_instant()
+        self.entries.append({"t": self._now(), "kind": kind, **fields})
+
+    def close_instant(self) -> None:
+        """Write down the last status of an instant that has passed, if it says something new."""
+        if self._open is None or self._open[0] == self._clock.now():
+            return
+        moment, view = self._open
+        self._open = None
+        if view != self._last_status:
+            self._last_status = view
+            self.entries.append({"t": self._seconds(moment), "kind": "status", **view})
 
     def _now(self) -> float:
-        return round((self._clock.elapsed() - LEAD) / SECOND, 3)
+        return self._seconds(self._clock.now())
+
+    def _seconds(self, moment: int) -> float:
+        return round((moment - self._clock.start - LEAD) / SECOND, 3)
 
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         if reason == "Pulled":
@@ -83,15 +95,9 @@ class _Diary:
                 self.add("cri", call=record.call, **fields)
 
     def status(self, pod: Pod) -> None:
-        """Of several writes in one instant the last counts, and only if it says something new."""
-        view = _status_view(pod.status)
-        if self._open is not None and self._open["t"] == self._now():
-            self.entries.remove(self._open)
-        elif self._open is not None:
-            self._last_status = {k: v for k, v in self._open.items() if k not in ("t", "kind")}
-        self._open = None
-        if view != self._last_status:
-            self._open = self.add("status", **view)
+        """Of several writes in one instant the last counts."""
+        self.close_instant()
+        self._open = (self._clock.now(), _status_view(pod.status))
 
 
 _CRI_ENTRIES: dict[str, Callable[[Mapping[str, Any]], dict[str, Any] | None]] = {
@@ -266,6 +272,7 @@ class _Life:
         self._config.snapshot("file", [])
         self._schedule(tasks)
         await clock.sleep_until(clock.start + LEAD + seconds(story["endSeconds"]))
+        self.diary.close_instant()
         await self._agent.close()
 
     def _schedule(self, tasks: TaskSet) -> None:
@@ -314,11 +321,17 @@ class _Life:
             return
         grace = self._story.get("deleteGraceSeconds", 0)
         try:
-            self._store.get("Pod", "ns", "p")
+            pod = self._store.get("Pod", "ns", "p")
         except ApiError:
             return
         self.diary.add("api", what="deleteRequested", graceSeconds=grace)
-        self._store.delete("Pod", "ns", "p", grace_s=grace)
+        if not grace:
+            self._store.delete("Pod", "ns", "p", grace_s=0)
+            return
+        # The recording's API server is simpler than a real one: it lets a pod go only when the kubelet says so.
+        deletion = format_time(self._clock.now() + grace * SECOND)
+        metadata = pod.metadata.changed(deletion_timestamp=deletion, deletion_grace_period_seconds=grace)
+        self._store.replace(pod.changed(metadata=metadata))
 
     def _change_image(self) -> None:
         pod = self._store.find("Pod", "ns", "p")

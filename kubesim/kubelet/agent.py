@@ -78,7 +78,7 @@ class Kubelet:
         self.statuses = StatusManager(
             client,
             self.pods,
-            lambda pod: self.workers.states.could_have_running_containers(self.pods.translate_uid(pod.metadata.uid)),
+            lambda pod: self.workers.states.could_have_running_containers(pod.metadata.uid),
             clock,
             recorder,
             node=settings.node_name,

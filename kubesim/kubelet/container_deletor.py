@@ -20,20 +20,20 @@ class ContainerDeletor:
         self._clock = clock
         self._runtime = runtime
         self._keep = containers_to_keep
-        self._queue: Channel[tuple[str, ContainerRecord]] = Channel("dead containers", QUEUE_LIMIT)
+        self._queue: Channel[str] = Channel("dead containers", QUEUE_LIMIT)
 
     def delete_containers_in_pod(self, exited_id: str, status: RuntimePodStatus, *, remove_all: bool) -> None:
         wanted = containers_to_delete_in_pod(status, 0) if remove_all else self._superseded(status, exited_id)
         for record in wanted:
-            self._queue.try_send((status.uid, record))
+            self._queue.try_send(record.id)
 
     def _superseded(self, status: RuntimePodStatus, exited_id: str) -> tuple[ContainerRecord, ...]:
         return containers_to_delete_in_pod(status, self._keep, exited_id)
 
     async def run(self) -> None:
         while True:
-            uid, record = await self._queue.receive(self._clock)
+            identifier = await self._queue.receive(self._clock)
             try:
-                await self._runtime.remove_container(uid, record.name, record.restart_count, record.id)
+                await self._runtime.remove_container(identifier)
             except RuntimeCallError:
                 continue  # the garbage collector comes by once a minute

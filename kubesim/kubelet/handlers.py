@@ -55,13 +55,18 @@ class Handlers:
     def handle_pod_additions(self, pods: Sequence[Pod]) -> None:
         """Oldest first, so that earlier pods are admitted before later ones."""
         for added in sorted(pods, key=_creation_time):
-            self._pods.update(added)
+            self._store(added)
             found = self._pods.pod_and_mirror(added)
             if found.pod is None:
                 continue  # a mirror pod whose static pod is not known
             if not found.was_mirror and not self._admit(found.pod):
                 continue
             self._update(found.pod, found.mirror, "update" if found.was_mirror else "create")
+
+    def _store(self, pod: Pod) -> None:
+        """The pod manager holds it, and the status manager compares it at its next full pass."""
+        self._pods.update(pod)
+        self._statuses.pod_changed(pod.metadata.uid)
 
     def _admit(self, pod: Pod) -> bool:
         uid = pod.metadata.uid
@@ -97,7 +102,7 @@ class Handlers:
 
     def handle_pod_updates(self, pods: Sequence[Pod]) -> None:
         for updated in pods:
-            self._pods.update(updated)
+            self._store(updated)
             found = self._pods.pod_and_mirror(updated)
             if found.pod is not None:
                 self._update(found.pod, found.mirror, "update")
@@ -105,6 +110,7 @@ class Handlers:
     def handle_pod_removes(self, pods: Sequence[Pod]) -> None:
         for removed in pods:
             self._pods.remove(removed)
+            self._statuses.pod_changed(removed.metadata.uid)
             found = self._pods.pod_and_mirror(removed)
             if found.pod is None:
                 continue
@@ -114,10 +120,9 @@ class Handlers:
                 self._workers.update_pod(UpdatePodOptions(update_type="kill", pod=found.pod))
 
     def handle_pod_reconcile(self, pods: Sequence[Pod]) -> None:
-        """Only the status differs: the status manager reads it from the pod manager when it needs to."""
+        """Only the status differs: the status manager looks at it when it makes its rounds."""
         for changed in pods:
-            self._pods.update(changed)
-            self._statuses.pod_changed(changed.metadata.uid)
+            self._store(changed)
             found = self._pods.pod_and_mirror(changed)
             if found.pod is None:
                 continue

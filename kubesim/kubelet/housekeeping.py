@@ -189,7 +189,7 @@ class ContainerGC:
                 info = by_id[eviction.id]
                 if eviction.kill_first:
                     await self._runtime.kill_unknown_container(info)
-                await self._runtime.remove_container(info.pod_uid, info.name, info.attempt, info.id)
+                await self._runtime.remove_container(info.id)
             sandboxes = await runtime.list_pod_sandboxes()
             containers = await runtime.list_containers()
             for sandbox_id in evict_sandboxes(sandboxes, containers, self._workers.states):

@@ -22,7 +22,7 @@ from typing import Protocol
 
 from kubesim.api.gotext import duration
 from kubesim.api.timestamps import MINUTE, SECOND
-from kubesim.clock import LoopClock
+from kubesim.clock import LoopClock, wake
 from kubesim.concurrency import Channel
 from kubesim.errors import KubesimError, RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
@@ -97,7 +97,7 @@ class GenericPleg:
     # -- what others tell ---------------------------------------------------------------------------------------
 
     def pod_changed(self, uid: str) -> None:
-        """Something of this pod changed in the runtime."""
+        """Something of this pod changed in the runtime; an empty uid: something that may change any listing."""
         self._catch_up()
         self._changed[uid] = self._recorder.cause()
         self._wake()
@@ -135,7 +135,7 @@ class GenericPleg:
             self._catch_up()
             now = self._clock.now()
             due = self._due()
-            if now >= self._next and due:
+            if now >= self._next and (due or self._requests):
                 await self._relist_from(now if self._every else self._next)
                 self._next = self._clock.now() + self._period
             elif self._requests:
@@ -185,8 +185,8 @@ class GenericPleg:
                 timer.cancel()
 
     def _wake(self) -> None:
-        if self._alarm is not None and not self._alarm.done():
-            self._alarm.set_result(None)
+        if self._alarm is not None:
+            wake(self._alarm, None)
 
     async def _serve(self, request: _RelistRequest) -> None:
         if self._relist_time is None or request.moment > self._relist_time:  # else a global relist has seen the pod

@@ -171,7 +171,7 @@ class SyncLoop:
         """Pods whose time has come, and pods past their active deadline."""
         now = self._clock.now()
         due = dict.fromkeys(self._queue.get_work())
-        late = [uid for uid in self._deadlines if self._past_deadline(uid, now)]
+        late = [uid for uid in list(self._deadlines) if self._past_deadline(uid, now)]
         due.update(dict.fromkeys(late))
         pods = [pod for uid in due if (pod := self._pods.by_uid(uid)) is not None]
         if pods:

@@ -6,11 +6,11 @@ Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatingRunt
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 from kubesim.api.gotext import listed
 from kubesim.api.pod import Pod, PodCondition, PodStatus
+from kubesim.clock import go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
 from kubesim.features import FeatureGates
 from kubesim.kubelet.mirror import MirrorClient
@@ -97,9 +97,9 @@ class PodSync:
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
         """The sandbox stands and images come next: say so now, but beside the sync, not in it."""
         if self._gates.enabled("PodReadyToStartContainersCondition"):
-            asyncio.get_running_loop().call_soon(self._mark_ready_to_start, pod)
+            go(self._mark_ready_to_start(pod), "sandbox ready")
 
-    def _mark_ready_to_start(self, pod: Pod) -> None:
+    async def _mark_ready_to_start(self, pod: Pod) -> None:
         status = self._statuses.get_pod_status(pod.metadata.uid) or pod.status
         ready = PodCondition(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
         self._statuses.set_pod_status(pod, status.changed(conditions=_with_condition(status.conditions, ready)))

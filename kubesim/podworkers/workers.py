@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import LoopClock, Randomness
+from kubesim.clock import LoopClock, Randomness, go, wake
 from kubesim.concurrency.tasks import end
 from kubesim.errors import KubesimError, SyncError
 from kubesim.podworkers.requeue import Intervals, Jitter, requeue_after
@@ -57,8 +57,8 @@ class _Worker:
         self._rouse()
 
     def _rouse(self) -> None:
-        if self.waiter is not None and not self.waiter.done():
-            self.waiter.set_result(None)
+        if self.waiter is not None:
+            wake(self.waiter, None)
 
 
 class PodWorkers:
@@ -178,7 +178,7 @@ class PodWorkers:
 
     def _start(self, uid: str, pod: str) -> _Worker:
         worker = self._workers[uid] = _Worker(uid, pod)
-        worker.task = asyncio.get_running_loop().create_task(self._loop(worker), name=f"worker {pod}")
+        worker.task = go(self._loop(worker), f"worker {pod}")
         self._tasks[worker.task] = None
         worker.task.add_done_callback(self._ended)
         return worker

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from kubesim.api.gotext import quoted
 from kubesim.api.pod import Container, Pod
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import LoopClock
+from kubesim.clock import LoopClock, go, wake
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.hooks import HookFailed, HookRunner
@@ -45,8 +45,8 @@ class TerminationOrdering:
 
     def container_terminated(self, name: str) -> None:
         ended = self._ended.get(name)
-        if ended is not None and not ended.done():
-            ended.set_result(None)
+        if ended is not None:
+            wake(ended, None)
 
 
 class ContainerKiller:
@@ -105,7 +105,7 @@ class ContainerKiller:
                 # The message may hold secrets of the server's answer, so the event does not tell it.
                 self._events.event(pod, "Warning", "FailedPreStopHook", "PreStopHook failed", container.name)
 
-        task = asyncio.get_running_loop().create_task(hook(), name=f"prestop {container.name}")
+        task = go(hook(), f"prestop {container.name}")
         await _within(self._clock, task, begin + grace_s * SECOND)
         return (self._clock.now() - begin) // SECOND
 
@@ -126,8 +126,7 @@ class ContainerKiller:
 
         if len(containers) == 1:
             return [await kill_one(containers[0])]
-        loop = asyncio.get_running_loop()
-        tasks = [loop.create_task(kill_one(container), name=f"kill {container.name}") for container in containers]
+        tasks = [go(kill_one(container), f"kill {container.name}") for container in containers]
         try:
             return [await task for task in tasks]
         finally:
@@ -140,8 +139,7 @@ async def _within(clock: LoopClock, awaited: asyncio.Future[None], deadline: int
     gate = asyncio.get_running_loop().create_future()
 
     def open_gate(*_: object) -> None:
-        if not gate.done():
-            gate.set_result(None)
+        wake(gate, None)
 
     awaited.add_done_callback(open_gate)
     timer = clock.call_at(deadline, open_gate)

@@ -163,7 +163,7 @@ class RuntimeManager:
                 records = [record for record in records if record.state in ("exited", "unknown")][1:]
             for record in records:
                 try:
-                    await self.remove_container(pod.metadata.uid, record.name, record.restart_count, record.id)
+                    await self.remove_container(record.id)
                 except RuntimeCallError:
                     continue  # the next round, or the garbage collector, tries again
 
@@ -248,10 +248,11 @@ class RuntimeManager:
         message = "Container is in unknown state, try killing it before removal"
         await self._killer.kill(pod, info.id, info.name, message=message)
 
-    async def remove_container(self, uid: str, name: str, attempt: int, identifier: str) -> None:
-        """Forget a dead container and its log."""
-        self.logs.removed(uid, name, attempt)
-        await self.runtime.remove_container(bare_id(identifier))
+    async def remove_container(self, identifier: str) -> None:
+        """Forget a dead container and its log. One that is gone already raises NotFound, before any call to remove."""
+        info = await self.runtime.container_status(bare_id(identifier))
+        self.logs.removed(info.pod_uid, info.name, info.attempt)
+        await self.runtime.remove_container(info.id)
 
     # -- reading pods back --------------------------------------------------------------------------------------
 

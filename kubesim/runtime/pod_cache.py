@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kubesim.clock import LoopClock
+from kubesim.clock import LoopClock, wake
 from kubesim.errors import KubesimError
 from kubesim.runtime.types import RuntimePodStatus
 
@@ -131,8 +131,8 @@ class PodCache:
         for waiter in waiters:
             if timestamp < waiter.moment:
                 rest.append(waiter)
-            elif not waiter.future.done():
-                waiter.future.set_result(self._entry(uid))
+            else:
+                wake(waiter.future, self._entry(uid))
         self._keep(uid, rest)
 
     def _keep(self, uid: str, waiters: list[_Waiter]) -> None:

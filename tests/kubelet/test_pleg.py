@@ -73,7 +73,9 @@ class FakeRuntime:
             await self.clock.sleep(self.inspection_takes)
         if pod.uid in self.inspection_fails:
             raise RuntimeCallError("inspection failed")
-        return RuntimePodStatus(pod.uid, containers=tuple(ContainerRecord(c.id, c.name, c.state) for c in pod.containers))
+        return RuntimePodStatus(
+            pod.uid, containers=tuple(ContainerRecord(c.id, c.name, c.state) for c in pod.containers)
+        )
 
 
 class Scene:
@@ -87,7 +89,7 @@ class Scene:
         self.pleg = GenericPleg(self.clock, self.runtime, self.cache, self.recorder, **settings)
 
     def events(self) -> list[tuple[str, str, str]]:
-        found = []
+        found: list[tuple[str, str, str]] = []
         while (event := self.pleg.events.try_receive()) is not None:
             found.append((event.uid, event.type, event.data))
         return found

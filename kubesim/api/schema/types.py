@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from kubesim.api.schema import tables
+from kubesim.api.schema import kinds, tables
 
 Kind = Literal["string", "bool", "int", "struct", "list", "map", "Quantity", "IntOrString", "Time", "raw"]
 
@@ -90,5 +90,5 @@ def parse_type(text: str) -> Type:
 
 @cache
 def _declarations() -> Mapping[str, str]:
-    text = "".join((tables.META, tables.POD, tables.VOLUMES, tables.STATUS)).replace("\n  ", " ")
+    text = "".join((tables.META, tables.POD, tables.VOLUMES, tables.STATUS, kinds.KINDS)).replace("\n  ", " ")
     return dict(line.split(": ", 1) for line in text.splitlines() if line)

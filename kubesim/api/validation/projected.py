@@ -149,6 +149,9 @@ def _trust_bundle_name(name: str) -> list[str]:
     signer = prefix.replace(":", "/")
     if not signer:
         return ['ClusterTrustBundle without signer name must not have ":" in its name']
+    if signer.replace("/", ":") != prefix:
+        required = signer.replace("/", ":") + ":"
+        return [f"ClusterTrustBundle for signerName {signer} must be named with prefix {required}"]
     return formats.dns1123_subdomain(rest)
 
 

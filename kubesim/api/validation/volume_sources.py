@@ -21,9 +21,9 @@ SourceRule = Callable[[Errors, JsonObject, str], None]
 
 _HOST_PATH_TYPES = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket")
 _ISCSI_NAMES = {
-    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9.-]+)(:[^,;*&$|\s]+)$", re.ASCII),
-    "eui": re.compile(r"^eui.[A-Za-z0-9]{16}$"),
-    "naa": re.compile(r"^naa.[A-Za-z0-9]{32}$"),
+    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9.-]+)(:[^,;*&$|\s]+)\Z", re.ASCII),
+    "eui": re.compile(r"^eui.[A-Za-z0-9]{16}\Z"),
+    "naa": re.compile(r"^naa.[A-Za-z0-9]{32}\Z"),
 }
 _MANAGED_DISK_URI = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
 _BLOB_DISK_URI = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"

@@ -103,7 +103,7 @@ class _Stage:
                 self._update(UpdatePodOptions("kill", Pod.from_json(op["pod"]), kill=self._kill_options(op)))
             case "killRuntime":
                 running = RuntimePod(op["uid"], op["name"], "ns")
-                kill = KillPodOptions(grace_period_override=op["gracePeriodOverride"])
+                kill = KillPodOptions(grace_period_override=op.get("gracePeriodOverride"))
                 self._update(UpdatePodOptions(op["updateType"], running_pod=running, kill=kill))
             case "behavior":
                 self.behavior.setdefault(op["uid"], {})[op["call"]] = op["result"]
@@ -146,7 +146,7 @@ class _Stage:
     def _enqueued(self, uid: str, due: int) -> None:
         self.requeued.append({"uid": uid, "delaySeconds": (due - self.clock.now()) / SECOND})
 
-    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:  # noqa: A002
+    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         """The corpus does not look at events."""
 
     # -- the scripted syncer ------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kubesim.api.pod import Pod
-from kubesim.clock import LoopClock, Randomness
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock, Randomness, go, wake
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.protocol import (
     ContainerConfig,
@@ -251,8 +252,7 @@ class SimulatedRuntime:
         for listener in self._exit_listeners:
             listener(container.info.id, exit)
         for waiter in container.exited:
-            if not waiter.done():
-                waiter.set_result(None)
+            wake(waiter, None)
         container.exited.clear()
         self._changed(container.info.pod_uid)
 
@@ -320,21 +320,23 @@ class SimulatedRuntime:
         container = self._container(container_id)
         if container.info.state != "running" or container.process is None:
             raise RuntimeCallError(f"container not running ({container_id})")
-        call = asyncio.get_running_loop().create_task(container.process.exec(command), name=f"exec {container_id}")
-        if not timeout:
-            return await call
-        timer = self._clock.call_at(self._clock.now() + timeout, call.cancel)
+        call = go(container.process.exec(command), f"exec {container_id}")
+        ended = asyncio.get_running_loop().create_future()
+        container.exited.append(ended)
+        timer = self._clock.call_at(self._clock.now() + timeout, wake, ended, None) if timeout else None
         try:
-            return await call
-        except asyncio.CancelledError:
-            if call.cancelled() and timer.when() <= asyncio.get_running_loop().time():
-                raise DeadlineExceeded(
-                    f"failed to exec in container: timeout {timeout // 1_000_000}s exceeded: context deadline exceeded"
-                ) from None
-            call.cancel()
-            raise
+            await asyncio.wait((call, ended), return_when=asyncio.FIRST_COMPLETED)
+            if call.done():
+                return call.result()
+            if container.info.state == "running":
+                text = f"timeout {timeout // SECOND}s exceeded: context deadline exceeded"
+                raise DeadlineExceeded(f"failed to exec in container: {text}")
+            return ExecResult(128 + SIGKILL)  # the end of a container takes along everything that runs in it
         finally:
-            timer.cancel()
+            call.cancel()
+            ended.cancel()
+            if timer is not None:
+                timer.cancel()
 
     # -- images -------------------------------------------------------------------------------------------------
 

@@ -6,18 +6,19 @@ A name without a value is 0, as is one whose value is no number.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 
 _TOKEN = re.compile(
     r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<=|>>=|\*\*|\+\+|--|&&|\|\||[-+*/%&|^<>=!]=|<<|>>|[-+*/%&|^<>=!~?:(),])"
 )
 _ASSIGNING = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
 _LEVELS: tuple[tuple[str, ...], ...] = (
-    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"), ("+", "-"), ("*", "/", "%"),
+    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"), ("+", "-"),
+    ("*", "/", "%"),
 )  # fmt: skip
 _DEPTH_LIMIT = 40  # of parentheses and of names that stand for expressions
 
-Variables = MutableMapping[str, str]
+Variables = dict[str, str]
 
 
 class ArithmeticFault(Exception):

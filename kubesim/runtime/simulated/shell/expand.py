@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Protocol, TypeAlias
 
 from kubesim.runtime.simulated.shell import patterns
-from kubesim.runtime.simulated.shell.arithmetic import Variables, evaluate
+from kubesim.runtime.simulated.shell.arithmetic import evaluate
 from kubesim.runtime.simulated.shell.syntax import (
     Arithmetic,
     CommandSubstitution,
@@ -32,7 +32,7 @@ class ExpansionFault(Exception):
 class Host(Protocol):
     """What expansion asks of the shell."""
 
-    variables: Variables
+    variables: dict[str, str]
     positional: list[str]
     nounset: bool
 
@@ -180,7 +180,7 @@ async def _parameter(host: Host, part: Parameter) -> list[Segment]:
 
 
 async def _alternative(host: Host, part: Parameter, value: str | None, operand: Word) -> list[Segment]:
-    """`${x:-word}`, `${x:=word}`, `${x:?word}`, `${x:+word}`, and without the colon, where an empty value counts as set."""
+    """`${x:-word}`, `${x:=word}`, `${x:?word}`, `${x:+word}`; without the colon an empty value counts as set."""
     is_set = value is not None and not (part.operator.startswith(":") and value == "")
     kind = part.operator[-1]
     if kind == "+":

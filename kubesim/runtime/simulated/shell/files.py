@@ -15,12 +15,16 @@ from kubesim.runtime.simulated.shell.patterns import MAGIC, compile_pattern
 FILE_LIMIT = 4 << 20  # characters in one file; beyond it the disk is full
 ENTRY_LIMIT = 10_000  # files in one volume
 
+# Without the leading slash. What an image holds is not modelled, so the usual places simply exist.
 STANDARD_DIRECTORIES = frozenset(
-    "app bin code config data dev etc etc/init.d etc/nginx etc/nginx/conf.d etc/ssl etc/ssl/certs home lib lib64 logs media mnt opt "
-    "proc root run run/secrets sbin shared srv sys tmp usr usr/bin usr/lib usr/local usr/local/bin usr/local/lib usr/local/share "
-    "usr/sbin usr/share usr/share/nginx usr/share/nginx/html usr/src usr/src/app var var/cache var/lib var/lib/mysql "
-    "var/lib/postgresql var/log var/log/nginx var/run var/spool var/tmp var/www var/www/html work workspace".split()
-)  # without the leading slash; what an image may hold is not modelled, so the usual places simply exist
+    """
+    app bin code config data dev etc etc/init.d etc/nginx etc/nginx/conf.d etc/ssl etc/ssl/certs home lib lib64 logs
+    media mnt opt proc root run run/secrets sbin shared srv sys tmp usr usr/bin usr/lib usr/local usr/local/bin
+    usr/local/lib usr/local/share usr/sbin usr/share usr/share/nginx usr/share/nginx/html usr/src usr/src/app var var/cache
+    var/lib var/lib/mysql var/lib/postgresql var/log var/log/nginx var/run var/spool var/tmp var/www var/www/html
+    work workspace
+    """.split()  # noqa: SIM905 (a list of sixty strings is no easier to read)
+)
 
 
 class FileFault(Exception):

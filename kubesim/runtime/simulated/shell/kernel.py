@@ -1,9 +1,9 @@
 """Processes and signals of one container: a small operating system in virtual time.
 
 A process is a coroutine that the kernel itself drives. It runs at once until it has to wait, and is resumed by what it
-waits for: a timer, a child, a pipe. So there is no asyncio task anywhere, an exec probe is done before its call returns,
-and killing a container closes its coroutines there and then. A process without a coroutine just exists until a signal or
-its one timer ends it: servers and sleepers cost an object.
+waits for: a timer, a child, a pipe. So there is no asyncio task anywhere, an exec probe is done before its call
+returns, and killing a container closes its coroutines there and then. A process without a coroutine just exists until
+a signal or its one timer ends it: servers and sleepers cost an object.
 
 Rules of Linux that pods show: PID 1 of a container is immune to signals for which it has no handler (also to KILL, if
 sent from inside), and its end is the end of all.
@@ -27,8 +27,9 @@ from kubesim.runtime.simulated.shell.streams import BrokenPipe, Log, LogTarget, 
 
 HUP, INT, QUIT, KILL, PIPE, TERM, CHLD, CONT, STOP = 1, 2, 3, 9, 13, 15, 17, 18, 19
 SIGNAL_NAMES = {
-    1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1", 11: "SEGV", 12: "USR2",
-    13: "PIPE", 14: "ALRM", 15: "TERM", 17: "CHLD", 18: "CONT", 19: "STOP", 20: "TSTP", 21: "TTIN", 22: "TTOU", 23: "URG", 28: "WINCH",
+    1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
+    11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM", 17: "CHLD", 18: "CONT", 19: "STOP", 20: "TSTP", 21: "TTIN",
+    22: "TTOU", 23: "URG", 28: "WINCH",
 }  # fmt: skip
 _NUMBERS = {name: number for number, name in SIGNAL_NAMES.items()}
 _HARMLESS = frozenset({CHLD, CONT, 20, 21, 22, 23, 28})  # ignored by default; stopped processes are not modelled
@@ -90,9 +91,27 @@ class Process:
     """One simulated process. `strict` belongs to an exec: there, unknown programs are not found."""
 
     __slots__ = (
-        "argv", "coroutine", "directory", "dispositions", "environment", "kernel", "listeners", "on_exit", "parent", "pending", "pid",
-        "queued", "status", "streams", "strict", "timer", "waiters", "_pauses", "_spent", "_spent_at",
-    )  # fmt: skip
+        "_pauses",
+        "_spent",
+        "_spent_at",
+        "argv",
+        "coroutine",
+        "directory",
+        "dispositions",
+        "environment",
+        "kernel",
+        "listeners",
+        "on_exit",
+        "parent",
+        "pending",
+        "pid",
+        "queued",
+        "status",
+        "streams",
+        "strict",
+        "timer",
+        "waiters",
+    )
 
     def __init__(
         self, kernel: Kernel, pid: int, argv: list[str], environment: Mapping[str, str], directory: str
@@ -254,9 +273,28 @@ class Kernel:
     """All processes of one container, and what they share."""
 
     __slots__ = (
-        "_draining", "_random", "_ready", "clock", "cpus", "current", "ended", "files", "hostname", "init", "log", "memory_limit",
-        "network", "note", "null", "on_end", "pids", "ports", "processes", "randomness", "stdin_open",
-    )  # fmt: skip
+        "_draining",
+        "_random",
+        "_ready",
+        "clock",
+        "cpus",
+        "current",
+        "ended",
+        "files",
+        "hostname",
+        "init",
+        "log",
+        "memory_limit",
+        "network",
+        "note",
+        "null",
+        "on_end",
+        "pids",
+        "ports",
+        "processes",
+        "randomness",
+        "stdin_open",
+    )
 
     def __init__(self, clock: LoopClock, files: VirtualFiles, ports: Ports, network: Network, log: Log) -> None:
         self.clock = clock

@@ -58,7 +58,7 @@ _ANSI_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`kind` is word, operator, redirection, newline or end. `text` of a word is set only if nothing in it is quoted."""
+    """`kind` is word, operator, redirection, newline or end. `text` of a word is empty if anything in it is quoted."""
 
     kind: str
     text: str = ""

@@ -29,7 +29,7 @@ from kubesim.runtime.simulated.shell.syntax import (
     Word,
 )
 
-RESERVED = frozenset("! case do done elif else esac fi for if in then until while { }".split())
+RESERVED = frozenset("! case do done elif else esac fi for if in then until while { }".split())  # noqa: SIM905
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NESTING_LIMIT = 40  # deeper than any script a person writes, shallower than Python's own stack
@@ -136,7 +136,7 @@ class Parser:
             statements.append(self._statement())
             separated = statements[-1].background or self._take(";") or self._token.kind == "newline"
             self._skip_newlines()
-            if not separated and not (self._token.text in ends):
+            if not separated and self._token.text not in ends:
                 break
         self._depth -= 1
         return tuple(statements)

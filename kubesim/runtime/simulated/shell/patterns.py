@@ -1,4 +1,4 @@
-"""Shell patterns (`*`, `?`, `[a-z]`, `[!x]`, backslash) as regular expressions: for case, file names and `${x#pattern}`."""
+"""Shell patterns (`*`, `?`, `[a-z]`, `[!x]`, backslash) as regular expressions: for case, files, `${x#pattern}`."""
 
 from __future__ import annotations
 

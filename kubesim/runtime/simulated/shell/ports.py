@@ -1,7 +1,7 @@
 """Ports: who listens in a pod's network, what a listener answers, and how a client finds one.
 
-The containers of a pod share one `Ports`; probes and port forwards ask it from outside. How a host name leads to another
-pod's `Ports` is the embedding's knowledge, given as a `Network`.
+The containers of a pod share one `Ports`; probes and port forwards ask it from outside. How a host name leads to
+another pod's `Ports` is the embedding's knowledge, given as a `Network`.
 """
 
 from __future__ import annotations

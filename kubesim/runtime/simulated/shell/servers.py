@@ -1,7 +1,7 @@
 """Programs that serve until they are stopped: the well-known ones with their ports, and everything unknown.
 
-A server here is a process without code: what it does about signals, and which ports it holds. Unknown programs are taken
-to exit with 0 when they are told to stop, as a well-behaved server does; interpreters have no handler of their own.
+A server here is a process without code: what it does about signals, and which ports it holds. Unknown programs are
+taken to exit with 0 when they are told to stop, as a well-behaved server does; interpreters have no handler.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ _ENTRYPOINTS = (
 )
 # Not simulated, and certainly no servers.
 _TOOLS = frozenset(
-    "apk apt apt-get awk bunzip2 bzip2 chgrp dd df dmesg dnf du find free git gunzip gzip ip iptables md5sum mount openssl pip pip3 "
-    "sha256sum stat sysctl tar umount unzip update-ca-certificates uptime yum zip".split()
+    """
+    apk apt apt-get awk bunzip2 bzip2 chgrp dd df dmesg dnf du find free git gunzip gzip ip iptables md5sum mount openssl
+    pip pip3 sha256sum stat sysctl tar umount unzip update-ca-certificates uptime yum zip
+    """.split()  # noqa: SIM905
 )
-
-
 _PATH = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
 
 

@@ -42,7 +42,11 @@ def rm(process: Process, argv: list[str]) -> Result:
             if "f" in options and str(fault) == NOT_FOUND:
                 continue
             problem = "is a directory" if str(fault) == IS_DIRECTORY else f"can't remove: {fault}"
-            err += f"rm: '{operand}' is a directory\n" if problem == "is a directory" else f"rm: can't remove '{operand}': {fault}\n"
+            err += (
+                f"rm: '{operand}' is a directory\n"
+                if problem == "is a directory"
+                else f"rm: can't remove '{operand}': {fault}\n"
+            )
     return Result(1 if err else 0, "", err)
 
 
@@ -147,7 +151,11 @@ def chmod(process: Process, argv: list[str]) -> Result:
             err += f"{argv[0]}: {operand}: {NOT_FOUND}\n"
         elif argv[0] == "chmod" and (file := process.kernel.files.file(path)) is not None:
             mode = operands[0]
-            file.executable = int(mode, 8) & 0o111 != 0 if mode.isdigit() and "8" not in mode and "9" not in mode else "x" in mode and "-x" not in mode
+            file.executable = (
+                int(mode, 8) & 0o111 != 0
+                if mode.isdigit() and "8" not in mode and "9" not in mode
+                else "x" in mode and "-x" not in mode
+            )
     return Result(1 if err else 0, "", err)
 
 

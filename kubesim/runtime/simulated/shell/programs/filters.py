@@ -111,7 +111,7 @@ def _end_of(text: str, count: int, *, from_start: bool, characters: bool) -> str
 
 
 async def _follow(process: Process, paths: list[str], shown: dict[str, int]) -> None:
-    """Show what is added to the files, for ever; also to those that are not there yet. Costs nothing while they rest."""
+    """Show what is added to the files, for ever, also to those that are not there yet. Costs nothing at rest."""
     files = process.kernel.files
     absolutes = [absolute(process, path) for path in paths]
     volumes = {id(volume): volume for volume in (files.locate(path)[0] for path in absolutes)}
@@ -219,7 +219,7 @@ async def sort(process: Process, argv: list[str]) -> int:
         match = re.match(r"\s*(-?\d+(?:\.\d+)?)", line)
         return (float(match[1]) if match else 0.0, line)
 
-    lines.sort(key=leading_number if "n" in options else None, reverse="r" in options)  # type: ignore[arg-type]
+    lines.sort(key=leading_number if "n" in options else None, reverse="r" in options)
     await process.write("".join(line + "\n" for line in lines))
     return inputs.code
 
@@ -291,13 +291,23 @@ async def tr(process: Process, argv: list[str]) -> int:
 
 
 def _characters(operand: str) -> str:
-    for name, members in (("upper", "A-Z"), ("lower", "a-z"), ("digit", "0-9"), ("space", " \\t\\n\\r"), ("alnum", "A-Za-z0-9")):
+    for name, members in (
+        ("upper", "A-Z"),
+        ("lower", "a-z"),
+        ("digit", "0-9"),
+        ("space", " \\t\\n\\r"),
+        ("alnum", "A-Za-z0-9"),
+    ):
         operand = operand.replace(f"[:{name}:]", members)
     operand = operand.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r").replace("\\0", "\0")
-    return re.sub(r"(.)-(.)", lambda match: "".join(map(chr, range(ord(match[1]), ord(match[2]) + 1))), operand, flags=re.S)
+    return re.sub(
+        r"(.)-(.)", lambda match: "".join(map(chr, range(ord(match[1]), ord(match[2]) + 1))), operand, flags=re.S
+    )
 
 
-_SUBSTITUTION = re.compile(r"s(?P<mark>[/|#,:@])(?P<old>(?:\\.|(?!(?P=mark)).)*)(?P=mark)(?P<new>(?:\\.|(?!(?P=mark)).)*)(?P=mark)(?P<flags>[gI]*)")
+_SUBSTITUTION = re.compile(
+    r"s(?P<mark>[/|#,:@])(?P<old>(?:\\.|(?!(?P=mark)).)*)(?P=mark)(?P<new>(?:\\.|(?!(?P=mark)).)*)(?P=mark)(?P<flags>[gI]*)"
+)
 
 
 @program("sed")
@@ -329,7 +339,9 @@ def _substituted(line: str, commands: list[re.Match[str]], extended: bool) -> st
         old = command["old"].replace(f"\\{command['mark']}", command["mark"])
         new = re.sub(r"(?<!\\)&", r"\\g<0>", command["new"].replace(f"\\{command['mark']}", command["mark"]))
         flags = re.I if "I" in command["flags"] else 0
-        line = re.sub(old if extended else from_basic(old), new, line, count=0 if "g" in command["flags"] else 1, flags=flags)
+        line = re.sub(
+            old if extended else from_basic(old), new, line, count=0 if "g" in command["flags"] else 1, flags=flags
+        )
     return line
 
 

@@ -50,7 +50,9 @@ async def httpd(process: Process, argv: list[str]) -> int:
     host, port = _port_of(options.get("p", "80"), 80)
     directory = absolute(process, options.get("h", "."))
     if not process.kernel.files.is_directory(directory):
-        return await process.complain(f"httpd: can't change directory to '{options.get('h')}': No such file or directory")
+        return await process.complain(
+            f"httpd: can't change directory to '{options.get('h')}': No such file or directory"
+        )
     if "f" not in options:
         child = process.fork(argv)
         process.kernel.run(child, _serve(child, "httpd", host, port, directory))
@@ -88,7 +90,11 @@ async def nc(process: Process, argv: list[str]) -> int:
     host, port = options.operands[0], int(options.operands[1])
     connection = await _connect(process, host, port, duration(options.get("w")) or _CONNECT_TIMEOUT)
     if connection.listener is None:
-        reason = f"bad address '{host}'" if connection.failure == "unknown" else f"{host} ({connection.address}:{port}): {connection.text}"
+        reason = (
+            f"bad address '{host}'"
+            if connection.failure == "unknown"
+            else f"{host} ({connection.address}:{port}): {connection.text}"
+        )
         return await process.complain(f"nc: {reason}") if "v" in options or "z" not in options else 1
     if "v" in options:
         await process.complain(f"{host} ({connection.address}:{port}) open")
@@ -172,7 +178,10 @@ class _Url:
 
 
 def _parse_url(text: str) -> _Url | None:
-    match = re.match(r"(?:(?P<scheme>https?)://)?(?:[^/@]*@)?(?P<host>\[[^\]]+\]|[^/:?]+)(?::(?P<port>\d+))?(?P<path>[/?].*)?\Z", text)
+    match = re.match(
+        r"(?:(?P<scheme>https?)://)?(?:[^/@]*@)?(?P<host>\[[^\]]+\]|[^/:?]+)(?::(?P<port>\d+))?(?P<path>[/?].*)?\Z",
+        text,
+    )
     if match is None:
         return None
     port = int(match["port"] or (443 if match["scheme"] == "https" else 80))
@@ -181,10 +190,14 @@ def _parse_url(text: str) -> _Url | None:
 
 @program("wget")
 async def wget(process: Process, argv: list[str]) -> int:
-    options = parse_options(argv, "OTtUPo", ("header", "post-data", "timeout", "tries", "output-document", "user-agent"))
+    options = parse_options(
+        argv, "OTtUPo", ("header", "post-data", "timeout", "tries", "output-document", "user-agent")
+    )
     url = _parse_url(options.operands[0]) if options.operands else None
     if url is None:
-        return await process.complain("wget: missing URL" if not options.operands else f"wget: bad URL: {options.operands[0]}")
+        return await process.complain(
+            "wget: missing URL" if not options.operands else f"wget: bad URL: {options.operands[0]}"
+        )
     timeout = duration(options.get("T") or options.get("timeout")) or _CONNECT_TIMEOUT
     connection = await _connect(process, url.host, url.port, timeout)
     quiet = "q" in options
@@ -203,7 +216,12 @@ async def wget(process: Process, argv: list[str]) -> int:
         return await process.complain(f"wget: server returned error: HTTP/1.1 {answer.status} {answer.reason}")
     if "spider" in options:
         return 0 if quiet else (await process.complain("remote file exists") and 0)
-    target = options.get("O") or options.get("output-document") or posixpath.basename(url.path.partition("?")[0]) or "index.html"
+    target = (
+        options.get("O")
+        or options.get("output-document")
+        or posixpath.basename(url.path.partition("?")[0])
+        or "index.html"
+    )
     return await _save(process, "wget", target, answer.body)
 
 
@@ -219,8 +237,19 @@ async def _save(process: Process, name: str, target: str, body: str) -> int:
 
 
 _CURL_LONG = (
-    "output", "write-out", "max-time", "connect-timeout", "header", "data", "request", "user", "retry", "retry-delay", "url", "user-agent",
-)  # fmt: skip
+    "output",
+    "write-out",
+    "max-time",
+    "connect-timeout",
+    "header",
+    "data",
+    "request",
+    "user",
+    "retry",
+    "retry-delay",
+    "url",
+    "user-agent",
+)
 
 
 @program("curl")
@@ -241,7 +270,9 @@ async def curl(process: Process, argv: list[str]) -> int:
     elif connection.listener is None:
         code, problem = 7, f"Failed to connect to {url.host} port {url.port} after 0 ms: Couldn't connect to server"
     else:
-        method = options.get("X") or options.get("request") or ("POST" if {"d", "data"} & options.values.keys() else "GET")
+        method = (
+            options.get("X") or options.get("request") or ("POST" if {"d", "data"} & options.values.keys() else "GET")
+        )
         answer = connection.listener.request(HttpRequest(url.path, "HEAD" if "I" in options else method))
         code, problem = (0, "") if answer is not None else (52, "Empty reply from server")
     if answer is not None and answer.status >= 400 and ("f" in options or "fail" in options):
@@ -252,13 +283,19 @@ async def curl(process: Process, argv: list[str]) -> int:
 async def _curl_output(process: Process, options: Options, answer: HttpAnswer | None, code: int, problem: str) -> int:
     silent = ("s" in options or "silent" in options) and not ("S" in options or "show-error" in options)
     if answer is not None and code == 0:
-        head = f"HTTP/1.1 {answer.status} {answer.reason}\r\n\r\n" if {"i", "I", "include", "head"} & options.values.keys() else ""
+        head = (
+            f"HTTP/1.1 {answer.status} {answer.reason}\r\n\r\n"
+            if {"i", "I", "include", "head"} & options.values.keys()
+            else ""
+        )
         body = "" if {"I", "head"} & options.values.keys() else answer.body
         code = await _save(process, "curl", options.get("o") or options.get("output") or "-", head + body)
     form = options.get("w") or options.get("write-out")
     if form:
         status = f"{answer.status if answer else 0:03d}"
-        await process.write(form.replace("%{http_code}", status).replace("%{response_code}", status).replace("\\n", "\n"))
+        await process.write(
+            form.replace("%{http_code}", status).replace("%{response_code}", status).replace("\\n", "\n")
+        )
     if problem and not silent:
         await process.complain(f"curl: ({code}) {problem}")
     return code

@@ -14,6 +14,20 @@ from kubesim.runtime.simulated.shell.files import VirtualFiles
 from kubesim.runtime.simulated.shell.kernel import Process
 from kubesim.runtime.simulated.shell.servers import begin_server, is_known_server, is_tool, program_name
 
+__all__ = [
+    "PROGRAMS",
+    "QUICK",
+    "Program",
+    "Quick",
+    "Result",
+    "emit",
+    "execute",
+    "is_known",
+    "program",
+    "program_name",
+    "quick",
+]
+
 
 class Result(NamedTuple):
     """What a quick program did: exit code, text for standard output and standard error."""

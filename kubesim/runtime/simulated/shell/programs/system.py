@@ -65,7 +65,9 @@ def date(process: Process, argv: list[str]) -> Result:
     moment = datetime.fromtimestamp(now // 1_000_000, UTC)
     form = next((operand[1:] for operand in options.operands if operand.startswith("+")), "%a %b %e %H:%M:%S UTC %Y")
     if "I" in options:
-        form = {"": "%Y-%m-%d", "seconds": "%Y-%m-%dT%H:%M:%S+00:00", "s": "%Y-%m-%dT%H:%M:%S+00:00"}.get(options.get("I"), "%Y-%m-%d")
+        form = {"": "%Y-%m-%d", "seconds": "%Y-%m-%dT%H:%M:%S+00:00", "s": "%Y-%m-%dT%H:%M:%S+00:00"}.get(
+            options.get("I"), "%Y-%m-%d"
+        )
     elif "R" in options:
         form = "%a, %d %b %Y %H:%M:%S +0000"
     ready = {"%s": str(now // 1_000_000), "%N": f"{now % 1_000_000 * 1000:09d}", "%Z": "UTC", "%z": "+0000", "%%": "%%"}
@@ -148,13 +150,21 @@ def killall(process: Process, argv: list[str]) -> Result:
     for victim in found:
         process.kernel.deliver(victim, signal)
     process.check_alive()
-    return Result(0) if found else Result(1, "", "" if argv[0] == "pkill" else f"{argv[0]}: {argv[-1]}: no process killed\n")
+    return (
+        Result(0)
+        if found
+        else Result(1, "", "" if argv[0] == "pkill" else f"{argv[0]}: {argv[-1]}: no process killed\n")
+    )
 
 
 @quick("pidof", "pgrep")
 def pidof(process: Process, argv: list[str]) -> Result:
     words = [word for word in argv[1:] if not word.startswith("-")]
-    found = [str(other.pid) for word in words for other in _named(process, word, anywhere=argv[0] == "pgrep" and "-f" in argv)]
+    found = [
+        str(other.pid)
+        for word in words
+        for other in _named(process, word, anywhere=argv[0] == "pgrep" and "-f" in argv)
+    ]
     separator = " " if argv[0] == "pidof" else "\n"
     return Result(0, separator.join(found) + "\n") if found else Result(1)
 
@@ -196,7 +206,11 @@ async def xargs(process: Process, argv: list[str]) -> int:
     options = parse_options(argv, "nIP", mixed=False)
     words = (await process.read_all(process.stream(0))).split()
     command = options.operands or ["echo"]
-    size = (number(options.get("n", "")) or 1 if "I" not in options else 1) if {"n", "I"} & options.values.keys() else len(words)
+    size = (
+        (number(options.get("n", "")) or 1 if "I" not in options else 1)
+        if {"n", "I"} & options.values.keys()
+        else len(words)
+    )
     code = 0
     for start in range(0, len(words), max(1, size)):
         batch = words[start : start + size]
@@ -257,7 +271,10 @@ def uname(process: Process, argv: list[str]) -> Result:
 @quick("which")
 def which(process: Process, argv: list[str]) -> Result:
     found = [name for name in argv[1:] if is_known(name, process.kernel.files, process.directory)]
-    return Result(0 if len(found) == len(argv) - 1 else 1, "".join(f"/bin/{name}\n" if "/" not in name else f"{name}\n" for name in found))
+    return Result(
+        0 if len(found) == len(argv) - 1 else 1,
+        "".join(f"/bin/{name}\n" if "/" not in name else f"{name}\n" for name in found),
+    )
 
 
 @quick("sync", "clear", "reset")
@@ -267,4 +284,7 @@ def nothing(process: Process, argv: list[str]) -> Result:
 
 @quick("busybox")
 def busybox(process: Process, argv: list[str]) -> Result:
-    return Result(0, "BusyBox multi-call binary.\nCurrently defined functions:\n\t" + ", ".join(sorted({*QUICK, *PROGRAMS})) + "\n")
+    return Result(
+        0,
+        "BusyBox multi-call binary.\nCurrently defined functions:\n\t" + ", ".join(sorted({*QUICK, *PROGRAMS})) + "\n",
+    )

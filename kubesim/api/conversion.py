@@ -1,0 +1,34 @@
+"""What happens to a v1 pod on its way through the API's internal version: old spellings are made to agree with new ones.
+
+Mirrors: pkg/apis/core/v1/conversion.go Convert_v1_Pod_To_core_Pod, Convert_core_Pod_To_v1_Pod
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_INIT_CONTAINER_ANNOTATIONS = {
+    f"pod.{stage}.kubernetes.io/init-container{what}" for stage in ("alpha", "beta") for what in ("s", "-statuses")
+}
+
+
+def convert_pod(pod: dict[str, Any]) -> None:
+    """In place, on the decoded JSON object."""
+    meta, spec, status = pod.setdefault("metadata", {}), pod.setdefault("spec", {}), pod.get("status") or {}
+    annotations = meta.get("annotations")
+    if annotations:
+        kept = {key: value for key, value in annotations.items() if key not in _INIT_CONTAINER_ANNOTATIONS}
+        meta["annotations"] = kept
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
+    grace = spec.get("terminationGracePeriodSeconds")
+    if grace is not None and grace < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+    # The host's namespaces live in the security context there, so there always is one.
+    spec.setdefault("securityContext", {})
+    ip, ips = status.get("podIP", ""), status.get("podIPs") or []
+    if ip and (not ips or ips[0].get("ip", "") != ip):
+        status["podIPs"] = [{"ip": ip}]
+    elif ips:
+        status["podIP"] = ips[0].get("ip", "")

@@ -1,0 +1,10 @@
+"""Pod validation with the API's own messages and field paths, in the API's order.
+
+`pod.validate_pod_create` is the entry; each other module is one subject of it.
+"""
+
+from kubesim.api.validation.field import Errors, FieldError
+from kubesim.api.validation.options import Options
+from kubesim.api.validation.pod import validate_pod_create
+
+__all__ = ["Errors", "FieldError", "Options", "validate_pod_create"]

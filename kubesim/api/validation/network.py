@@ -1,0 +1,106 @@
+"""Names and networks of a pod: DNS, host aliases, host network and user namespaces, host names.
+
+Mirrors: pkg/apis/core/validation validatePodDNSConfig, ValidateHostAliases, validatePodHostNetworkDeps,
+validateHostUsers, validatePodHostName
+"""
+
+from __future__ import annotations
+
+from kubesim.api.validation import formats
+from kubesim.api.validation.field import Errors, JsonObject
+from kubesim.api.validation.options import Options
+from kubesim.api.validation.visit import containers_with_path
+
+_DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_NAMESERVERS_MAX = 3
+_SEARCHES_MAX = 32
+_SEARCH_LIST_MAX = 2048
+_HOSTNAME_MAX = 64
+
+
+def validate_dns_policy(errors: Errors, policy: str, path: str) -> None:
+    if not policy:
+        errors.required(path)
+    else:
+        errors.unless_one_of(path, policy, _DNS_POLICIES)
+
+
+def validate_dns_config(errors: Errors, config: JsonObject | None, policy: str, path: str) -> None:
+    nameservers = (config or {}).get("nameservers") or []
+    if policy == "None":
+        if config is None:
+            errors.required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+            return
+        if not nameservers:
+            detail = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            errors.required(f"{path}.nameservers", detail)
+            return
+    if config is None:
+        return
+    if len(nameservers) > _NAMESERVERS_MAX:
+        detail = f"must not have more than {_NAMESERVERS_MAX} nameservers"
+        errors.invalid(f"{path}.nameservers", nameservers, detail)
+    for n, server in enumerate(nameservers):
+        errors.all_invalid(f"{path}.nameservers[{n}]", server, formats.ip_address(server))
+    _validate_searches(errors, config.get("searches") or [], f"{path}.searches")
+    for n, option in enumerate(config.get("options") or ()):
+        if not option.get("name"):
+            errors.required(f"{path}.options[{n}]", "must not be empty")
+
+
+def _validate_searches(errors: Errors, searches: list[str], path: str) -> None:
+    if len(searches) > _SEARCHES_MAX:
+        errors.invalid(path, searches, f"must not have more than {_SEARCHES_MAX} search paths")
+    if formats.size(" ".join(searches)) > _SEARCH_LIST_MAX:
+        detail = f"must not have more than {_SEARCH_LIST_MAX} characters (including spaces) in the search list"
+        errors.invalid(path, searches, detail)
+    for n, search in enumerate(searches):
+        if search != ".":
+            domain = search.removesuffix(".")
+            errors.all_invalid(f"{path}[{n}]", domain, formats.dns1123_subdomain_with_underscore(domain))
+
+
+def validate_host_aliases(errors: Errors, aliases: list[JsonObject], path: str) -> None:
+    for n, alias in enumerate(aliases):
+        ip = alias.get("ip", "")
+        errors.all_invalid(f"{path}[{n}].ip", ip, formats.ip_address(ip))
+        for m, hostname in enumerate(alias.get("hostnames") or ()):
+            errors.all_invalid(f"{path}[{n}].hostnames[{m}]", hostname, formats.dns1123_subdomain(hostname))
+
+
+def validate_host_network_ports(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
+    """On the host's network a container port is a host port."""
+    if not spec.get("hostNetwork"):
+        return
+    for n, container in enumerate(spec.get("containers") or ()):
+        for m, port in enumerate(container.get("ports") or ()):
+            host_port = port.get("hostPort", 0)
+            if (options.resource_is_pod or host_port) and host_port != port.get("containerPort", 0):
+                detail = "must match `containerPort` when `hostNetwork` is true"
+                errors.invalid(f"{path}.containers[{n}].ports[{m}].hostPort", host_port, detail)
+
+
+def validate_host_users(errors: Errors, spec: JsonObject, path: str) -> None:
+    """A user namespace of its own does not go together with namespaces of the host."""
+    if spec.get("hostUsers") is not False:
+        return
+    for name, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+        if spec.get(name):
+            errors.forbidden(f"{path}.{shown}", "when `hostUsers` is false")
+    for container, where in containers_with_path(spec, path):
+        if container.get("volumeDevices"):
+            errors.forbidden(f"{where}.volumeDevices", "when `hostUsers` is false")
+
+
+def validate_hostname_override(errors: Errors, spec: JsonObject, path: str) -> None:
+    hostname = spec.get("hostnameOverride")
+    if hostname is None:
+        return
+    where = f"{path}.hostnameOverride"
+    if spec.get("setHostnameAsFQDN"):
+        errors.forbidden(where, "may not be specified when setHostnameAsFQDN is true")
+    if spec.get("hostNetwork"):
+        errors.forbidden(where, "may not be specified when hostNetwork is true")
+    if formats.size(hostname) > _HOSTNAME_MAX:
+        errors.too_long(where, _HOSTNAME_MAX)
+    errors.all_invalid(where, hostname, formats.dns1123_subdomain(hostname))

@@ -1,0 +1,179 @@
+"""A new pod: everything the API checks before it accepts one, in the API's order.
+
+Takes the JSON object after decoding and defaulting.
+
+Mirrors: pkg/apis/core/validation ValidatePodCreate, validatePodMetadataAndSpec, ValidatePodSpec
+"""
+
+from __future__ import annotations
+
+from kubesim.api.meta import CONFIG_MIRROR
+from kubesim.api.validation import formats
+from kubesim.api.validation.annotations import (
+    validate_app_armor_agreement,
+    validate_pod_annotations,
+    validate_seccomp_agreement,
+)
+from kubesim.api.validation.containers import (
+    PodContext,
+    validate_containers,
+    validate_ephemeral_containers,
+    validate_image_spacing,
+    validate_init_containers,
+)
+from kubesim.api.validation.field import Errors, JsonObject
+from kubesim.api.validation.metadata import validate_labels, validate_object_meta
+from kubesim.api.validation.network import (
+    validate_dns_config,
+    validate_dns_policy,
+    validate_host_aliases,
+    validate_host_network_ports,
+    validate_host_users,
+    validate_hostname_override,
+)
+from kubesim.api.validation.options import DEFAULT_OPTIONS, Options
+from kubesim.api.validation.resources import (
+    validate_pod_resource_claims,
+    validate_pod_resources,
+    validate_resource_requirements,
+)
+from kubesim.api.validation.scheduling import (
+    validate_affinity,
+    validate_scheduling_gates,
+    validate_scheduling_group,
+    validate_tolerations,
+    validate_topology_spread,
+)
+from kubesim.api.validation.security import validate_pod_security_context
+from kubesim.api.validation.visit import containers_with_path
+from kubesim.api.validation.volumes import validate_volumes
+from kubesim.api.validation.windows import validate_host_process_pod, validate_os
+
+
+def validate_pod_create(pod: JsonObject, options: Options = DEFAULT_OPTIONS) -> Errors:
+    """All that is wrong with a new pod."""
+    errors = Errors()
+    meta, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    validate_object_meta(errors, meta, "metadata")
+    validate_pod_annotations(errors, pod, "metadata.annotations", options)
+    validate_pod_spec(errors, spec, meta, "spec", options)
+    _validate_token_volumes(errors, spec, "spec")
+    for kind in ("containers", "initContainers"):
+        for n, container in enumerate(spec.get(kind) or ()):
+            validate_image_spacing(errors, container, f"spec.{kind}[{n}]")
+    if spec.get("ephemeralContainers"):
+        errors.forbidden("spec.ephemeralContainers", "cannot be set on create")
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+    validate_seccomp_agreement(errors, pod, "spec")
+    validate_app_armor_agreement(errors, pod, "spec")
+    return errors
+
+
+def validate_pod_spec(errors: Errors, spec: JsonObject, meta: JsonObject, path: str, options: Options) -> None:
+    grace = spec.get("terminationGracePeriodSeconds")
+    if grace is None:
+        errors.required(f"{path}.terminationGracePeriodSeconds")
+    claims = spec.get("resourceClaims") or []
+    claim_names = {claim["name"] for claim in claims if claim.get("name")}
+    volumes = validate_volumes(errors, spec.get("volumes") or [], meta.get("name", ""), f"{path}.volumes", options)
+    mirror = CONFIG_MIRROR in (meta.get("annotations") or {})
+    validate_pod_resource_claims(errors, claims, f"{path}.resourceClaims", mirror=mirror)
+    os = spec["os"].get("name", "") if spec.get("os") is not None else None
+    restart_policy = spec.get("restartPolicy", "")
+    host_users = spec.get("hostUsers") is not False
+    pod = PodContext(volumes, claim_names, grace, restart_policy, os, host_users, options)
+    regular, init = spec.get("containers") or [], spec.get("initContainers") or []
+    validate_containers(errors, regular, f"{path}.containers", pod)
+    validate_init_containers(errors, init, regular, f"{path}.initContainers", pod)
+    ephemeral = spec.get("ephemeralContainers") or []
+    validate_ephemeral_containers(errors, ephemeral, [*regular, *init], f"{path}.ephemeralContainers", pod)
+    if options.gates.enabled("PodLevelResources"):
+        validate_pod_resources(errors, spec, claim_names, path)
+    _validate_surroundings(errors, spec, path, options)
+    _validate_names(errors, spec, path, options)
+    _validate_rest(errors, spec, path)
+
+
+def _validate_surroundings(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
+    """What the pod shares with its node, and where it may be placed."""
+    validate_host_network_ports(errors, spec, path, options)
+    restart_policy = spec.get("restartPolicy", "")
+    if not restart_policy:
+        errors.required(f"{path}.restartPolicy")
+    else:
+        errors.unless_one_of(f"{path}.restartPolicy", restart_policy, ("Always", "OnFailure", "Never"))
+    validate_dns_policy(errors, spec.get("dnsPolicy", ""), f"{path}.dnsPolicy")
+    validate_labels(errors, spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
+    validate_pod_security_context(errors, spec, f"{path}.securityContext")
+    validate_affinity(errors, spec.get("affinity"), f"{path}.affinity")
+    validate_dns_config(errors, spec.get("dnsConfig"), spec.get("dnsPolicy", ""), f"{path}.dnsConfig")
+    for n, gate in enumerate(spec.get("readinessGates") or ()):
+        condition = gate.get("conditionType", "")
+        errors.all_invalid(f"{path}.readinessGates[{n}].conditionType", condition, formats.label_key(condition))
+    validate_scheduling_gates(errors, spec.get("schedulingGates") or [], f"{path}.schedulingGates")
+    constraints = spec.get("topologySpreadConstraints") or []
+    validate_topology_spread(errors, constraints, f"{path}.topologySpreadConstraints")
+    validate_host_process_pod(errors, spec, path, options)
+    validate_host_users(errors, spec, path)
+    validate_hostname_override(errors, spec, path)
+
+
+def _validate_names(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
+    # The old name of the field, serviceAccount, was merged into the new one when the pod was decoded.
+    for name in ("serviceAccountName", "nodeName"):
+        if spec.get(name):
+            errors.all_invalid(f"{path}.{name}", spec[name], formats.dns1123_subdomain(spec[name]))
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None and not 1 <= deadline <= formats.MAX_INT32:
+        errors.invalid(f"{path}.activeDeadlineSeconds", deadline, formats.range_error(1, formats.MAX_INT32))
+    for name in ("hostname", "subdomain"):
+        if spec.get(name):
+            errors.all_invalid(f"{path}.{name}", spec[name], formats.dns1123_label(spec[name]))
+    validate_tolerations(errors, spec.get("tolerations") or [], f"{path}.tolerations", options)
+    validate_host_aliases(errors, spec.get("hostAliases") or [], f"{path}.hostAliases")
+    for name in ("priorityClassName", "runtimeClassName"):
+        # An empty runtime class was given on purpose (it is a pointer upstream), an empty priority class was not.
+        value = spec.get(name)
+        if value or (value is not None and name == "runtimeClassName"):
+            errors.all_invalid(f"{path}.{name}", value, formats.dns1123_subdomain(value))
+
+
+def _validate_rest(errors: Errors, spec: JsonObject, path: str) -> None:
+    preemption = spec.get("preemptionPolicy")
+    if preemption == "":
+        errors.required(f"{path}.preemptionPolicy")
+    elif preemption is not None:
+        errors.unless_one_of(f"{path}.preemptionPolicy", preemption, ("PreemptLowerPriority", "Never"))
+    if spec.get("overhead") is not None:
+        validate_resource_requirements(errors, {"limits": spec["overhead"]}, set(), f"{path}.overhead")
+    validate_os(errors, spec, path)
+    if spec.get("schedulingGroup") is not None:
+        validate_scheduling_group(errors, spec["schedulingGroup"], f"{path}.schedulingGroup")
+    _validate_file_key_volumes(errors, spec, path)
+
+
+def _validate_file_key_volumes(errors: Errors, spec: JsonObject, path: str) -> None:
+    """A variable that is read from a file needs an emptyDir to read from."""
+    volumes = {volume.get("name", ""): volume for volume in spec.get("volumes") or ()}
+    for container, where in containers_with_path(spec, path):
+        for n, variable in enumerate(container.get("env") or ()):
+            reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
+            if reference is None:
+                continue
+            name = reference.get("volumeName", "")
+            at = f"{where}.env[{n}].valueFrom.fileKeyRef.volumeName"
+            if name not in volumes:
+                errors.not_found(at, name)
+            elif volumes[name].get("emptyDir") is None:
+                errors.invalid(at, name, "referenced volume must be of type emptyDir")
+
+
+def _validate_token_volumes(errors: Errors, spec: JsonObject, path: str) -> None:
+    if spec.get("serviceAccountName"):
+        return
+    for n, volume in enumerate(spec.get("volumes") or ()):
+        for m, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+            if source.get("serviceAccountToken") is not None:
+                where = f"{path}.volumes[{n}].projected.sources[{m}].serviceAccountToken"
+                errors.forbidden(where, "must not be specified when serviceAccountName is not set")

@@ -1,0 +1,125 @@
+"""The refusals of an API server, worded and detailed as it does, and the Status object that carries them.
+
+Mirrors: apimachinery/pkg/api/errors errors.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kubesim.api.validation.field import CAUSES, FieldError
+from kubesim.cluster.kinds import Resource
+from kubesim.errors import ApiError
+
+MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def status_of(error: ApiError) -> dict[str, Any]:
+    """The body of a refusal."""
+    body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    body["message"] = error.message
+    if error.reason:
+        body["reason"] = error.reason
+    if error.details is not None:
+        body["details"] = error.details
+    return body | {"code": error.code}
+
+
+def _details(name: str, group: str, kind: str, **more: Any) -> dict[str, Any]:
+    named = {"name": name, "group": group, "kind": kind}
+    return {key: value for key, value in named.items() if value} | more
+
+
+def not_found(resource: Resource, name: str) -> ApiError:
+    message = f'{resource.group_resource} "{name}" not found'
+    return ApiError(404, "NotFound", message, _details(name, resource.group, resource.plural))
+
+
+def already_exists(resource: Resource, name: str) -> ApiError:
+    message = f'{resource.group_resource} "{name}" already exists'
+    return ApiError(409, "AlreadyExists", message, _details(name, resource.group, resource.plural))
+
+
+def conflict(resource: Resource, name: str, problem: str, *, named: str = "") -> ApiError:
+    """`named` is what the message calls the resource, if not by its plural."""
+    called = named or resource.plural
+    full = f"{called}.{resource.group}" if resource.group else called
+    message = f'Operation cannot be fulfilled on {full} "{name}": {problem}'
+    return ApiError(409, "Conflict", message, _details(name, resource.group, called))
+
+
+def precondition_failed(resource: Resource, namespace: str, name: str, wanted: str, found: str) -> ApiError:
+    """Somebody wrote to an object by its uid, and under the name there is another one."""
+    key = "/".join(part for part in ("/registry", resource.plural, namespace, name) if part)
+    return conflict(
+        resource,
+        name,
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}",
+    )
+
+
+def forbidden(resource: Resource, name: str, problem: str) -> ApiError:
+    named = f'{resource.group_resource} "{name}"' if name else resource.group_resource
+    message = f"{named} is forbidden: {problem}"
+    return ApiError(403, "Forbidden", message, _details(name, resource.group, resource.plural))
+
+
+def aggregate(errors: Sequence[object]) -> str:
+    """Several problems as one text: each once, in brackets if there is more than one."""
+    texts = list(dict.fromkeys(str(error) for error in errors))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:
+    full = f"{kind}.{group}" if group else kind
+    causes = [{"reason": CAUSES[error.type], "message": error.body(), "field": error.field} for error in errors]
+    message = f'{full} "{name}" is invalid: {aggregate(errors)}'
+    return ApiError(422, "Invalid", message, _details(name, group, kind, causes=causes))
+
+
+def invalid_object(resource: Resource, name: str, errors: Sequence[FieldError]) -> ApiError:
+    return invalid(resource.group, resource.kind, name, errors)
+
+
+def invalid_options(kind: str, errors: Sequence[FieldError]) -> ApiError:
+    """Options in the query or the body: `DeleteOptions`, `ListOptions`, ..."""
+    return invalid("meta.k8s.io", kind, "", errors)
+
+
+def bad_request(message: str) -> ApiError:
+    return ApiError(400, "BadRequest", message)
+
+
+def internal_error(message: str) -> ApiError:
+    """An error that upstream does not classify: a 500 without a reason."""
+    return ApiError(500, "", message)
+
+
+def rejected() -> ApiError:
+    """The answer to a JSON patch that cannot be applied, whatever is wrong with it."""
+    return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
+
+
+def expired(message: str) -> ApiError:
+    return ApiError(410, "Expired", message)
+
+
+def too_large_version(wanted: int, current: int) -> ApiError:
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    message = f"Timeout: Too large resource version: {wanted}, current: {current}"
+    return ApiError(504, "Timeout", message, {"causes": [cause], "retryAfterSeconds": 1})
+
+
+def unsupported_media_type() -> ApiError:
+    return ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+
+
+def method_not_allowed() -> ApiError:
+    message = "the server does not allow this method on the requested resource"
+    return ApiError(405, "MethodNotAllowed", message, {})
+
+
+def no_such_resource() -> ApiError:
+    return ApiError(404, "NotFound", "the server could not find the requested resource", {})

@@ -1,0 +1,308 @@
+"""The container's process as a runtime sees it: start it, signal it, exec into it, read its log, await its end.
+
+`ContainerProcess` is the entrance to this package. What a command line comes to is decided once for each command line
+(`plan`): the most common ones need no shell, only a timer (`sleep 3600`, `sh -c "exit 1"`) or not even that (a server).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from kubesim.clock import LoopClock, Randomness
+from kubesim.runtime.simulated.shell.builtin import BUILTINS
+from kubesim.runtime.simulated.shell.files import STANDARD_DIRECTORIES, VirtualFiles
+from kubesim.runtime.simulated.shell.interpreter import SHELLS
+from kubesim.runtime.simulated.shell.kernel import KILL, ExitStatus, Kernel, Process
+from kubesim.runtime.simulated.shell.parser import parse
+from kubesim.runtime.simulated.shell.ports import Network, PodNetwork, Ports
+from kubesim.runtime.simulated.shell.programs import PROGRAMS, QUICK, execute, is_known, program_name
+from kubesim.runtime.simulated.shell.programs.system import total_duration
+from kubesim.runtime.simulated.shell.servers import begin_server, is_tool
+from kubesim.runtime.simulated.shell.streams import Capture, Log
+from kubesim.runtime.simulated.shell.syntax import Simple
+
+
+@dataclass(frozen=True, slots=True)
+class ExecResult:
+    """An exec that came to its end."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """There is no such program: the runtime could not even start the exec (OCI exit code 126 or 127)."""
+
+    program: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The exec took too long and was killed; what it had written by then."""
+
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotRunning:
+    """The container has no process to exec beside."""
+
+
+ExecOutcome = ExecResult | NotFound | TimedOut | NotRunning
+
+
+class PlanKind(Enum):
+    INTERPRET = "interpret"
+    SLEEP = "sleep"
+    EXIT = "exit"
+    SERVE = "serve"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a command line comes to. `value` is a duration in microseconds (-1 for ever) or an exit code."""
+
+    kind: PlanKind
+    argv: tuple[str, ...]
+    value: int = 0
+
+
+@lru_cache(maxsize=4096)
+def plan(argv: tuple[str, ...]) -> Plan:
+    """Decide from the command line alone, if that is possible; `argv` of the plan is the program that really runs."""
+    words = _simple_words(argv)
+    if words is None:
+        return Plan(PlanKind.INTERPRET, argv)
+    name = program_name(words[0])
+    if name == "sleep":
+        length = total_duration(list(words[1:]))
+        return Plan(PlanKind.INTERPRET, argv) if length is None else Plan(PlanKind.SLEEP, words, length)
+    if name in ("true", "false", ":"):
+        return Plan(PlanKind.EXIT, words, int(name == "false"))
+    if words[0] == "exit" and words != argv and len(words) <= 2:
+        code = words[1] if len(words) == 2 else "0"
+        return Plan(PlanKind.EXIT, argv, int(code) & 0xFF) if code.isdigit() else Plan(PlanKind.INTERPRET, argv)
+    known = name in QUICK or name in PROGRAMS or name in BUILTINS or name == "busybox" or is_tool(name)
+    return Plan(PlanKind.INTERPRET, argv) if known else Plan(PlanKind.SERVE, words)
+
+
+def _simple_words(argv: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The one command that is run: `argv` itself, or what a shell's text consists of; None if it is more than that."""
+    if not argv or program_name(argv[0]) not in SHELLS:
+        return argv or None
+    words = argv[3:] if argv[2:3] == ("--",) else argv[2:]
+    if argv[1:2] != ("-c",) or len(words) != 1:
+        return None
+    script = parse(words[0])
+    if script.error or len(script.lines) != 1 or len(script.lines[0]) != 1:
+        return None
+    statement = script.lines[0][0]
+    command = statement.first.commands[0]
+    if statement.background or statement.rest or len(statement.first.commands) > 1 or statement.first.negated:
+        return None
+    if not isinstance(command, Simple) or command.assignments or command.redirects or not command.words:
+        return None
+    plain = [word.plain for word in command.words if word.plain is not None]
+    if len(plain) < len(command.words):
+        return None
+    return tuple(plain[1:] if plain[0] == "exec" and len(plain) > 1 else plain)
+
+
+def is_missing_program(argv: Sequence[str], files: VirtualFiles) -> bool:
+    """Is the command surely not in the image, so that the runtime cannot start the container?
+
+    What an image holds is not known; but a path below a directory that no image has (`/no/such/command`) is a mistake.
+    """
+    command = argv[0] if argv else ""
+    first, slash, _ = command.lstrip("/").partition("/")
+    if not command.startswith("/") or not slash or files.file(command) is not None:
+        return False
+    return first not in STANDARD_DIRECTORIES and not files.is_directory("/" + first)
+
+
+class ContainerProcess:
+    """PID 1 of a container with everything it starts.
+
+    `argv` is command and arguments, merged and expanded. Containers of a pod share `ports` and `network`; `files` is
+    the container's own, with shared volumes mounted. `note` is told what the simulation assumes (an unknown program is
+    a server). `pids` is given where containers share a PID namespace: who does not get 1 is not protected from signals.
+    """
+
+    __slots__ = ("_environment", "_kernel", "_waiters", "_working_directory", "argv", "on_exit", "status")
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        clock: LoopClock,
+        environment: Mapping[str, str] | None = None,
+        files: VirtualFiles | None = None,
+        ports: Ports | None = None,
+        network: Network | None = None,
+        hostname: str = "localhost",
+        working_directory: str = "/",
+        memory_limit: int | None = None,
+        cpus: int = 2,
+        stdin_open: bool = False,
+        pids: Iterator[int] | None = None,
+        randomness: Randomness | None = None,
+        note: Callable[[str], None] | None = None,
+        on_exit: Callable[[ExitStatus], None] | None = None,
+    ) -> None:
+        ports = ports if ports is not None else Ports()
+        kernel = Kernel(
+            clock,
+            files if files is not None else VirtualFiles(),
+            ports,
+            network if network is not None else PodNetwork(ports, hostname=hostname),
+            Log(clock.now),
+        )
+        kernel.hostname = hostname
+        kernel.memory_limit = memory_limit
+        kernel.cpus = cpus
+        kernel.stdin_open = stdin_open
+        kernel.randomness = randomness
+        kernel.note = note
+        kernel.on_end = self._ended
+        if pids is not None:
+            kernel.pids = pids
+        self._kernel = kernel
+        self.argv = tuple(argv)
+        self._environment: Mapping[str, str] = environment if environment is not None else {}
+        self._working_directory = working_directory
+        self._waiters: list[asyncio.Future[ExitStatus]] = []
+        self.on_exit = on_exit
+        self.status: ExitStatus | None = None
+
+    @property
+    def log(self) -> Log:
+        return self._kernel.log
+
+    @property
+    def files(self) -> VirtualFiles:
+        return self._kernel.files
+
+    @property
+    def running(self) -> bool:
+        return self._kernel.init is not None and self.status is None
+
+    def processes(self) -> list[tuple[int, str]]:
+        """(pid, command line) of what is alive."""
+        return [(process.pid, " ".join(process.argv)) for process in self._kernel.processes.values()]
+
+    # Life.
+
+    def start(self) -> None:
+        """Begin. The first commands run at this instant, but after this call: no end is told before it returns."""
+        kernel = self._kernel
+        process = kernel.new_process(list(self.argv), self._environment, self._working_directory)
+        chosen = plan(self.argv)
+        if (
+            chosen.kind is PlanKind.SERVE
+            and self.files.file(posixpath.join(self._working_directory, chosen.argv[0])) is not None
+        ):
+            chosen = Plan(PlanKind.INTERPRET, self.argv)  # a script that somebody mounted
+        now = kernel.clock.now()
+        if chosen.kind is PlanKind.SLEEP:
+            if chosen.value >= 0:
+                process.timer = kernel.clock.call_at(now + chosen.value, kernel.finish, process, ExitStatus(0))
+        elif chosen.kind is PlanKind.EXIT:
+            process.timer = kernel.clock.call_at(now, kernel.finish, process, ExitStatus(chosen.value))
+        elif chosen.kind is PlanKind.SERVE:
+            failure = begin_server(process, list(chosen.argv))
+            if failure:
+                kernel.log.write("stderr", failure + "\n")
+                process.timer = kernel.clock.call_at(now, kernel.finish, process, ExitStatus(1))
+        else:
+            process.timer = kernel.clock.call_at(now, self._interpret, process)
+
+    def _interpret(self, process: Process) -> None:
+        kernel = self._kernel
+        process.timer = None
+        kernel.connect_to_log(process)
+        kernel.run(process, execute(process, list(self.argv)))
+
+    def signal(self, number: int) -> None:
+        """Send a signal from outside, as the runtime does. KILL ends every process at once, before this returns."""
+        if self._kernel.init is not None:
+            self._kernel.deliver(self._kernel.init, number, outside=True)
+
+    def kill(self) -> None:
+        self.signal(KILL)
+
+    def kill_out_of_memory(self) -> None:
+        """The node's OOM killer chose this container."""
+        if self._kernel.init is not None:
+            self._kernel.finish(self._kernel.init, ExitStatus(128 + KILL, KILL, oom_killed=True))
+
+    async def exited(self) -> ExitStatus:
+        """Wait for the end; gives at once what is known already."""
+        if self.status is not None:
+            return self.status
+        future: asyncio.Future[ExitStatus] = asyncio.get_running_loop().create_future()
+        self._waiters.append(future)
+        try:
+            with self._kernel.clock.waiting_for(future, f"the end of {' '.join(self.argv)!r}"):
+                return await future
+        finally:
+            if future in self._waiters:
+                self._waiters.remove(future)
+
+    def _ended(self, status: ExitStatus) -> None:
+        self.status = status
+        for future in self._waiters:
+            if not future.done():
+                future.set_result(status)
+        self._waiters.clear()
+        if self.on_exit is not None:
+            self.on_exit(status)
+
+    # Exec.
+
+    async def exec(self, argv: Sequence[str], timeout: int | None = None) -> ExecOutcome:
+        """Run a command beside the main process, with its files, ports and environment. The timeout is in microseconds.
+
+        A command that does not wait is done without giving up control. Cancelling the call kills the command.
+        """
+        kernel = self._kernel
+        if not self.running:
+            return NotRunning()
+        if not argv or not is_known(argv[0], kernel.files, self._working_directory):
+            return NotFound(argv[0] if argv else "")
+        process = kernel.new_process(list(argv), self._environment, self._working_directory)
+        process.strict = True
+        stdout, stderr = Capture(), Capture()
+        process.streams = {0: kernel.null.hold(), 1: stdout.hold(), 2: stderr.hold()}
+        kernel.run(process, execute(process, list(argv)))
+        if process.status is None and not await self._await_exec(process, timeout):
+            return TimedOut(stdout.text(), stderr.text())
+        assert process.status is not None
+        return ExecResult(process.status.code, stdout.text(), stderr.text())
+
+    async def _await_exec(self, process: Process, timeout: int | None) -> bool:
+        """Did it end by itself (or with its container), in time?"""
+        kernel = self._kernel
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+        def settle(in_time: bool) -> None:
+            if not future.done():
+                future.set_result(in_time)
+
+        process.on_exit = lambda status: settle(True)
+        timer = kernel.clock.call_at(kernel.clock.now() + timeout, settle, False) if timeout is not None else None
+        try:
+            with kernel.clock.waiting_for(future, f"the end of exec {' '.join(process.argv)!r}"):
+                return await future
+        finally:
+            if timer is not None:
+                timer.cancel()
+            process.on_exit = None
+            kernel.deliver(process, KILL, outside=True)

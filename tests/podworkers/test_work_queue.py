@@ -1,0 +1,41 @@
+"""The work queue: a pod is ready only after its moment, and has one moment at a time."""
+
+from __future__ import annotations
+
+from kubesim.clock import LoopClock, run_virtual
+from kubesim.podworkers.work_queue import WorkQueue
+
+
+def test_a_pod_is_ready_only_after_its_moment() -> None:
+    async def main() -> None:
+        clock = LoopClock(0)
+        told: list[tuple[str, int]] = []
+        queue = WorkQueue(clock, lambda uid, due: told.append((uid, due)))
+        queue.enqueue("b", 5)
+        queue.enqueue("a", 3)
+        assert queue.earliest() == 3
+        await clock.sleep_until(3)
+        assert queue.get_work() == []
+        await clock.sleep_until(6)
+        assert queue.get_work() == ["a", "b"]
+        assert queue.earliest() is None
+        assert told == [("b", 5), ("a", 3)]
+
+    run_virtual(main)
+
+
+def test_a_new_moment_replaces_the_old_one_also_by_a_later_one() -> None:
+    async def main() -> None:
+        clock = LoopClock(0)
+        queue = WorkQueue(clock)
+        for n in range(1000):
+            queue.enqueue("a", n)
+        queue.enqueue("b", 2000)
+        assert queue.earliest() == 999
+        queue.enqueue("a", 3000)
+        assert queue.earliest() == 2000
+        await clock.sleep_until(2500)
+        assert queue.get_work() == ["b"]
+        assert len(queue) == 1
+
+    run_virtual(main)
