@@ -1,4 +1,4 @@
-"""What happens to a v1 pod on its way through the API's internal version: old spellings are made to agree with new ones.
+"""What happens to a v1 pod on its way through the API's internal version: old spellings are made to agree with new.
 
 Mirrors: pkg/apis/core/v1/conversion.go Convert_v1_Pod_To_core_Pod, Convert_core_Pod_To_v1_Pod
 """

@@ -1,7 +1,7 @@
 """What a pod means where it says nothing: the defaults that the API fills in before anybody looks at a pod.
 
-Works in place on the JSON object (as `schema.codec.decode` gives it). Stands between decoding and validation, for static
-pods and for the in-memory API server.
+Works in place on the JSON object (as `schema.codec.decode` gives it). Stands between decoding and validation, for
+static pods and for the in-memory API server.
 
 Mirrors: pkg/apis/core/v1/defaults.go, zz_generated.defaults.go SetObjectDefaults_Pod
 """

@@ -52,12 +52,10 @@ def _merge_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     out: dict[str, Json] = {}
     for key, value in pairs:
         old = out.get(key)
-        out[key] = _merge_duplicates([*old.items(), *value.items()]) if _both_objects(old, value) else value
+        if isinstance(old, dict) and isinstance(value, dict):
+            value = _merge_duplicates([*old.items(), *value.items()])
+        out[key] = value
     return out
-
-
-def _both_objects(old: Json, new: Json) -> bool:
-    return isinstance(old, dict) and isinstance(new, dict)
 
 
 def dumps(value: Json) -> str:

@@ -23,13 +23,16 @@ from kubesim.api.gojson import Json, Number, format_float
 _LOADER = getattr(yaml, "CLoader", yaml.Loader)
 
 _LONG_TAG = "tag:yaml.org,2002:"
-_STR, _BOOL, _INT, _FLOAT, _NULL, _BINARY = (_LONG_TAG + kind for kind in "str bool int float null binary".split())
+_STR, _BOOL, _INT = _LONG_TAG + "str", _LONG_TAG + "bool", _LONG_TAG + "int"
+_FLOAT, _NULL, _BINARY = _LONG_TAG + "float", _LONG_TAG + "null", _LONG_TAG + "binary"
 _RESOLVABLE = {"", _STR, _BOOL, _INT, _FLOAT, _NULL, _LONG_TAG + "timestamp"}
 
+_TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
+_FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
 _WORDS: dict[str, tuple[str, Any]] = {
-    **{word: (_BOOL, True) for word in "y Y yes Yes YES true True TRUE on On ON".split()},
-    **{word: (_BOOL, False) for word in "n N no No NO false False FALSE off Off OFF".split()},
-    **{word: (_NULL, None) for word in ("", "~", "null", "Null", "NULL")},
+    **dict.fromkeys(_TRUE, (_BOOL, True)),
+    **dict.fromkeys(_FALSE, (_BOOL, False)),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), (_NULL, None)),
     **{word: (_FLOAT, float("nan")) for word in (".nan", ".NaN", ".NAN")},
     **{sign + word: (_FLOAT, float("inf")) for sign in ("", "+") for word in (".inf", ".Inf", ".INF")},
     **{word: (_FLOAT, float("-inf")) for word in ("-.inf", "-.Inf", "-.INF")},
@@ -90,7 +93,7 @@ def _where(error: yaml.MarkedYAMLError) -> str:
 def _compose(event: Any, events: Iterator[Any], anchors: dict[str, _Node]) -> _Node:
     if isinstance(event, yaml.AliasEvent):
         node = _Node("alias", event)
-        node.target = anchors.get(event.anchor)
+        node.target = anchors.get(event.anchor or "")
         if node.target is None:
             _fail(f"unknown anchor '{event.anchor}' referenced")
         return node
@@ -193,7 +196,7 @@ def _resolve_scalar(node: _Node) -> Any:
     if tag not in _RESOLVABLE or tag == _STR:
         return text
     found, value = _resolve(text)
-    if tag in ("", found) or found == _STR and tag.endswith("timestamp"):
+    if tag in ("", found) or (found == _STR and tag.endswith("timestamp")):
         return value
     if tag == _FLOAT and found == _INT:
         return float(value)

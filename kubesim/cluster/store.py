@@ -1,42 +1,51 @@
 """The in-memory API store: objects, one growing resource version, watches, and pods that are deleted gracefully.
 
-Everything here is synchronous and takes no time; what a request costs is the client's affair (`memory_client.py`). Objects are
-immutable and shared: a write stores a new object, a reader may keep the old one.
+Everything here is synchronous and takes no time; what a request costs is the client's affair (`memory_client.py`), and
+what a server makes of a body before it stores it is told in `registry.py`. Objects are immutable and shared: a write
+stores a new object, a reader may keep the old one. No write looks at more than the one object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod, PodStatus
-from kubesim.api.timestamps import SECOND, format_time
-from kubesim.errors import ApiError
+from kubesim.api.resources import compute_pod_qos
+from kubesim.api.timestamps import format_time
+from kubesim.api.validation.field import FieldError
+from kubesim.cluster.deletion import DeleteOptions, is_done, plan_deletion
+from kubesim.cluster.kinds import resource_of
+from kubesim.cluster.problems import already_exists, invalid_object, not_found
+from kubesim.cluster.watches import (
+    EVERYTHING,
+    HISTORY_LIMIT,
+    QUEUE_LIMIT,
+    EventType,
+    History,
+    Selection,
+    Watch,
+    WatchEvent,
+)
 
 Key = tuple[str, str]  # namespace, name
-
-
-@dataclass(frozen=True, slots=True)
-class WatchEvent:
-    type: Literal["ADDED", "MODIFIED", "DELETED"]
-    object: ApiObject
-    resource_version: int
-
-
 Listener = Callable[[WatchEvent], None]
 
 
 class Store:
     """Objects by kind, then by namespace and name."""
 
-    def __init__(self, now: Callable[[], int], new_uid: Callable[[], str]) -> None:
-        self._now = now
+    def __init__(
+        self, now: Callable[[], int], new_uid: Callable[[], str], *, history_limit: int = HISTORY_LIMIT
+    ) -> None:
+        self.now = now
         self._new_uid = new_uid
         self.resource_version = 0
         self._objects: dict[str, dict[Key, ApiObject]] = {}
-        self._watches: dict[str, dict[Listener, None]] = {}
+        self._listeners: dict[str, dict[Listener, None]] = {}
+        self._history: dict[str, History] = {}
+        self._history_limit = history_limit
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -46,136 +55,140 @@ class Store:
     def get(self, kind: str, namespace: str, name: str) -> ApiObject:
         found = self.find(kind, namespace, name)
         if found is None:
-            raise not_found(kind, name)
+            raise not_found(resource_of(kind), name)
         return found
 
-    def list(self, kind: str, namespace: str | None = None) -> list[ApiObject]:
+    def list(self, kind: str, namespace: str | None = None, selection: Selection = EVERYTHING) -> list[ApiObject]:
+        """By namespace and name."""
         objects = self._objects.get(kind, {})
-        return [objects[key] for key in sorted(objects) if namespace is None or key[0] == namespace]
+        keys = sorted(objects if namespace is None else (key for key in objects if key[0] == namespace))
+        if selection is EVERYTHING:
+            return [objects[key] for key in keys]
+        return [objects[key] for key in keys if selection.matches(objects[key])]
+
+    def list_at(self, kind: str, version: int, selection: Selection = EVERYTHING) -> list[ApiObject]:
+        """The objects as they were at an earlier version: the later changes are taken back one by one."""
+        objects = dict(self._objects.get(kind, {}))
+        for event in reversed(list(self.history(kind).since(version))):
+            key = (event.object.metadata.namespace, event.object.metadata.name)
+            if event.previous is None:
+                del objects[key]
+            else:
+                objects[key] = event.previous
+        return [objects[key] for key in sorted(objects) if selection.matches(objects[key])]
+
+    def history(self, kind: str) -> History:
+        history = self._history.get(kind)
+        if history is None:
+            history = self._history[kind] = History(self._history_limit)
+        return history
+
+    # -- watching -----------------------------------------------------------------------------------------------
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
         """Tell the listener about every later change; the answer ends the watch."""
-        listeners = self._watches.setdefault(kind, {})
+        listeners = self._listeners.setdefault(kind, {})
         listeners[listener] = None
-        
-        def stop() -> None:
-            listeners.pop(listener, None)
+        return lambda: listeners.pop(listener, None) and None
 
-        return stop
+    def open_watch(
+        self, kind: str, selection: Selection = EVERYTHING, since: int = 0, *, limit: int = QUEUE_LIMIT
+    ) -> Watch:
+        """A queue of the changes after a version; from 0 it begins with every object that there is."""
+        watch = Watch(kind, selection, max(since, 0), limit)
+        if since:
+            for event in self.history(kind).since(since):
+                watch.offer(event)
+        else:
+            for obj in self.list(kind, selection.namespace, selection):
+                watch.put(WatchEvent("ADDED", obj, int(obj.metadata.resource_version or 0)))
+        if not watch.closed:
+            watch.on_close = self.watch(kind, watch.offer)
+        return watch
 
     # -- writing ------------------------------------------------------------------------------------------------
 
-    def create(self, obj: ApiObject) -> ApiObject:
-        metadata = obj.metadata
+    def create(self, obj: ApiObject, *, dry_run: bool = False) -> ApiObject:
+        metadata, resource = obj.metadata, resource_of(obj.kind)
         if self.find(obj.kind, metadata.namespace, metadata.name) is not None:
-            raise ApiError(409, "AlreadyExists", f'{plural(obj.kind)} "{metadata.name}" already exists')
-        changes: dict[str, object] = {"creation_timestamp": format_time(self._now())}
+            raise already_exists(resource, metadata.name)
+        changes: dict[str, object] = {"creation_timestamp": format_time(self.now())}
         if not metadata.uid:
             changes["uid"] = self._new_uid()
         if isinstance(obj, Pod):
             changes["generation"] = 1
-            obj = obj.changed(status=_initial_status(obj))
-        return self._write("ADDED", obj.changed(metadata=metadata.changed(**changes)))
+            if not obj.status.phase:
+                obj = obj.changed(status=initial_status(obj))
+        obj = obj.changed(metadata=metadata.changed(**changes))
+        return obj if dry_run else self._commit("ADDED", obj, None)
 
     def replace(self, obj: ApiObject) -> ApiObject:
         """Store an object over the one that has its name. A pod whose spec changed gets a new generation."""
         old = self.get(obj.kind, obj.metadata.namespace, obj.metadata.name)
         if isinstance(obj, Pod) and isinstance(old, Pod) and obj.spec != old.spec:
             obj = obj.changed(metadata=obj.metadata.changed(generation=old.metadata.generation + 1))
-        return self._write("MODIFIED", obj)
+        return self.write(old, obj)
+
+    def write(self, old: ApiObject, new: ApiObject) -> ApiObject:
+        """Store a new state of an object. The one that has lost its last finalizer goes instead."""
+        if is_done(new):
+            self._remove(new, old)
+            return new
+        return self._commit("MODIFIED", new, old)
 
     def set_pod_status(self, namespace: str, name: str, uid: str, status: PodStatus) -> Pod:
-        """What a kubelet's PATCH of the status subresource comes to."""
+        """What a kubelet's PATCH of the status subresource comes to, without the detour through JSON."""
         pod = self.get("Pod", namespace, name)
         assert isinstance(pod, Pod)
         if uid and pod.metadata.uid != uid:
-            problem = f'Pod "{name}" is invalid: metadata.uid: Invalid value: "{uid}": field is immutable'
-            raise ApiError(422, "Invalid", problem)
+            # Upstream checks the metadata twice on its way, and reports both.
+            problem = FieldError("Invalid value", "metadata.uid", uid, "field is immutable")
+            raise invalid_object(resource_of("Pod"), name, (problem, problem))
+        if not status.qos_class and pod.status.qos_class:  # set once, when the pod was created
+            status = status.changed(qos_class=pod.status.qos_class)
         if pod.status == status:
             return pod
-        written = self._write("MODIFIED", pod.changed(status=status))
+        written = self._commit("MODIFIED", pod.changed(status=status), pod)
         assert isinstance(written, Pod)
         return written
 
     def delete(self, kind: str, namespace: str, name: str, *, uid: str = "", grace_s: int | None = None) -> ApiObject:
         """Delete at once, or, for a pod that runs on a node, ask its kubelet to end it within the grace period."""
-        obj = self.get(kind, namespace, name)
-        if uid and obj.metadata.uid != uid:
-            raise ApiError(
-                409,
-                "Conflict",
-                f'Operation cannot be fulfilled on {kind} "{name}": the UID in the precondition ({uid}) does not match '
-                f"the UID in record ({obj.metadata.uid}). The object might have been deleted and then recreated",
-            )
-        if isinstance(obj, Pod):
-            grace_s = _effective_grace(obj, grace_s)
-            if grace_s > 0:
-                return self._begin_deletion(obj, grace_s)
-        if obj.metadata.finalizers:
-            return self._begin_deletion(obj, 0)
-        return self._remove(obj)
+        return self.delete_with(self.get(kind, namespace, name), DeleteOptions(grace_s=grace_s, uid=uid))
 
-    def _begin_deletion(self, obj: ApiObject, grace_s: int) -> ApiObject:
-        metadata = obj.metadata
-        if metadata.deletion_timestamp is not None:
-            held = metadata.deletion_grace_period_seconds
-            if held is not None and grace_s >= held:  # a later delete can only shorten the grace
-                return obj
-        changes: dict[str, object] = {
-            "deletion_timestamp": format_time(self._now() + grace_s * SECOND),
-            "deletion_grace_period_seconds": grace_s,
-        }
-        if metadata.deletion_timestamp is None and metadata.generation:
-            changes["generation"] = metadata.generation + 1
-        return self._write("MODIFIED", obj.changed(metadata=metadata.changed(**changes)))
+    def delete_with(self, obj: ApiObject, options: DeleteOptions) -> ApiObject:
+        """The object as it stands after the request: marked, unchanged, or gone."""
+        plan = plan_deletion(obj, options, self.now())
+        if options.dry_run:
+            return plan.marked or obj
+        if plan.marked is not None:
+            obj = self._commit("MODIFIED", plan.marked, obj)
+        return self._remove(obj, obj) if plan.removed else obj
 
-    def _remove(self, obj: ApiObject) -> ApiObject:
+    def _remove(self, obj: ApiObject, previous: ApiObject) -> ApiObject:
         del self._objects[obj.kind][(obj.metadata.namespace, obj.metadata.name)]
-        return self._stamp_and_tell("DELETED", obj)
+        stamped = self._stamp(obj)
+        self._tell("DELETED", stamped, previous)
+        return stamped
 
-    def _write(self, type: Literal["ADDED", "MODIFIED"], obj: ApiObject) -> ApiObject:
+    def _commit(self, type: Literal["ADDED", "MODIFIED"], obj: ApiObject, previous: ApiObject | None) -> ApiObject:
         metadata = obj.metadata
         stored = self._stamp(obj)
         self._objects.setdefault(obj.kind, {})[(metadata.namespace, metadata.name)] = stored
-        self._tell(type, stored)
+        self._tell(type, stored, previous)
         return stored
-
-    def _stamp_and_tell(self, type: Literal["DELETED"], obj: ApiObject) -> ApiObject:
-        stamped = self._stamp(obj)
-        self._tell(type, stamped)
-        return stamped
 
     def _stamp(self, obj: ApiObject) -> ApiObject:
         self.resource_version += 1
         return obj.changed(metadata=obj.metadata.changed(resource_version=str(self.resource_version)))
 
-    def _tell(self, type: Literal["ADDED", "MODIFIED", "DELETED"], obj: ApiObject) -> None:
-        listeners = self._watches.get(obj.kind)
-        if listeners:
-            event = WatchEvent(type, obj, self.resource_version)
-            for listener in list(listeners):
-                listener(event)
+    def _tell(self, type: EventType, obj: ApiObject, previous: ApiObject | None) -> None:
+        event = WatchEvent(type, obj, self.resource_version, previous)
+        self.history(obj.kind).append(event)
+        for listener in list(self._listeners.get(obj.kind, ())):
+            listener(event)
 
 
-def _initial_status(pod: Pod) -> PodStatus:
-    """Nothing is known of a new pod but that it waits."""
-    return pod.status if pod.status.phase else pod.status.changed(phase="Pending")
-
-
-def _effective_grace(pod: Pod, asked: int | None) -> int:
-    """A pod without a node, or one that has ended, has nothing to wait for."""
-    if not pod.spec.node_name or pod.status.phase in ("Succeeded", "Failed"):
-        return 0
-    if asked is not None:
-        return asked
-    grace = pod.spec.termination_grace_period_seconds
-    return 30 if grace is None else grace
-
-
-def not_found(kind: str, name: str) -> ApiError:
-    return ApiError(404, "NotFound", f'{plural(kind)} "{name}" not found')
-
-
-def plural(kind: str) -> str:
-    lower = kind.lower()
-    return lower + ("es" if lower.endswith("s") else "s")
+def initial_status(pod: Pod) -> PodStatus:
+    """Of a new pod nothing is known; also that it has a node is for others to say."""
+    return PodStatus(phase="Pending", qos_class=compute_pod_qos(pod))

@@ -1,8 +1,9 @@
 """How a corpus is played and judged.
 
-A corpus is a file of cases; the module `kubesim.conformance.corpora.NAME` knows how to play one:
+A corpus is a file of cases, one JSON object per line: its id (`case`, or `id`), what is given, and the right answer
+(`output`, or `out`), which may be absent. The module `kubesim.conformance.corpora.NAME` knows how to play one:
 
-    play(case)                      -> the output, in the corpus' own format
+    play(case)                      -> the output, in the corpus' own format; `play(case, seed=N)` if chance has a part
     judge(case, expected, actual)   -> differences in words; optional, equality otherwise
 """
 
@@ -10,21 +11,63 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import importlib.util
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TextIO
+
+from kubesim.errors import InputError
 
 Case = dict[str, Any]
 
 
 def read_cases(path: Path) -> Iterator[Case]:
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as file:
-        for line in file:
-            if line.strip():
-                yield json.loads(line)
+    """The cases of a file; what cannot be one is an error that names the line."""
+    number = 0
+    try:
+        with _open(path) as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield _parse(path, number, line)
+    except FileNotFoundError:
+        raise InputError(str(path), "no such file") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(str(path), f"damaged gzip file: {error}", line=number + 1) from None
+    except UnicodeDecodeError:
+        raise InputError(str(path), "not UTF-8 text", line=number + 1) from None
+
+
+def _open(path: Path) -> TextIO:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8")
+    return path.open(encoding="utf-8")
+
+
+def _parse(path: Path, number: int, line: str) -> Case:
+    try:
+        case = json.loads(line)
+    except json.JSONDecodeError as error:
+        problem = f"not JSON: {error.msg} at column {error.colno}"
+        raise InputError(str(path), problem, line=number) from None
+    except RecursionError:
+        raise InputError(str(path), "not JSON that can be read: nested too deeply", line=number) from None
+    if not isinstance(case, dict):
+        raise InputError(str(path), f"a case is a JSON object, not {type(case).__name__}", line=number)
+    if not isinstance(case_id(case), str):
+        raise InputError(str(path), "a case needs an id", line=number, field="case")
+    return case
+
+
+def case_id(case: Case) -> Any:
+    return case.get("case", case.get("id"))
+
+
+def answer_field(case: Case) -> str | None:
+    """The name of the field with the right answer, if the case has one."""
+    return next((name for name in ("output", "out") if name in case), None)
 
 
 def corpus_name(path: Path) -> str:
@@ -35,12 +78,18 @@ def corpus_module(name: str) -> ModuleType:
     return importlib.import_module(f"kubesim.conformance.corpora.{name}")
 
 
+def is_known(name: str) -> bool:
+    """Is there a module that can play this corpus?"""
+    return name.isidentifier() and importlib.util.find_spec(f"kubesim.conformance.corpora.{name}") is not None
+
+
 def judge(module: ModuleType, case: Case, actual: Any) -> list[str]:
     """Differences between what the case expects and what was answered; empty = passed."""
+    expected = case[answer_field(case) or "output"]
     custom = getattr(module, "judge", None)
     if custom is not None:
-        return list(custom(case, case["output"], actual))
-    return list(differences(case["output"], actual))
+        return list(custom(case, expected, actual))
+    return list(differences(expected, actual))
 
 
 def differences(expected: Any, actual: Any, path: str = "") -> Iterator[str]:

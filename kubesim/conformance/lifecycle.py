@@ -14,7 +14,7 @@ from kubesim.api.meta import ObjectMeta
 from kubesim.api.node import Node
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
 from kubesim.api.timestamps import MILLISECOND, SECOND, format_time, seconds
-from kubesim.clock import LoopClock, Randomness, run_virtual
+from kubesim.clock import LoopClock, Randomness, run_virtual, wake
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.store import Store, WatchEvent
 from kubesim.concurrency import TaskSet
@@ -94,6 +94,12 @@ class _Diary:
             if fields is not None:
                 self.add("cri", call=record.call, **fields)
 
+    def removed(self) -> None:
+        """A status that was written in the instant of the removal was never seen."""
+        self.close_instant()
+        self._open = None
+        self.add("api", what="podRemoved")
+
     def status(self, pod: Pod) -> None:
         """Of several writes in one instant the last counts."""
         self.close_instant()
@@ -150,11 +156,18 @@ class _ScriptedProcess:
         self._script = script
         self._run = run
         self._timer: asyncio.TimerHandle | None = None
+        self._hooks: list[asyncio.Future[bool]] = []
         self._started = 0
 
     def start(self, on_exit: Callable[[Exit], None]) -> None:
         self._started = self._clock.now()
-        self._on_exit = on_exit
+
+        def ended(exit: Exit) -> None:
+            on_exit(exit)
+            for hook in self._hooks:
+                wake(hook, False)
+
+        self._on_exit = ended
         if self._run["runForSeconds"] >= 0:
             self._end_after(seconds(self._run["runForSeconds"]), Exit(self._run["exitCode"]))
 
@@ -163,14 +176,19 @@ class _ScriptedProcess:
             self._timer.cancel()
         self._timer = self._clock.call_at(self._clock.now() + delay, self._on_exit, exit)
 
+    def _end(self, exit: Exit) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._on_exit(exit)
+
     def signal(self, number: int) -> None:
         if number == SIGKILL:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._on_exit(Exit(137))
+            self._end(Exit(137))
             return
         delay = self._script["termDelaySeconds"]
-        if delay >= 0:
+        if delay == 0:
+            self._end(Exit(self._script["termExitCode"]))
+        elif delay > 0:
             due = self._clock.now() + seconds(delay)
             # A container that would have ended by itself before the signal has its effect still does.
             if self._timer is None or due < self._moment():
@@ -186,13 +204,21 @@ class _ScriptedProcess:
             begin, end = self._script.get(PROBE_COMMANDS[word], (0, 0))
             failing = seconds(begin) <= self._clock.now() - self._started < seconds(end)
             return ExecResult(1, "bad") if failing else ExecResult(0)
-        if word == "prestop":
-            await self._clock.sleep(seconds(self._script.get("preStopSeconds", 0)))
-            return ExecResult(0)
-        await self._clock.sleep(seconds(self._script.get("postStartSeconds", 0)))
-        if self._script.get("postStartFails"):
+        await self._hook(seconds(self._script.get("preStopSeconds" if word == "prestop" else "postStartSeconds", 0)))
+        if word == "poststart" and self._script.get("postStartFails"):
             raise RuntimeCallError("hook failed")
         return ExecResult(0)
+
+    async def _hook(self, duration: int) -> None:
+        """Take so long, unless the container ends first: that makes the hook fail."""
+        done = asyncio.get_running_loop().create_future()
+        self._hooks.append(done)
+        timer = self._clock.call_at(self._clock.now() + duration, wake, done, True)
+        try:
+            if not await done:
+                raise RuntimeCallError("container ended")
+        finally:
+            timer.cancel()
 
     def output(self) -> str:
         return ""
@@ -217,6 +243,15 @@ class _Scripts:
         script = self._scripts[context.container.name]
         runs = script["runs"]
         return _ScriptedProcess(self._clock, script, runs[min(context.config.attempt, len(runs) - 1)])
+
+
+class _ScriptedRuntime(SimulatedRuntime):
+    """The recording's runtime runs a probe also in a container that has ended."""
+
+    async def exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult:
+        process = self._container(container_id).process
+        assert process is not None
+        return await process.exec(command)
 
 
 class _NoNetwork:
@@ -245,7 +280,7 @@ class _Life:
         recorder = Recorder(clock, self.diary)
         self._store = Store(clock.now, lambda: "uid-of-the-mirror")
         self._store.create(Node(kind="Node", metadata=ObjectMeta(name=NODE_NAME, uid="node-uid")))
-        self._runtime = SimulatedRuntime(clock, randomness, _Scripts(clock, story["scripts"]), _settings(story))
+        self._runtime = _ScriptedRuntime(clock, randomness, _Scripts(clock, story["scripts"]), _settings(story))
         self._runtime.on_exit(lambda id, exit: self.diary.add("container", what="exited", id=id, exitCode=exit.code))
         delays = story["delays"]
         client = MemoryClient(
@@ -296,7 +331,7 @@ class _Life:
     def _seen_at_the_api(self, event: WatchEvent) -> None:
         assert isinstance(event.object, Pod)
         if event.type == "DELETED":
-            self.diary.add("api", what="podRemoved")
+            self.diary.removed()
         else:
             self.diary.status(event.object)
 
@@ -390,6 +425,7 @@ def _settings(story: Mapping[str, Any]) -> SimulatedSettings:
         images={image: ImageBehaviour(errors=("manifest unknown",) * count) for image, count in errors.items()},
         sandbox_errors=("cni: no address",) * story.get("sandboxErrors", 0),
         first_ip="10.0.0.10",
+        reports_log_paths=False,
         sandbox_id=lambda uid, number: f"sandbox{number}",
         container_id=lambda uid, name, attempt: f"{name}-{attempt}",
     )

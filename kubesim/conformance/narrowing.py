@@ -1,4 +1,4 @@
-"""Where an answer need not be equal to the letter, and why. Every rule looks at the texts alone, never at a case's name.
+"""Where an answer need not be equal to the letter, and why. Every rule looks at the texts alone, never at a case's id.
 
 * A generated uid hashes a dump of Go structures upstream. Ours hashes the same content in another form: it must be
   there, have the same form, and be the same in all places.
@@ -38,7 +38,7 @@ def same_error(expected: str, actual: str, *, truncated: bool = False) -> bool:
 
 def _same_up_to_go_value(expected: str, actual: str) -> bool:
     found = _GO_VALUE.search(expected)
-    return found is not None and actual.startswith(expected[: found.start() + 1])
+    return found is not None and actual.startswith(expected[: found.end()])
 
 
 def _same_parser(expected: str, actual: str) -> bool:

@@ -55,7 +55,7 @@ def mirror_pod(pod: Pod, node: Node) -> Pod:
     owner = OwnerReference(
         api_version="v1", kind="Node", name=node.metadata.name, uid=node.metadata.uid, controller=True
     )
-    metadata = pod.metadata.changed(annotations=annotations, owner_references=(owner,), uid="")
+    metadata = pod.metadata.changed(annotations=annotations, owner_references=(owner,))
     return pod.changed(metadata=metadata, status=PodStatus())
 
 

@@ -124,8 +124,6 @@ class ContainerKiller:
                 result.fail(KILL_CONTAINER_ERROR, str(error))
             return result
 
-        if len(containers) == 1:
-            return [await kill_one(containers[0])]
         tasks = [go(kill_one(container), f"kill {container.name}") for container in containers]
         try:
             return [await task for task in tasks]

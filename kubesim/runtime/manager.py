@@ -251,7 +251,8 @@ class RuntimeManager:
     async def remove_container(self, identifier: str) -> None:
         """Forget a dead container and its log. One that is gone already raises NotFound, before any call to remove."""
         info = await self.runtime.container_status(bare_id(identifier))
-        self.logs.removed(info.pod_uid, info.name, info.attempt)
+        if info.log_path:
+            self.logs.removed(info.pod_uid, info.name, info.attempt)
         await self.runtime.remove_container(info.id)
 
     # -- reading pods back --------------------------------------------------------------------------------------

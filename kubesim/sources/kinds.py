@@ -8,16 +8,17 @@ from __future__ import annotations
 from kubesim.api.gojson import Json, Number
 from kubesim.api.gotext import quoted
 
-# The kinds of the core group, v1, that can be read from a manifest.
-CORE_KINDS = frozenset(
+_CORE = (
     "Binding ComponentStatus ComponentStatusList ConfigMap ConfigMapList Endpoints EndpointsList Event EventList "
     "LimitRange LimitRangeList List Namespace NamespaceList Node NodeList NodeProxyOptions PersistentVolume "
     "PersistentVolumeClaim PersistentVolumeClaimList PersistentVolumeList Pod PodAttachOptions PodExecOptions PodList "
     "PodLogOptions PodPortForwardOptions PodProxyOptions PodStatusResult PodTemplate PodTemplateList RangeAllocation "
     "ReplicationController ReplicationControllerList ResourceQuota ResourceQuotaList Secret SecretList "
     "SerializedReference Service ServiceAccount ServiceAccountList ServiceList ServiceProxyOptions "
-    "CreateOptions DeleteOptions GetOptions ListOptions PatchOptions Status UpdateOptions WatchEvent".split()
+    "CreateOptions DeleteOptions GetOptions ListOptions PatchOptions Status UpdateOptions WatchEvent"
 )
+# The kinds of the core group, v1, that can be read from a manifest.
+CORE_KINDS = frozenset(_CORE.split())
 _SCHEME = '"pkg/api/legacyscheme/scheme.go:30"'
 _META_TYPE = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 

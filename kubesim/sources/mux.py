@@ -70,7 +70,10 @@ class _Source:
     shared_uids: int = 0
 
     def put(self, full_name: str, pod: Pod) -> None:
-        self.drop(full_name)
+        """A pod that was given before keeps its place in the list."""
+        old = self.given.get(full_name)
+        if old is not None:
+            self._forget(old.metadata.uid)
         uid = pod.metadata.uid
         self.given[full_name] = pod
         count = self.names_of_uid.get(uid, 0) + 1
@@ -78,17 +81,13 @@ class _Source:
         self.shared_uids += count == 2
 
     def drop(self, full_name: str) -> None:
-        old = self.given.get(full_name)
-        if old is None:
-            return
-        uid = old.metadata.uid
-        count = self.names_of_uid[uid] - 1
+        self._forget(self.given.pop(full_name).metadata.uid)
+
+    def _forget(self, uid: str) -> None:
+        count = self.names_of_uid.pop(uid) - 1
         if count:
             self.names_of_uid[uid] = count
             self.shared_uids -= count == 1
-        else:
-            del self.names_of_uid[uid]
-        del self.given[full_name]
 
 
 @dataclass(slots=True)
@@ -142,7 +141,7 @@ class PodConfig:
         uid, changes = pod.metadata.uid, _Changes()
         replaced = known.given.get(full_name)
         known.put(full_name, pod)
-        if known.shared_uids:
+        if known.names_of_uid[uid] > 1:
             return self.merge(source, list(known.given.values()), now)
         if replaced is not None and replaced.metadata.uid != uid:
             changes.removes.append(known.pods.pop(replaced.metadata.uid))

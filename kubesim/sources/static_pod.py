@@ -164,7 +164,9 @@ def _with_toleration(tolerations: list[JsonObject]) -> list[JsonObject]:
     """A toleration that differs only in its seconds is replaced by the one that has no end."""
 
     def matches(toleration: JsonObject) -> bool:
-        return all(toleration.get(name, "") == _TOLERATION.get(name, "") for name in ("key", "effect", "operator", "value"))
+        return all(
+            toleration.get(name, "") == _TOLERATION.get(name, "") for name in ("key", "effect", "operator", "value")
+        )
 
     changed = [dict(_TOLERATION) if matches(toleration) else toleration for toleration in tolerations]
     return changed if any(map(matches, tolerations)) else [*changed, dict(_TOLERATION)]

@@ -1,8 +1,8 @@
 """Pod as the API declares it: every struct that a Pod or a PodList is made of, one line of text each.
 
-`field type` in the order of the declaration; `!` marks a field that is written even when it is empty; `@Name` opens, and
-`@` closes, the fields of an embedded struct. Types that are not declared here are named strings (`PullPolicy`) or have
-rules of their own (`Time`, `Quantity`, `IntOrString`, `ResourceList`).
+`field type` in the order of the declaration; `!` marks a field that is written even when it is empty; `@Name` opens,
+and `@` closes, the fields of an embedded struct. Types that are not declared here are named strings (`PullPolicy`) or
+have rules of their own (`Time`, `Quantity`, `IntOrString`, `ResourceList`).
 
 Mirrors: k8s.io/api/core/v1/types.go, apimachinery/pkg/apis/meta/v1/types.go
 """

@@ -30,8 +30,9 @@ _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _ONLY_WITH_RESTART = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 # Everything else of a container would make an ephemeral one a part of the pod's service; upstream's order.
 _NOT_FOR_EPHEMERAL = (
-    "ports resources resizePolicy restartPolicy restartPolicyRules livenessProbe readinessProbe startupProbe lifecycle"
-).split()
+    *("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules"),
+    *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
+)
 
 
 @dataclass(frozen=True, slots=True)

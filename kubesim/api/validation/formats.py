@@ -22,6 +22,7 @@ _LABEL_RE, _SUBDOMAIN_RE, _SUBDOMAIN_UNDERSCORE_RE, _KEY_RE, _VALUE_RE, _CONFIG_
 )
 _LEADING_ZEROS = re.compile(r"(?:^|(?<=\.))0+(?=[0-9])")
 _PORT_NAME = re.compile("[-a-z0-9]+")
+_LOWER = "lower case alphanumeric characters"
 _ALPHANUMERIC_ENDS = "and must start and end with an alphanumeric character"
 _KEY_MESSAGE = f"must consist of alphanumeric characters, '-', '_' or '.', {_ALPHANUMERIC_ENDS}"
 
@@ -50,7 +51,7 @@ def dns1123_label(text: str) -> list[str]:
         if _SUBDOMAIN_RE.fullmatch(text):
             errors.append("must not contain dots")
         else:
-            message = f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ALPHANUMERIC_ENDS}"
+            message = f"a lowercase RFC 1123 label must consist of {_LOWER} or '-', {_ALPHANUMERIC_ENDS}"
             errors.append(regex_error(message, _LABEL, "my-name", "123-abc"))
     return errors
 
@@ -58,7 +59,7 @@ def dns1123_label(text: str) -> list[str]:
 def dns1123_subdomain(text: str, unit: str = "characters") -> list[str]:
     errors = [] if size(text) <= SUBDOMAIN_MAX else [f"must be no more than {SUBDOMAIN_MAX} {unit}"]
     if not _SUBDOMAIN_RE.fullmatch(text):
-        message = f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ALPHANUMERIC_ENDS}"
+        message = f"a lowercase RFC 1123 subdomain must consist of {_LOWER}, '-' or '.', {_ALPHANUMERIC_ENDS}"
         errors.append(regex_error(message, _SUBDOMAIN, "example.com"))
     return errors
 
@@ -66,7 +67,7 @@ def dns1123_subdomain(text: str, unit: str = "characters") -> list[str]:
 def dns1123_subdomain_with_underscore(text: str) -> list[str]:
     errors = [] if size(text) <= SUBDOMAIN_MAX else [f"must be no more than {SUBDOMAIN_MAX} characters"]
     if not _SUBDOMAIN_UNDERSCORE_RE.fullmatch(text):
-        message = f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', {_ALPHANUMERIC_ENDS}"
+        message = f"a lowercase RFC 1123 subdomain must consist of {_LOWER}, '_', '-' or '.', {_ALPHANUMERIC_ENDS}"
         errors.append(regex_error(message, _SUBDOMAIN_UNDERSCORE, "example.com"))
     return errors
 
@@ -101,7 +102,7 @@ def label_key(text: str) -> list[str]:
 def label_value(text: str) -> list[str]:
     errors = [] if size(text) <= LABEL_MAX else [f"must be no more than {LABEL_MAX} bytes"]
     if not _VALUE_RE.fullmatch(text):
-        message = f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', {_ALPHANUMERIC_ENDS}"
+        message = f"a valid label must be an empty string or {_KEY_MESSAGE.removeprefix('must ')}"
         errors.append(regex_error(message, _VALUE, "MyValue", "my_value", "12345"))
     return errors
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject
 
-_PLAIN_SIGNALS = (
+_SIGNALS = (
     "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP "
     "TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"
-).split()
+)
 LINUX_SIGNALS = sorted(
-    [f"SIG{name}" for name in _PLAIN_SIGNALS]
+    [f"SIG{name}" for name in _SIGNALS.split()]
     + [f"SIGRTMIN+{n}" for n in range(1, 16)]
     + [f"SIGRTMAX-{n}" for n in range(1, 15)]
 )

@@ -20,9 +20,8 @@ _SYSCTL_MAX = 253
 _SYSCTL_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = rf"^({_SYSCTL_SEGMENT}[\./])*{_SYSCTL_SEGMENT}$"
 _SYSCTL_RE = re.compile(_SYSCTL)
-_IPC_SYSCTLS = {
-    f"kernel.{name}" for name in "sem shmall shmmax shmmni shm_rmid_forced shm msgmax msgmnb msgmni msg".split()
-}
+_KERNEL_IPC = "sem shmall shmmax shmmni shm_rmid_forced shm msgmax msgmnb msgmni msg"
+_IPC_SYSCTLS = {f"kernel.{name}" for name in _KERNEL_IPC.split()}
 _SWAP_SEPARATORS = str.maketrans("./", "/.")
 
 

@@ -164,9 +164,11 @@ def _fibre_channel(errors: Errors, source: JsonObject, path: str) -> None:
         errors.required(f"{path}.targetWWNs", "must specify either targetWWNs or wwids, but not both")
     if targets and wwids:
         errors.invalid(f"{path}.targetWWNs", targets, "targetWWNs and wwids can not be specified simultaneously")
-    if targets and lun is None:
+    if not targets:
+        return
+    if lun is None:
         errors.required(f"{path}.lun", "lun is required if targetWWNs is specified")
-    elif targets and not 0 <= lun <= 255:
+    elif not 0 <= lun <= 255:
         errors.invalid(f"{path}.lun", lun, formats.range_error(0, 255))
 
 

@@ -26,15 +26,13 @@ _ORDER = (
     "emptyDir hostPath gitRepo gcePersistentDisk awsElasticBlockStore secret nfs iscsi glusterfs flocker "
     "persistentVolumeClaim rbd cinder cephfs quobyte downwardAPI fc flexVolume configMap azureFile vsphereVolume "
     "photonPersistentDisk portworxVolume azureDisk storageos projected scaleIO csi ephemeral image"
-).split()
+)
 # Upstream's spelling in two of its messages.
 _REFUSED_AS = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 _LOOKED_INTO_AS = {"gcePersistentDisk": "persistentDisk"}
 
 
-def validate_volumes(
-    errors: Errors, volumes: list[JsonObject], pod_name: str, path: str, options: Options
-) -> Volumes:
+def validate_volumes(errors: Errors, volumes: list[JsonObject], pod_name: str, path: str, options: Options) -> Volumes:
     """The volumes that mounts may refer to: those without a fault, by name."""
     good: Volumes = {}
     created_claims = {
@@ -63,7 +61,7 @@ def validate_volumes(
 
 def _validate_source(errors: Errors, volume: JsonObject, path: str, pod_name: str, options: Options) -> None:
     found = False
-    for kind in _ORDER:
+    for kind in _ORDER.split():
         source = volume.get(kind)
         if source is None:
             continue

@@ -24,11 +24,11 @@ _USER_FORBIDDEN = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
 _POD_CONTEXT = (
     "appArmorProfile seLinuxOptions .hostUsers .hostPID .hostIPC seccompProfile fsGroup fsGroupChangePolicy sysctls "
     ".shareProcessNamespace runAsUser runAsGroup supplementalGroups supplementalGroupsPolicy seLinuxChangePolicy"
-).split()
+)
 _CONTAINER_CONTEXT = (
     "appArmorProfile seLinuxOptions seccompProfile capabilities readOnlyRootFilesystem privileged "
     "allowPrivilegeEscalation procMount runAsUser runAsGroup"
-).split()
+)
 
 
 def validate_windows_options(errors: Errors, options: JsonObject | None, path: str) -> None:
@@ -68,7 +68,7 @@ def _user_name(text: str) -> list[str]:
     if user and not user.strip(". "):
         complaints.append("runAsUserName's User cannot contain only periods or spaces")
     if _USER_FORBIDDEN.search(user):
-        complaints.append('runAsUserName\'s User cannot contain the following characters: "/\\:;|=,+*?<>@[]')
+        complaints.append("runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]")
     return complaints
 
 
@@ -119,21 +119,19 @@ def validate_os(errors: Errors, spec: JsonObject, path: str) -> None:
 def _validate_linux(errors: Errors, spec: JsonObject, path: str) -> None:
     for owner, where in ((spec, path), *containers_with_path(spec, path)):
         if (owner.get("securityContext") or {}).get("windowsOptions") is not None:
-            errors.forbidden(
-                f"{where}.securityContext.windowsOptions", "windows options cannot be set for a linux pod"
-            )
+            errors.forbidden(f"{where}.securityContext.windowsOptions", "windows options cannot be set for a linux pod")
 
 
 def _validate_windows(errors: Errors, spec: JsonObject, path: str) -> None:
     context = spec.get("securityContext") or {}
-    for name in _POD_CONTEXT:
+    for name in _POD_CONTEXT.split():
         # A dot: upstream keeps it in the security context, the API in the spec.
         owner, where = (spec, path) if name[0] == "." else (context, f"{path}.securityContext")
         if _is_set(owner, name.lstrip(".")):
             errors.forbidden(f"{where}.{name.lstrip('.')}", "cannot be set for a windows pod")
     for container, where in containers_with_path(spec, path):
         own = container.get("securityContext") or {}
-        for name in _CONTAINER_CONTEXT:
+        for name in _CONTAINER_CONTEXT.split():
             if own.get(name) is not None:
                 errors.forbidden(f"{where}.securityContext.{name}", "cannot be set for a windows pod")
 

@@ -48,6 +48,9 @@ def _pod(pod: Pod) -> dict[str, Any]:
         "deletionTimestamp": meta.deletion_timestamp,
         "deletionGracePeriodSeconds": meta.deletion_grace_period_seconds,
     }
+    # A grace period of no seconds is one that was set; everywhere else zero is nothing.
     return {
-        key: value for key, value in fields.items() if value not in (None, "", {}) and (value or key[:8] == "deletion")
+        name: value
+        for name, value in fields.items()
+        if value or (name == "deletionGracePeriodSeconds" and value is not None)
     }

@@ -50,7 +50,7 @@ def judge(case: dict[str, Any], expected: dict[str, Any], actual: dict[str, Any]
         for output in (expected, actual)
     ]
     marked[0].pop("uidHashDump", None)
-    return list(differences(*marked))
+    return list(differences(marked[0], marked[1]))
 
 
 def _judge_error(expected: dict[str, Any], actual: dict[str, Any]) -> list[str]:

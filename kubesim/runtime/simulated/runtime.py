@@ -199,7 +199,7 @@ class SimulatedRuntime:
                 image=container.image,
                 image_id=config.image_ref,
                 image_ref=config.image_ref,
-                log_path=config.log_path,
+                log_path=config.log_path if self.settings.reports_log_paths else "",
                 labels=config.labels,
                 annotations=config.annotations,
             ),
@@ -262,11 +262,13 @@ class SimulatedRuntime:
         if container.info.state != "running":
             return
         assert container.process is not None
+        container.process.signal(SIGTERM)
+        if container.info.state != "running":
+            return
         gone = asyncio.get_running_loop().create_future()
         container.exited.append(gone)
         timer = self._clock.call_at(self._clock.now() + timeout, container.process.signal, SIGKILL)
         try:
-            container.process.signal(SIGTERM)
             with self._clock.waiting_for(gone, f"the end of container {container_id}"):
                 await gone
         finally:

@@ -51,5 +51,6 @@ class SimulatedSettings:
     images: Mapping[str, ImageBehaviour] = field(default_factory=dict)
     sandbox_errors: tuple[str, ...] = ()  # the first RunPodSandbox calls fail with these texts
     first_ip: str = "10.88.0.10"
+    reports_log_paths: bool = True  # a runtime that does not leaves the log files of removed containers behind
     sandbox_id: Callable[[str, int], str] | None = None  # (pod uid, number of the sandbox on this node)
     container_id: Callable[[str, str, int], str] | None = None  # (pod uid, container name, attempt)

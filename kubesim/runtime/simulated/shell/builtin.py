@@ -205,7 +205,7 @@ async def change_directory(shell: Shell, argv: list[str]) -> int:
         target = shell.variables.get("OLDPWD", "/")
     path = posixpath.normpath(absolute(shell.process, target))
     if not shell.process.kernel.files.is_directory(path):
-        return await _complain(shell, f"cd: can't cd to {target}: No such file or directory", 1)
+        return await _complain(shell, f"cd: can't cd to {target}: No such file or directory")
     shell.assign("OLDPWD", shell.process.directory)
     shell.process.directory = path
     shell.assign("PWD", path)

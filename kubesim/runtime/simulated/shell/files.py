@@ -20,9 +20,9 @@ STANDARD_DIRECTORIES = frozenset(
     """
     app bin code config data dev etc etc/init.d etc/nginx etc/nginx/conf.d etc/ssl etc/ssl/certs home lib lib64 logs
     media mnt opt proc root run run/secrets sbin shared srv sys tmp usr usr/bin usr/lib usr/local usr/local/bin
-    usr/local/lib usr/local/share usr/sbin usr/share usr/share/nginx usr/share/nginx/html usr/src usr/src/app var var/cache
-    var/lib var/lib/mysql var/lib/postgresql var/log var/log/nginx var/run var/spool var/tmp var/www var/www/html
-    work workspace
+    usr/local/lib usr/local/share usr/sbin usr/share usr/share/nginx usr/share/nginx/html usr/src usr/src/app var
+    var/cache var/lib var/lib/mysql var/lib/postgresql var/log var/log/nginx var/run var/spool var/tmp var/www
+    var/www/html work workspace
     """.split()  # noqa: SIM905 (a list of sixty strings is no easier to read)
 )
 

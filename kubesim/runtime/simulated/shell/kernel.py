@@ -28,8 +28,8 @@ from kubesim.runtime.simulated.shell.streams import BrokenPipe, Log, LogTarget, 
 HUP, INT, QUIT, KILL, PIPE, TERM, CHLD, CONT, STOP = 1, 2, 3, 9, 13, 15, 17, 18, 19
 SIGNAL_NAMES = {
     1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
-    11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM", 17: "CHLD", 18: "CONT", 19: "STOP", 20: "TSTP", 21: "TTIN",
-    22: "TTOU", 23: "URG", 28: "WINCH",
+    11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM", 17: "CHLD", 18: "CONT", 19: "STOP", 20: "TSTP",
+    21: "TTIN", 22: "TTOU", 23: "URG", 28: "WINCH",
 }  # fmt: skip
 _NUMBERS = {name: number for number, name in SIGNAL_NAMES.items()}
 _HARMLESS = frozenset({CHLD, CONT, 20, 21, 22, 23, 28})  # ignored by default; stopped processes are not modelled

@@ -30,6 +30,8 @@ from kubesim.runtime.simulated.shell.syntax import (
 )
 
 RESERVED = frozenset("! case do done elif else esac fi for if in then until while { }".split())  # noqa: SIM905
+# After a command, each of these ends the block, whether it is the one that should or not.
+_CLOSING = frozenset({")", ";;", "do", "done", "elif", "else", "esac", "fi", "then", "}"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NESTING_LIMIT = 40  # deeper than any script a person writes, shallower than Python's own stack
@@ -132,7 +134,7 @@ class Parser:
             raise ShellSyntaxError("nested too deeply")
         statements: list[Statement] = []
         self._skip_newlines()
-        while self._token.kind != "end" and not (self._token.text in ends and self._token.kind in ("word", "operator")):
+        while self._token.kind != "end" and not self._closes(ends | _CLOSING if statements else ends):
             statements.append(self._statement())
             separated = statements[-1].background or self._take(";") or self._token.kind == "newline"
             self._skip_newlines()
@@ -141,11 +143,16 @@ class Parser:
         self._depth -= 1
         return tuple(statements)
 
+    def _closes(self, ends: frozenset[str]) -> bool:
+        return self._token.text in ends and self._token.kind in ("word", "operator")
+
     def _body(self, *ends: str) -> Block:
         """A block that must not be empty."""
         block = self.block(frozenset(ends))
-        if not block or not any(self._is(end) for end in ends):
-            raise self._unexpected(ends[0] if block and len(ends) == 1 else "")
+        if not block and self._token.kind != "end":
+            raise self._unexpected()
+        if not any(self._is(end) for end in ends):
+            raise self._unexpected(ends[-1])
         return block
 
     def _statement(self) -> Statement:
@@ -251,9 +258,9 @@ class Parser:
         arms: list[tuple[tuple[Word, ...], Block]] = []
         while not self._is("esac"):
             self._take("(")
-            patterns = [self._any_word()]
+            patterns = [self._any_word(")")]
             while self._take("|"):
-                patterns.append(self._any_word())
+                patterns.append(self._any_word(")"))
             self._expect(")")
             arms.append((tuple(patterns), self.block(frozenset({";;", "esac"}))))
             if not self._take(";;"):
@@ -262,10 +269,10 @@ class Parser:
         self._expect("esac")
         return Case(subject, tuple(arms), self._redirects())
 
-    def _any_word(self) -> Word:
+    def _any_word(self, expecting: str = "") -> Word:
         word = self._token.word
         if word is None:
-            raise self._unexpected()
+            raise self._unexpected(expecting)
         self._advance()
         return word
 

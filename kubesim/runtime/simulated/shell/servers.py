@@ -55,9 +55,9 @@ def _nginx(process: Process) -> Answer:
 class Server:
     """A well-known server program."""
 
-    ports: tuple[int, ...] = ()
-    answer: AnswerOf | None = None
-    dispositions: Dispositions = NO_HANDLERS
+    ports: tuple[int, ...]
+    answer: AnswerOf | None
+    dispositions: Dispositions
 
 
 _SERVERS: dict[str, Server] = {
@@ -85,8 +85,8 @@ _ENTRYPOINTS = (
 # Not simulated, and certainly no servers.
 _TOOLS = frozenset(
     """
-    apk apt apt-get awk bunzip2 bzip2 chgrp dd df dmesg dnf du find free git gunzip gzip ip iptables md5sum mount openssl
-    pip pip3 sha256sum stat sysctl tar umount unzip update-ca-certificates uptime yum zip
+    apk apt apt-get awk bunzip2 bzip2 chgrp dd df dmesg dnf du find free git gunzip gzip ip iptables md5sum mount
+    openssl pip pip3 sha256sum stat sysctl tar umount unzip update-ca-certificates uptime yum zip
     """.split()  # noqa: SIM905
 )
 _PATH = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})

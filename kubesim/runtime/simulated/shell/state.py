@@ -82,6 +82,7 @@ class ShellState:
         copy.positional = list(self.positional)
         copy.traps = {number: text for number, text in self.traps.items() if not text}  # only what is ignored stays so
         copy.jobs = {}
+        copy.local_frames = []
         copy.loops = 0
         return copy
 

@@ -1,0 +1,71 @@
+"""The command line: `kubesim COMMAND`.
+
+One module per command, each with HELP, `configure(parser)` and `execute(args) -> exit code`. They import what they need
+inside `execute`, so that `kubesim --help` stays quick. Data goes to stdout; an error is one line on stderr.
+
+Exit codes: 0 fine, 1 an expectation or a case failed, 2 wrong use or bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from kubesim import __version__
+from kubesim.cli import conformance, run
+from kubesim.errors import KubesimError, UsageError
+
+COMMANDS = {"run": run, "conformance": conformance}
+EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose complaint is one line, like all our errors."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="kubesim",
+        description="The kubelet you can open: it decides as kubelet v1.36 decides, in virtual time, and says why.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"kubesim {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, module in COMMANDS.items():
+        command = commands.add_parser(name, help=module.HELP, description=module.DESCRIPTION, allow_abbrev=False)
+        module.configure(command)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    try:
+        args = make_parser().parse_args(arguments)
+        code = COMMANDS[args.command].execute(args)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        return _complain(str(error), EXIT_USAGE)
+    except KubesimError as error:
+        return _complain(str(error), EXIT_FAILED)
+    except BrokenPipeError:
+        # Whoever reads has seen enough. What is still buffered must not complain when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+def _complain(problem: str, code: int) -> int:
+    line = " ".join(problem.split())
+    print(f"kubesim: error: {line}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

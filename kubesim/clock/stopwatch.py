@@ -1,0 +1,15 @@
+"""How long something really took: for progress and tables, never for decisions."""
+
+from __future__ import annotations
+
+import time as wall_time
+
+
+class Stopwatch:
+    """Runs from when it is made."""
+
+    def __init__(self) -> None:
+        self._start = wall_time.perf_counter()
+
+    def seconds(self) -> float:
+        return wall_time.perf_counter() - self._start

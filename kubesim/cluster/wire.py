@@ -1,0 +1,162 @@
+"""Objects as they travel: JSON read by the declared types, and written as Go writes them, `null`s and `{}`s included.
+
+Mirrors: encoding/json encode.go (omitempty); apimachinery/pkg/runtime/serializer/json (strict decoding);
+apimachinery/pkg/runtime converter.go (what a strategic merge patch cannot be made of)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from kubesim.api import gojson
+from kubesim.api.meta import ApiObject
+from kubesim.api.schema.codec import decode
+from kubesim.api.schema.types import Field, Type, parse_type, struct_fields
+from kubesim.cluster.kinds import Resource, resource_of
+from kubesim.cluster.patch import Json, JsonObject
+
+_GO_KINDS = {str: "string", int: "int64", float: "float64", bool: "bool", dict: "map", list: "slice"}
+
+
+def object_to_json(obj: ApiObject, *, in_list: bool = False) -> JsonObject:
+    """An object as a server answers it; items of lists do not repeat their kind."""
+    resource = resource_of(obj.kind)
+    body = to_wire(resource.kind, obj.to_json()) if is_declared(resource) else obj.to_json()
+    if in_list:
+        return {key: value for key, value in body.items() if key not in ("kind", "apiVersion")}
+    return {"kind": obj.kind, "apiVersion": resource.api_version} | body
+
+
+def is_declared(resource: Resource) -> bool:
+    return parse_type(resource.kind).kind == "struct"
+
+
+def decode_json(type_name: str, value: Json) -> JsonObject:
+    """Read a JSON value by its type; raises `DecodeError`."""
+    return decode(type_name, gojson.loads(json.dumps(value)))
+
+
+def to_wire(type_name: str, value: JsonObject) -> JsonObject:
+    """What Go would write for a struct of this type."""
+    out: JsonObject = {}
+    for name, field in struct_fields(type_name).items():
+        item = value.get(name)
+        if item is None:
+            if not _omitted(field):
+                out[name] = _zero(field.type)
+        elif not (field.omit_empty and _is_empty(field.type, item)):
+            out[name] = _encoded(field.type, item)
+    return out
+
+
+def _is_time(type_: Type) -> bool:
+    return type_.kind == "Time" or type_.go_name == "v1.MicroTime"
+
+
+def _omitted(field: Field) -> bool:
+    """Whether nothing is written for an absent field. Structs and times without a pointer are never empty to Go."""
+    type_ = field.type
+    if not field.omit_empty:
+        return False
+    if type_.pointer or field.name == "creationTimestamp":
+        return True
+    return type_.kind not in ("struct", "Quantity", "IntOrString") and not _is_time(type_)
+
+
+def _zero(type_: Type) -> Json:
+    if type_.pointer or type_.kind in ("list", "map", "raw") or _is_time(type_):
+        return None
+    match type_.kind:
+        case "struct":
+            return to_wire(type_.struct, {})
+        case "bool":
+            return False
+        case "int" | "IntOrString":
+            return 0
+        case "Quantity":
+            return "0"
+        case _:
+            return ""
+
+
+def _is_empty(type_: Type, value: Json) -> bool:
+    if type_.pointer or type_.kind in ("struct", "Quantity", "IntOrString"):
+        return False
+    return value in ("", 0, [], {}) and value is not None
+
+
+def _encoded(type_: Type, value: Json) -> Json:
+    match type_.kind:
+        case "struct":
+            return to_wire(type_.struct, value)
+        case "list":
+            return [_encoded(type_.of, item) for item in value]
+        case "map":
+            return {key: _encoded(type_.of, value[key]) for key in sorted(value)}
+        case _:
+            return value
+
+
+def unknown_fields(type_name: str, value: Json) -> Iterator[str]:
+    """The paths of the fields that the type does not have."""
+    return _unknown(parse_type(type_name), value, "")
+
+
+def _unknown(type_: Type, value: Json, path: str) -> Iterator[str]:
+    if type_.kind == "struct" and isinstance(value, dict):
+        fields = struct_fields(type_.struct)
+        for name, item in value.items():
+            where = f"{path}.{name}" if path else name
+            if name in fields:
+                yield from _unknown(fields[name].type, item, where)
+            else:
+                yield where
+    elif type_.kind == "list" and isinstance(value, list):
+        for n, item in enumerate(value):
+            yield from _unknown(type_.of, item, f"{path}[{n}]")
+    elif type_.kind == "map" and isinstance(value, dict):
+        for name, item in value.items():
+            yield from _unknown(type_.of, item, f"{path}.{name}")
+
+
+def misfit(type_name: str, value: Json) -> str | None:
+    """Why a merged document is no object of this type, in the words of the converter that strategic patches go through.
+
+    Quantities and times speak for themselves: their misfits are left to the decoder.
+    """
+    return _misfit(parse_type(type_name), value)
+
+
+def _misfit(type_: Type, value: Json) -> str | None:
+    if value is None or type_.kind in ("Quantity", "Time", "raw", "IntOrString"):
+        return None
+    found = _GO_KINDS[type(value)]
+    match type_.kind:
+        case "struct":
+            if not isinstance(value, dict):
+                return f"cannot restore struct from: {found}"
+            fields = struct_fields(type_.struct)
+            return _first(_misfit(fields[key].type, item) for key, item in value.items() if key in fields)
+        case "list":
+            if not isinstance(value, list):
+                return f"cannot restore slice from {found}"
+            return _first(_misfit(type_.of, item) for item in value)
+        case "map":
+            if not isinstance(value, dict):
+                return f"cannot restore map from {found}"
+            return _first(_misfit(type_.of, item) for item in value.values())
+        case kind:
+            wanted = {"string": "string", "bool": "bool", "int": f"int{type_.bits}"}.get(kind, kind)
+            fits = {"string": "string", "bool": "bool", "int": "int64"}.get(kind)
+            return None if found == fits else f"cannot convert {found} to {wanted}"
+
+
+def _first(problems: Iterator[str | None]) -> str | None:
+    return next((problem for problem in problems if problem), None)
+
+
+def json_text(value: Any) -> str:
+    """Compact JSON, as it is quoted in messages."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
