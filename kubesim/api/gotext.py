@@ -1,10 +1,8 @@
-"""Go's way of printing things that end up in messages: quoted strings, slices, durations; and of reading durations."""
+"""Go's way of printing things that end up in messages: quoted strings, slices, durations."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from decimal import Decimal
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b", "\f": "\\f",
             "\v": "\\v"}  # fmt: skip
@@ -55,20 +53,3 @@ def _decimal(value: int, unit: int) -> str:
     if not fraction:
         return str(whole)
     return f"{whole}.{str(fraction).rjust(len(str(unit)) - 1, '0').rstrip('0')}"
-
-
-_UNITS = {"ns": Decimal("0.001"), "us": Decimal(1), "µs": Decimal(1), "μs": Decimal(1), "ms": Decimal(1_000),
-          "s": Decimal(1_000_000), "m": Decimal(60_000_000), "h": Decimal(3_600_000_000)}  # fmt: skip
-_PART = r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)"
-_LONGEST = (1 << 63) // 1000  # what Go's nanoseconds can hold
-
-
-def parse_duration(text: str) -> int | None:
-    """`time.ParseDuration` in microseconds; None if the text is no duration."""
-    sign, rest = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
-    if rest == "0":
-        return 0
-    if not re.fullmatch(f"({_PART})+", rest, re.ASCII):
-        return None
-    total = sum((Decimal(number) * _UNITS[unit] for number, unit in re.findall(_PART, rest)), Decimal(0))
-    return sign * int(total) if total < _LONGEST else None

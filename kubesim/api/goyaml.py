@@ -249,3 +249,8 @@ def _float_key(value: float) -> str:
         if struct.pack("f", float(text)) == struct.pack("f", value):
             return text
     return repr(value)
+
+
+def plain_scalar(text: str) -> Any:
+    """What an untagged, unquoted scalar stands for: text, a number, true or false, or nothing."""
+    return _resolve(text)[1]

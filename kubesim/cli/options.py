@@ -39,11 +39,12 @@ def positive_number(text: str) -> float:
 
 def duration(text: str) -> int:
     """Microseconds from a duration as Go writes it: 90s, 1m30s, 250ms, 2h."""
-    from kubesim.api.gotext import parse_duration
+    from kubesim.scenario.durations import parse_duration
 
-    micros = parse_duration(text)
-    if micros is None:
-        raise argparse.ArgumentTypeError(f"not a duration such as 90s or 1m30s: {text!r}")
+    try:
+        micros = parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     if micros <= 0:
         raise argparse.ArgumentTypeError(f"must be longer than 0: {text!r}")
     return micros

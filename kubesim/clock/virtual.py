@@ -135,7 +135,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             timer = heapq.heappop(scheduled)
             timer._scheduled = False  # type: ignore[attr-defined]
             if not timer.cancelled():
-                self._ready.append(timer)
+                timer._run()  # all timers of an instant fire before any task that they wake runs, as in Go
 
     def _describe_deadlock(self) -> str:
         lines = []

@@ -165,6 +165,11 @@ class Store:
             obj = self._commit("MODIFIED", plan.marked, obj)
         return self._remove(obj, obj) if plan.removed else obj
 
+    def remove(self, kind: str, namespace: str, name: str) -> ApiObject:
+        """Take an object away as it is, whatever holds it: no mark, no grace, no finalizers."""
+        obj = self.get(kind, namespace, name)
+        return self._remove(obj, obj)
+
     def _remove(self, obj: ApiObject, previous: ApiObject) -> ApiObject:
         del self._objects[obj.kind][(obj.metadata.namespace, obj.metadata.name)]
         stamped = self._stamp(obj)

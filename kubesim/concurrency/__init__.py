@@ -3,5 +3,6 @@
 from kubesim.concurrency.channel import Channel, Selected, select
 from kubesim.concurrency.tasks import TaskSet
 from kubesim.concurrency.ticker import Ticker
+from kubesim.concurrency.wait_group import run_together
 
-__all__ = ["Channel", "Selected", "TaskSet", "Ticker", "select"]
+__all__ = ["Channel", "Selected", "TaskSet", "Ticker", "run_together", "select"]

@@ -58,19 +58,21 @@ class _Diary:
         self.entries: list[dict[str, Any]] = []
         self._clock = clock
         self._last_status: dict[str, Any] | None = None  # the last one written down
-        self._open: tuple[int, dict[str, Any]] | None = None  # the status of this instant; a later write may replace it
+        self._open: tuple[int, dict[str, Any] | None] | None = None  # this instant's last write
 
     def add(self, kind: str, **fields: Any) -> None:
         self.close_instant()
         self.entries.append({"t": self._now(), "kind": kind, **fields})
 
     def close_instant(self) -> None:
-        """Write down the last status of an instant that has passed, if it says something new."""
+        """Write down how an instant that has passed left the pod: gone, or with a status that says something new."""
         if self._open is None or self._open[0] == self._clock.now():
             return
         moment, view = self._open
         self._open = None
-        if view != self._last_status:
+        if view is None:
+            self.entries.append({"t": self._seconds(moment), "kind": "api", "what": "podRemoved"})
+        elif view != self._last_status:
             self._last_status = view
             self.entries.append({"t": self._seconds(moment), "kind": "status", **view})
 
@@ -94,16 +96,10 @@ class _Diary:
             if fields is not None:
                 self.add("cri", call=record.call, **fields)
 
-    def removed(self) -> None:
-        """A status that was written in the instant of the removal was never seen."""
+    def seen(self, pod: Pod | None) -> None:
+        """The pod at the API server after a write; None when it is gone. Of several in one instant the last counts."""
         self.close_instant()
-        self._open = None
-        self.add("api", what="podRemoved")
-
-    def status(self, pod: Pod) -> None:
-        """Of several writes in one instant the last counts."""
-        self.close_instant()
-        self._open = (self._clock.now(), _status_view(pod.status))
+        self._open = (self._clock.now(), None if pod is None else _status_view(pod.status))
 
 
 _CRI_ENTRIES: dict[str, Callable[[Mapping[str, Any]], dict[str, Any] | None]] = {
@@ -163,9 +159,9 @@ class _ScriptedProcess:
         self._started = self._clock.now()
 
         def ended(exit: Exit) -> None:
-            on_exit(exit)
             for hook in self._hooks:
                 wake(hook, False)
+            on_exit(exit)
 
         self._on_exit = ended
         if self._run["runForSeconds"] >= 0:
@@ -174,7 +170,11 @@ class _ScriptedProcess:
     def _end_after(self, delay: int, exit: Exit) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._clock.call_at(self._clock.now() + delay, self._on_exit, exit)
+        self._timer = self._clock.call_at(self._clock.now() + delay, self._end_soon, exit)
+
+    def _end_soon(self, exit: Exit) -> None:
+        """A container ends after the timers of that instant have fired: what was to end then has just made it."""
+        asyncio.get_running_loop().call_soon(self._on_exit, exit)
 
     def _end(self, exit: Exit) -> None:
         if self._timer is not None:
@@ -204,8 +204,11 @@ class _ScriptedProcess:
             begin, end = self._script.get(PROBE_COMMANDS[word], (0, 0))
             failing = seconds(begin) <= self._clock.now() - self._started < seconds(end)
             return ExecResult(1, "bad") if failing else ExecResult(0)
-        await self._hook(seconds(self._script.get("preStopSeconds" if word == "prestop" else "postStartSeconds", 0)))
-        if word == "poststart" and self._script.get("postStartFails"):
+        if word == "prestop":
+            await self._hook(seconds(self._script.get("preStopSeconds", 0)))
+            return ExecResult(0)
+        await self._hook(seconds(self._script.get("postStartSeconds", 0)))
+        if self._script.get("postStartFails"):
             raise RuntimeCallError("hook failed")
         return ExecResult(0)
 
@@ -330,10 +333,7 @@ class _Life:
 
     def _seen_at_the_api(self, event: WatchEvent) -> None:
         assert isinstance(event.object, Pod)
-        if event.type == "DELETED":
-            self.diary.removed()
-        else:
-            self.diary.status(event.object)
+        self.diary.seen(None if event.type == "DELETED" else event.object)
 
     # -- what is done from outside ------------------------------------------------------------------------------
 
@@ -341,6 +341,7 @@ class _Life:
         pod = self._pod()
         if self._story.get("static"):
             self.diary.add("api", what="manifestAdded")
+            pod = pod.changed(status=PodStatus(phase="Pending"))
             self._manifest: Pod | None = pod
             self._config.snapshot("file", [pod])
             return
@@ -361,7 +362,7 @@ class _Life:
             return
         self.diary.add("api", what="deleteRequested", graceSeconds=grace)
         if not grace:
-            self._store.delete("Pod", "ns", "p", grace_s=0)
+            self._store.remove("Pod", "ns", "p")
             return
         # The recording's API server is simpler than a real one: it lets a pod go only when the kubelet says so.
         deletion = format_time(self._clock.now() + grace * SECOND)
@@ -424,11 +425,25 @@ def _settings(story: Mapping[str, Any]) -> SimulatedSettings:
         ),
         images={image: ImageBehaviour(errors=("manifest unknown",) * count) for image, count in errors.items()},
         sandbox_errors=("cni: no address",) * story.get("sandboxErrors", 0),
-        first_ip="10.0.0.10",
         reports_log_paths=False,
         sandbox_id=lambda uid, number: f"sandbox{number}",
-        container_id=lambda uid, name, attempt: f"{name}-{attempt}",
+        container_id=_ContainerIds(),
+        pod_ip=lambda attempt: f"10.0.0.{10 + attempt}",
     )
+
+
+class _ContainerIds:
+    """`c1-0`, and an x more for every time that it has been used before."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+
+    def __call__(self, uid: str, name: str, attempt: int) -> str:
+        identifier = f"{name}-{attempt}"
+        while identifier in self._used:
+            identifier += "x"
+        self._used.add(identifier)
+        return identifier
 
 
 def _kubelet_settings(every_tick: bool) -> KubeletSettings:

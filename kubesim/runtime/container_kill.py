@@ -13,6 +13,7 @@ from kubesim.api.gotext import quoted
 from kubesim.api.pod import Container, Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, go, wake
+from kubesim.concurrency import run_together
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.hooks import HookFailed, HookRunner
@@ -124,12 +125,7 @@ class ContainerKiller:
                 result.fail(KILL_CONTAINER_ERROR, str(error))
             return result
 
-        tasks = [go(kill_one(container), f"kill {container.name}") for container in containers]
-        try:
-            return [await task for task in tasks]
-        finally:
-            for task in tasks:
-                task.cancel()
+        return await run_together((f"kill {container.name}", kill_one(container)) for container in containers)
 
 
 async def _within(clock: LoopClock, awaited: asyncio.Future[None], deadline: int) -> None:

@@ -1,10 +1,169 @@
-"""Reading scenario files (being written)."""
+"""A file -> a `Scenario`, or one line that says what is wrong, on which line, in which field.
+
+A file holds YAML documents: at most one of kind Scenario, and any number of plain Kubernetes objects (also in a List),
+which are applied at time 0 after the scenario's own. A file with only objects is a scenario with defaults.
+"""
 
 from __future__ import annotations
 
-from kubesim.scenario.language import Scenario
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from kubesim.errors import InputError
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.scenario.language import API_VERSION, Scenario
+from kubesim.scenario.manifests import LISTS, field_name, find_problem
+from kubesim.scenario.yaml_source import Marked, Path, read_documents
+
+MAX_BYTES = 8 << 20
+STANDARD_INPUT = "-"
+
+_MESSAGES = {
+    "missing": "is needed",
+    "string_type": "must be text (put it in quotes)",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "bool_type": "must be true or false",
+    "tuple_type": "must be a list",
+    "dict_type": "must be a mapping of fields",
+}
 
 
 def load_scenario(path: str) -> Scenario:
-    """Read a scenario or plain manifests from a file; "-" is standard input."""
-    raise NotImplementedError
+    """Read a scenario or plain manifests from a file; "-" is standard input. Raises InputError."""
+    source = "standard input" if path == STANDARD_INPUT else path
+    return parse_scenario(_read(path, source), source)
+
+
+def parse_scenario(text: str, source: str) -> Scenario:
+    """The scenario in a text; `source` names it in errors and, without a Scenario document, names the scenario."""
+    documents = read_documents(text, source)
+    scenario: Scenario | None = None
+    manifests: list[tuple[Marked, Path]] = []
+    for document in documents:
+        if not isinstance(document.value, dict):
+            problem = "a document must be a mapping with apiVersion and kind"
+            raise InputError(source, problem, line=document.line)
+        if _is_scenario(document.value):
+            if scenario is not None:
+                raise InputError(source, "a second Scenario; a file has one", line=document.line)
+            scenario = _scenario(document, source)
+        else:
+            manifests.extend(_objects(document))
+    if scenario is None and not manifests:
+        raise InputError(source, "nothing in it: no Scenario and no Kubernetes objects")
+    scenario = scenario or Scenario.model_validate({"metadata": {"name": _name(source)}})
+    gates = FeatureGates(scenario.spec.feature_gates)
+    for document, path in manifests:
+        _check(document, path, source, gates)
+    return scenario.with_objects(tuple(_at(document.value, path) for document, path in manifests))
+
+
+def _read(path: str, source: str) -> str:
+    try:
+        if path == STANDARD_INPUT:
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(source, "no such file") from None
+    except IsADirectoryError:
+        raise InputError(source, "is a directory; give a file") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise InputError(source, f"cannot be read: {reason or error}") from None
+    if len(data) > MAX_BYTES:
+        raise InputError(source, f"is larger than {MAX_BYTES >> 20} MB, the limit for a scenario")
+    if b"\0" in data:
+        raise InputError(source, "is not a text file (it has zero bytes)", line=_line(data, data.index(b"\0")))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 text (byte 0x{data[error.start]:02x})"
+        raise InputError(source, problem, line=_line(data, error.start)) from None
+
+
+def _line(data: bytes, position: int) -> int:
+    return data.count(b"\n", 0, position) + 1
+
+
+def _name(source: str) -> str:
+    return os.path.basename(source).rpartition(".")[0] or os.path.basename(source) or "scenario"
+
+
+def _is_scenario(document: dict[str, Any]) -> bool:
+    return document.get("kind") == "Scenario" or str(document.get("apiVersion", "")).startswith("kubesim.dev/")
+
+
+def _objects(document: Marked) -> Iterator[tuple[Marked, Path]]:
+    """The object of a document, or those in its list: the document, and the path in it."""
+    if document.value.get("kind") in LISTS and isinstance(document.value.get("items"), list):
+        for n in range(len(document.value["items"])):
+            yield document, ("items", n)
+    else:
+        yield document, ()
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _scenario(document: Marked, source: str) -> Scenario:
+    value = document.value
+    if value.get("kind") != "Scenario":
+        raise InputError(source, f"{API_VERSION} has the kind Scenario", line=document.line_of(("kind",)), field="kind")
+    try:
+        scenario = Scenario.model_validate(value)
+    except ValidationError as error:
+        raise _invalid(error, document, source) from None
+    gates = FeatureGates(scenario.spec.feature_gates)
+    for n in range(len(scenario.spec.objects)):
+        _check(document, ("spec", "objects", n), source, gates)
+    for n, step in enumerate(scenario.spec.steps):
+        if step.apply is not None:
+            _check(document, ("spec", "steps", n, "apply"), source, gates)
+    return scenario
+
+
+def _invalid(error: ValidationError, document: Marked, source: str) -> InputError:
+    """The first mistake, in words."""
+    details = error.errors(include_url=False)[0]
+    path = tuple(step for step in details["loc"] if isinstance(step, str | int))
+    context: dict[str, Any] = details.get("ctx", {})
+    if details["type"] == "unknown_field":
+        path = (*path, context["field"])
+    path = _shown(path, document)
+    text = _MESSAGES.get(details["type"], details["msg"][:1].lower() + details["msg"][1:])
+    if details["type"] == "literal_error":
+        text = f"must be {context['expected']}, not {details['input']!r}"
+    return InputError(source, text, line=document.line_of(path), field=field_name(path))
+
+
+def _shown(path: Path, document: Marked) -> Path:
+    """Short forms and unions put steps into a path that nobody wrote."""
+    shown: list[str | int] = []
+    node: Marked | None = document
+    for position, step in enumerate(path):
+        inside = node.items if node is not None else None
+        if inside is not None and step in inside:
+            shown.append(step)
+            node = inside[step]
+        elif inside is not None and position == len(path) - 1:
+            shown.append(step)
+        else:
+            break
+    return tuple(shown)
+
+
+def _check(document: Marked, path: Path, source: str, gates: FeatureGates = DEFAULT_GATES) -> None:
+    problem = find_problem(_at(document.value, path), gates)
+    if problem is not None:
+        whole = (*path, *problem.path)
+        raise InputError(source, problem.text, line=document.line_of(whole), field=field_name(whole))

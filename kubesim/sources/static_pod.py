@@ -90,7 +90,11 @@ def decode_single_pod(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -
     pod = _decode(kind, value)
     if kind != "Pod":
         raise ManifestError(f"invalid pod: &core.{kind}{{...}}")
-    return _make_static(_default(pod, gates), manifest, gates)
+    pod = _default(pod, gates)
+    static = _make_static(pod, manifest, gates)
+    if not gates.enabled("PreventStaticPodAPIReferences"):
+        _refuse_old_references(pod["spec"])
+    return static
 
 
 def decode_pod_list(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> tuple[Pod, ...]:
@@ -139,9 +143,8 @@ def _make_static(pod: JsonObject, manifest: Manifest, gates: FeatureGates) -> Po
     errors = validate_pod_create(pod, Options(gates))
     if errors:
         raise _Refused(f"invalid pod: {errors}")
-    problem = _reference_problem(pod["spec"], gates)
-    if problem:
-        raise _Refused(problem)
+    if gates.enabled("PreventStaticPodAPIReferences"):
+        _refuse_references(pod["spec"])
     return Pod.from_json(encode("Pod", pod))
 
 
@@ -192,19 +195,19 @@ def fnv1a_128(data: bytes) -> int:
     return value
 
 
-def _reference_problem(spec: JsonObject, gates: FeatureGates) -> str:
+def _refuse_old_references(spec: JsonObject) -> None:
+    """What was refused before the gate, and only in a manifest of a single pod."""
+    if any(source.get("clusterTrustBundle") is not None for source in _projections(spec)):
+        raise _Refused("static pods may not use ClusterTrustBundle projected volume sources")
+    if spec.get("resourceClaims"):
+        raise _Refused("static pods may not use ResourceClaims")
+
+
+def _refuse_references(spec: JsonObject) -> None:
     """A static pod exists without the API: it must not need anything from there."""
-    if not gates.enabled("PreventStaticPodAPIReferences"):
-        bundles = [source for source in _projections(spec) if source.get("clusterTrustBundle") is not None]
-        if bundles:
-            return "static pods may not use ClusterTrustBundle projected volume sources"
-        return "static pods may not use ResourceClaims" if spec.get("resourceClaims") else ""
-    for volume in spec.get("volumes") or ():
-        for source in (volume.get("projected") or {}).get("sources") or ():
-            if not source and not _referenced_resource(spec):
-                return f"unknown source for projected volume {quoted(volume.get('name', ''))}"
     resource = _referenced_resource(spec)
-    return f"static pods may not reference {resource}" if resource else ""
+    if resource:
+        raise _Refused(f"static pods may not reference {resource}")
 
 
 def _referenced_resource(spec: JsonObject) -> str:
@@ -247,6 +250,8 @@ def _volume_resource(volume: JsonObject) -> str:
         for kind, resource in projected.items():
             if source.get(kind) is not None:
                 return resource
+        if source.get("downwardAPI") is None:
+            raise _Refused(f"unknown source for projected volume {quoted(volume.get('name', ''))}")
     return ""
 
 

@@ -36,23 +36,25 @@ class Record:
     def to_json(self) -> dict[str, Any]:
         """The record as one JSON object; empty fields are left out."""
         out: dict[str, Any] = {"seq": self.seq, "t": self.t / 1_000_000, "kind": self.KIND}
-        for name in _own_fields(type(self)):
+        for name in _fields(type(self)):
             value = getattr(self, name)
             if value is None or value == "" or value == () or value == {}:
                 continue
             out[name] = list(value) if isinstance(value, tuple) else value
-        if self.ref:
-            out["ref"] = self.ref
         return out
 
 
 _FIELDS: dict[type[Record], tuple[str, ...]] = {}
+_FIRST = ("node", "pod", "uid", "container")
+_LAST = ("cause", "why", "ref")
 
 
-def _own_fields(cls: type[Record]) -> tuple[str, ...]:
+def _fields(cls: type[Record]) -> tuple[str, ...]:
+    """Whom it is about, what happened, and why, in this order."""
     names = _FIELDS.get(cls)
     if names is None:
-        names = tuple(f.name for f in fields(cls) if f.name not in ("seq", "t"))
+        common = ("seq", "t", *_FIRST, *_LAST)
+        names = (*_FIRST, *(f.name for f in fields(cls) if f.name not in common), *_LAST)
         _FIELDS[cls] = names
     return names
 

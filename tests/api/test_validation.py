@@ -1,5 +1,7 @@
 """What the API says about pods that it does not take."""
 
+# ruff: noqa: E501  the API's messages are quoted whole
+
 from __future__ import annotations
 
 from typing import Any
@@ -18,16 +20,8 @@ from kubesim.features import FeatureGates
 
 JsonObject = dict[str, Any]
 
-LABEL = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
-    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-)
-SUBDOMAIN = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-)
+LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+SUBDOMAIN = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 
 
 def pod_with(spec: JsonObject | None = None, container: JsonObject | None = None, **meta: Any) -> JsonObject:
@@ -73,19 +67,21 @@ def test_errors_come_in_the_order_of_the_api_and_print_as_a_list() -> None:
             ],
         ),
         (
-            {"env": [{"name": "a=b"}, {"name": "A", "value": "x", "valueFrom": {"fieldRef": {"fieldPath": "spec.host"}}}]},
+            {
+                "env": [
+                    {"name": "a=b"},
+                    {"name": "A", "value": "x", "valueFrom": {"fieldRef": {"fieldPath": "spec.host"}}},
+                ]
+            },
             [
-                'spec.containers[0].env[0].name: Invalid value: "a=b": a valid environment variable name must consist '
-                "only of printable ASCII characters other than '='",
+                "spec.containers[0].env[0].name: Invalid value: \"a=b\": a valid environment variable name must consist only of printable ASCII characters other than '='",
                 'spec.containers[0].env[1].valueFrom: Invalid value: "": may not be specified when `value` is not empty',
             ],
         ),
         (
             {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "status.phase"}}}]},
             [
-                'spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: "status.phase": supported '
-                'values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", '
-                '"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"'
+                'spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: "status.phase": supported values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"'
             ],
         ),
         (
@@ -99,10 +95,8 @@ def test_errors_come_in_the_order_of_the_api_and_print_as_a_list() -> None:
         (
             {"lifecycle": {"preStop": {"sleep": {"seconds": 31}}, "stopSignal": "SIGTERM"}},
             [
-                "spec.containers[0].lifecycle.preStop.sleep: Invalid value: 31: must be non-negative and less than "
-                "terminationGracePeriodSeconds (30)",
-                "spec.containers[0].lifecycle.stopSignal: Forbidden: may not be set for containers with empty "
-                "`spec.os.name`",
+                "spec.containers[0].lifecycle.preStop.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)",
+                "spec.containers[0].lifecycle.stopSignal: Forbidden: may not be set for containers with empty `spec.os.name`",
             ],
         ),
         (
@@ -111,12 +105,9 @@ def test_errors_come_in_the_order_of_the_api_and_print_as_a_list() -> None:
                 'spec.containers[0].resources.requests[nvidia.com/gpu]: Invalid value: "1500m": must be an integer',
                 "spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources",
                 "spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources",
-                'spec.containers[0].resources.requests[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive '
-                "integer multiple of hugepages-2Mi",
-                'spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource type or '
-                "fully qualified",
-                'spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource for '
-                "containers",
+                'spec.containers[0].resources.requests[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi',
+                'spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource type or fully qualified',
+                'spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource for containers',
                 'spec.containers[0].resources.requests[foo]: Invalid value: "-1": must be greater than or equal to 0',
                 "spec.containers[0].resources: Forbidden: HugePages require cpu or memory",
             ],
@@ -124,23 +115,16 @@ def test_errors_come_in_the_order_of_the_api_and_print_as_a_list() -> None:
         (
             {"restartPolicyRules": [{"action": "Jump"}], "restartPolicy": "Sometimes"},
             [
-                'spec.containers[0].restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", '
-                '"OnFailure"',
-                'spec.containers[0].restartPolicyRules[0].action: Unsupported value: "Jump": supported values: '
-                '"Restart", "RestartAllContainers"',
+                'spec.containers[0].restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"',
+                'spec.containers[0].restartPolicyRules[0].action: Unsupported value: "Jump": supported values: "Restart", "RestartAllContainers"',
                 "spec.containers[0].restartPolicyRules[0].exitCodes: Required value: must be specified",
             ],
         ),
         (
             {"securityContext": {"privileged": True, "allowPrivilegeEscalation": False, "procMount": "Unmasked"}},
             [
-                'spec.containers[0].securityContext.procMount: Invalid value: "Unmasked": `hostUsers` must be false to '
-                "use `Unmasked`",
-                'spec.containers[0].securityContext: Invalid value: {"Capabilities":null,"Privileged":true,'
-                '"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,'
-                '"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":"Unmasked",'
-                '"SeccompProfile":null,"AppArmorProfile":null}: cannot set `allowPrivilegeEscalation` to false and '
-                "`privileged` to true",
+                'spec.containers[0].securityContext.procMount: Invalid value: "Unmasked": `hostUsers` must be false to use `Unmasked`',
+                'spec.containers[0].securityContext: Invalid value: {"Capabilities":null,"Privileged":true,"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,"AllowPrivilegeEscalation":false,"ProcMount":"Unmasked","SeccompProfile":null,"AppArmorProfile":null}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
             ],
         ),
         (
@@ -161,23 +145,23 @@ def test_containers(container: JsonObject, expected: list[str]) -> None:
     ("spec", "expected"),
     [
         ({"containers": []}, ["spec.containers: Required value"]),
-        ({"activeDeadlineSeconds": 0}, ["spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive"]),
+        (
+            {"activeDeadlineSeconds": 0},
+            ["spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive"],
+        ),
         ({"runtimeClassName": ""}, [f'spec.runtimeClassName: Invalid value: "": {SUBDOMAIN}']),
         (
             {"tolerations": [{"operator": "Exists", "value": "x", "effect": "NoRun", "tolerationSeconds": 1}]},
             [
-                'spec.tolerations[0].effect: Invalid value: "NoRun": effect must be \'NoExecute\' when `tolerationSeconds` '
-                "is set",
+                "spec.tolerations[0].effect: Invalid value: \"NoRun\": effect must be 'NoExecute' when `tolerationSeconds` is set",
                 "spec.tolerations[0].operator: Invalid value: \"x\": value must be empty when `operator` is 'Exists'",
-                'spec.tolerations[0].effect: Unsupported value: "NoRun": supported values: "NoSchedule", '
-                '"PreferNoSchedule", "NoExecute"',
+                'spec.tolerations[0].effect: Unsupported value: "NoRun": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
             ],
         ),
         (
             {"dnsPolicy": "None", "dnsConfig": {"nameservers": ["1.2.3", "010.0.0.1", "::ffff:1.2.3.4"]}},
             [
-                'spec.dnsConfig.nameservers[0]: Invalid value: "1.2.3": must be a valid IP address, (e.g. 10.9.8.7 or '
-                "2001:db8::ffff)",
+                'spec.dnsConfig.nameservers[0]: Invalid value: "1.2.3": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
                 'spec.dnsConfig.nameservers[1]: Invalid value: "010.0.0.1": must not have leading 0s',
                 'spec.dnsConfig.nameservers[2]: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address',
             ],
@@ -192,10 +176,8 @@ def test_containers(container: JsonObject, expected: list[str]) -> None:
         (
             {"securityContext": {"sysctls": [{"name": "net.core.somaxconn"}, {"name": "A"}]}, "hostNetwork": True},
             [
-                "spec.securityContext.sysctls[0].name: Invalid value: \"net.core.somaxconn\": may not be specified when "
-                "'hostNetwork' is true",
-                'spec.securityContext.sysctls[1].name: Invalid value: "A": must have at most 253 characters and match '
-                "regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$",
+                "spec.securityContext.sysctls[0].name: Invalid value: \"net.core.somaxconn\": may not be specified when 'hostNetwork' is true",
+                'spec.securityContext.sysctls[1].name: Invalid value: "A": must have at most 253 characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$',
             ],
         ),
         (
@@ -229,16 +211,18 @@ def test_containers(container: JsonObject, expected: list[str]) -> None:
                 ]
             },
             [
-                "spec.volumes[0].projected.sources[1].clusterTrustBundle: Required value: either name or signerName must "
-                "be specified",
+                "spec.volumes[0].projected.sources[1].clusterTrustBundle: Required value: either name or signerName must be specified",
                 'spec.volumes[0].projected: Invalid value: "x": conflicting duplicate paths',
             ],
         ),
         (
-            {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}},
+            {
+                "affinity": {
+                    "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}
+                }
+            },
             [
-                "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required "
-                "value: must have at least one node selector term"
+                "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term"
             ],
         ),
         (
@@ -250,21 +234,18 @@ def test_containers(container: JsonObject, expected: list[str]) -> None:
             },
             [
                 "spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero",
-                "spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "
-                '"{z, ScheduleAnyway}"',
-                "spec.topologySpreadConstraints[0].minDomains: Invalid value: 1: can only use minDomains if "
-                "whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway",
+                'spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{z, ScheduleAnyway}"',
+                "spec.topologySpreadConstraints[0].minDomains: Invalid value: 1: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway",
             ],
         ),
         (
             {"resourceClaims": [{"name": "gpu"}]},
             [
-                'spec.resourceClaims[0]: Invalid value: {"Name":"gpu","ResourceClaimName":null,'
-                '"ResourceClaimTemplateName":null}: must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'
+                'spec.resourceClaims[0]: Invalid value: {"Name":"gpu","ResourceClaimName":null,"ResourceClaimTemplateName":null}: must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'
             ],
         ),
     ],
-)  # fmt: skip
+)
 def test_pod_specs(spec: JsonObject, expected: list[str]) -> None:
     assert complaints(pod_with(spec)) == expected
 
@@ -275,8 +256,7 @@ def test_pod_level_resources_bound_the_containers() -> None:
         {"resources": {"requests": {"cpu": "1500m"}, "limits": {"cpu": "2"}}},
     )
     assert complaints(pod) == [
-        'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests '
-        "of 1500m",
+        'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 1500m',
         'spec.resources.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1',
     ]
 
@@ -290,8 +270,7 @@ def test_init_and_ephemeral_containers() -> None:
     )
     assert complaints(pod) == [
         'spec.initContainers[0].name: Duplicate value: "c"',
-        "spec.initContainers[0].readinessProbe: Forbidden: may not be set for init containers without "
-        "restartPolicy=Always",
+        "spec.initContainers[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always",
         'spec.ephemeralContainers[0].targetContainerName: Not found: "?"',
         "spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container",
         "spec.ephemeralContainers: Forbidden: cannot be set on create",
@@ -305,8 +284,7 @@ def test_metadata() -> None:
     assert errors[0].startswith('metadata.labels: Invalid value: "a b": name part must consist of')
     assert errors[1].startswith('metadata.labels: Invalid value: "c d": a valid label must be an empty string or')
     assert errors[2] == (
-        'metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"o","uid":"u",'
-        '"controller":true}: /v1, Kind=Event is disallowed from being an owner'
+        'metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"o","uid":"u","controller":true}: /v1, Kind=Event is disallowed from being an owner'
     )
     assert errors[3].endswith('Found "true" in references for Event/o and Pod/o')
     assert errors[4] == (
@@ -319,8 +297,7 @@ def test_annotations_must_agree_with_fields() -> None:
     context = {"appArmorProfile": {"type": "RuntimeDefault"}}
     pod = pod_with(container={"securityContext": context}, annotations={key: "localhost/x"})
     assert complaints(pod) == [
-        "spec.containers[0].securityContext.appArmorProfile.type: Forbidden: apparmor type in annotation and field must "
-        "match"
+        "spec.containers[0].securityContext.appArmorProfile.type: Forbidden: apparmor type in annotation and field must match"
     ]
 
 
@@ -344,7 +321,9 @@ def test_formats() -> None:
     assert ip_address("fe80::1%eth0") != []
 
 
-TEXTS = st.sampled_from(["", "a", "A_b", "x.y/z", "..", "/p", "Always", "In", "Exists", "Localhost", "linux", "1Mi", "é"])
+TEXTS = st.sampled_from(
+    ["", "a", "A_b", "x.y/z", "..", "/p", "Always", "In", "Exists", "Localhost", "linux", "1Mi", "é"]
+)
 
 
 def values_of(type_: Type, depth: int) -> st.SearchStrategy[Any]:

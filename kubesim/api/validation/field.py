@@ -24,8 +24,9 @@ ErrorType = Literal[
     "Forbidden",
     "Too long",
     "Too many",
+    "Internal error",
 ]
-_WITHOUT_VALUE = {"Required value", "Forbidden", "Too long"}
+_WITHOUT_VALUE = {"Required value", "Forbidden", "Too long", "Internal error"}
 
 # The machine-readable reason in the details of an API error.
 CAUSES: dict[ErrorType, str] = {
@@ -37,6 +38,7 @@ CAUSES: dict[ErrorType, str] = {
     "Forbidden": "FieldValueForbidden",
     "Too long": "FieldValueTooLong",
     "Too many": "FieldValueTooMany",
+    "Internal error": "InternalError",
 }
 
 

@@ -117,7 +117,7 @@ class SimulatedRuntime:
             ready=True,
             created_at=self._clock.now(),
             network_namespace="NODE" if host_network else "POD",
-            network=SandboxNetwork("" if host_network else self._addresses.take(identifier)),
+            network=SandboxNetwork("" if host_network else self._address(identifier, config.attempt)),
             labels=config.labels,
             annotations=config.annotations,
         )
@@ -129,6 +129,11 @@ class SimulatedRuntime:
         if self.settings.sandbox_id is not None:
             return self.settings.sandbox_id(uid, self._made_sandboxes)
         return self._hash("sandbox", str(self._made_sandboxes), uid)
+
+    def _address(self, sandbox_id: str, attempt: int) -> str:
+        if self.settings.pod_ip is not None:
+            return self.settings.pod_ip(attempt)
+        return self._addresses.take(sandbox_id)
 
     def _hash(self, *parts: str) -> str:
         return hashlib.sha256("\x00".join((self._id_seed, *parts)).encode()).hexdigest()
@@ -213,10 +218,7 @@ class SimulatedRuntime:
     def _container_id(self, uid: str, config: ContainerConfig) -> str:
         name, attempt = config.container.name, config.attempt
         if self.settings.container_id is not None:
-            identifier = self.settings.container_id(uid, name, attempt)
-            while identifier in self._containers:
-                identifier += "x"
-            return identifier
+            return self.settings.container_id(uid, name, attempt)
         return self._hash("container", uid, name, str(attempt), str(self._clock.now()))
 
     async def start_container(self, container_id: str) -> None:
@@ -267,10 +269,11 @@ class SimulatedRuntime:
             return
         gone = asyncio.get_running_loop().create_future()
         container.exited.append(gone)
-        timer = self._clock.call_at(self._clock.now() + timeout, container.process.signal, SIGKILL)
+        timer = self._clock.call_at(self._clock.now() + timeout, wake, gone, None)
         try:
             with self._clock.waiting_for(gone, f"the end of container {container_id}"):
                 await gone
+            container.process.signal(SIGKILL)  # without effect on one that has ended
         finally:
             timer.cancel()
 
@@ -370,7 +373,7 @@ class SimulatedRuntime:
 
 
 class _Addresses:
-    """Pod addresses, lowest free one first; each belongs to one sandbox."""
+    """Pod addresses, one after the other; each belongs to one sandbox."""
 
     def __init__(self, first: str) -> None:
         self._next = int(ipaddress.ip_address(first))

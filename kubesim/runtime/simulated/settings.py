@@ -54,3 +54,4 @@ class SimulatedSettings:
     reports_log_paths: bool = True  # a runtime that does not leaves the log files of removed containers behind
     sandbox_id: Callable[[str, int], str] | None = None  # (pod uid, number of the sandbox on this node)
     container_id: Callable[[str, str, int], str] | None = None  # (pod uid, container name, attempt)
+    pod_ip: Callable[[int], str] | None = None  # (attempt of the sandbox)

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 _TOKEN = re.compile(
     r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<=|>>=|\*\*|\+\+|--|&&|\|\||[-+*/%&|^<>=!]=|<<|>>|[-+*/%&|^<>=!~?:(),])"
 )
 _ASSIGNING = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
-_LEVELS: tuple[tuple[str, ...], ...] = (
+_LEVELS = (
     ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"), ("+", "-"),
     ("*", "/", "%"),
 )  # fmt: skip
+_STRENGTH = {operator: strength for strength, level in enumerate(_LEVELS) for operator in level}
 _DEPTH_LIMIT = 40  # of parentheses and of names that stand for expressions
 
 Variables = dict[str, str]
@@ -27,6 +29,18 @@ class ArithmeticFault(Exception):
 
 def evaluate(text: str, variables: Variables) -> int:
     """The value of an expression; assignments in it change the variables."""
+    tokens = _tokens(text)
+    if not tokens:
+        return 0
+    evaluation = _Evaluation(tokens, variables)
+    value = evaluation.expression(0)
+    if evaluation.position < len(tokens):
+        raise ArithmeticFault("arithmetic syntax error")
+    return value
+
+
+@lru_cache(maxsize=512)
+def _tokens(text: str) -> tuple[str, ...]:
     tokens: list[str] = []
     position = 0
     text = text.rstrip()
@@ -36,13 +50,7 @@ def evaluate(text: str, variables: Variables) -> int:
             raise ArithmeticFault("arithmetic syntax error")
         tokens.append(match[1])
         position = match.end()
-    if not tokens:
-        return 0
-    evaluation = _Evaluation(tokens, variables)
-    value = evaluation.expression(0)
-    if evaluation.position < len(tokens):
-        raise ArithmeticFault("arithmetic syntax error")
-    return value
+    return tuple(tokens)
 
 
 def _wrap(value: int) -> int:
@@ -79,7 +87,7 @@ _BINARY: dict[str, Callable[[int, int], int]] = {
 class _Evaluation:
     """One pass over the tokens. `live` is off in the branch that a `?:`, `&&` or `||` does not take."""
 
-    def __init__(self, tokens: list[str], variables: Variables) -> None:
+    def __init__(self, tokens: tuple[str, ...], variables: Variables) -> None:
         self._tokens = tokens
         self._variables = variables
         self._live = True
@@ -141,22 +149,24 @@ class _Evaluation:
         self._live = outer
         return value
 
-    def _binary(self, level: int) -> int:
-        if level == len(_LEVELS):
-            return self._unary()
-        left = self._binary(level + 1)
-        while (operator := self._peek()) in _LEVELS[level]:
+    def _binary(self, weakest: int) -> int:
+        """Operands joined by operators that bind at least this strongly."""
+        left = self._unary()
+        while (strength := _STRENGTH.get(operator := self._peek(), -1)) >= weakest:
             self.position += 1
             if operator == "&&":
-                right = self._guarded(left != 0, lambda: self._binary(level + 1))
+                right = self._guarded_operand(left != 0, strength)
                 left = int(left != 0 and right != 0)
             elif operator == "||":
-                right = self._guarded(left == 0, lambda: self._binary(level + 1))
+                right = self._guarded_operand(left == 0, strength)
                 left = int(left != 0 or right != 0)
             else:
-                right = self._binary(level + 1)
+                right = self._binary(strength + 1)
                 left = _BINARY[operator](left, right) if self._live else 0
         return left
+
+    def _guarded_operand(self, live: bool, strength: int) -> int:
+        return self._guarded(live, lambda: self._binary(strength + 1))
 
     def _unary(self) -> int:
         token = self._next()

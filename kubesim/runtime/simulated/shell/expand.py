@@ -48,9 +48,22 @@ async def expand_words(host: Host, words: Iterable[Word]) -> list[str]:
     for word in words:
         if word.plain is not None:
             fields.append(word.plain)
+        elif (value := _simple_value(host, word)) is not None:
+            fields.append(value)
         else:
             fields.extend(await _expand_fields(host, word))
     return fields
+
+
+def _simple_value(host: Host, word: Word) -> str | None:
+    """The value of a word that is one parameter and comes to one field; None if it takes more to tell."""
+    part = word.parts[0]
+    if len(word.parts) > 1 or not isinstance(part, Parameter) or part.operator or part.name in "@*":
+        return None
+    value = host.parameter(part.name)
+    if value is None or part.quoted:
+        return value
+    return value if value.isalnum() and host.variables.get("IFS", _BLANKS).isspace() else None
 
 
 async def expand_text(host: Host, word: Word) -> str:

@@ -114,7 +114,7 @@ class Shell(ShellState):
     async def _block(self, block: Block, *, tested: bool = False, tail: bool = False) -> int:
         for index, statement in enumerate(block, 1):
             if statement.background:
-                self._start_job(statement)
+                await self._start_job(statement)
                 self.status = 0
             else:
                 await self._statement(statement, tested, tail and index == len(block))
@@ -175,7 +175,7 @@ class Shell(ShellState):
     async def _run_block(self, block: Block) -> int:
         return await self.run(Script((block,)))
 
-    def _start_job(self, statement: Statement) -> None:
+    async def _start_job(self, statement: Statement) -> None:
         child = self._fork()
         set_stream(child.process, 0, self.process.kernel.null)
         foreground = Statement(statement.first, statement.rest, False)
@@ -183,6 +183,7 @@ class Shell(ShellState):
         self.jobs[child.process.pid] = child.process
         self.last_background = str(child.process.pid)
         self.process.kernel.run(child.process, child._run_block((foreground,)))
+        await self.process.give_way()
 
     async def command_output(self, script: Script) -> str:
         """What a script writes, run in a subshell; waits until nobody holds its output any more."""
@@ -219,6 +220,8 @@ class Shell(ShellState):
         if isinstance(command, Group):
             return await self._block(command.body, tested=tested, tail=tail)
         if isinstance(command, Subshell):
+            if tail and not self.traps:  # nothing comes after it, so it needs no process of its own
+                raise ExitShell(await self._block(command.body, tail=True))
             child = self._fork()
             child.errexit = self.errexit and not tested
             self.process.kernel.run(child.process, child._run_block(command.body))
@@ -304,6 +307,8 @@ class Shell(ShellState):
             return await self._run_with(assignments, argv, tail)
         except CannotRedirect as problem:
             return await self._complain(str(problem))
+        except FileFault as fault:  # of a write
+            return await self._complain(f"write error: {fault}")
         finally:
             if saved:
                 restore(process, saved)
@@ -329,6 +334,8 @@ class Shell(ShellState):
 
     async def run_argv(self, argv: list[str], *, tail: bool = False) -> int:
         """A command by its words: function, builtin, or program (in place, if it is the last one)."""
+        while program_name(argv[0]) == "busybox" and len(argv) > 1:
+            argv = argv[1:]
         name = argv[0]
         if name in self.functions:
             return await self._call(self.functions[name], argv)

@@ -34,9 +34,11 @@ SIGNAL_NAMES = {
 _NUMBERS = {name: number for number, name in SIGNAL_NAMES.items()}
 _HARMLESS = frozenset({CHLD, CONT, 20, 21, 22, 23, 28})  # ignored by default; stopped processes are not modelled
 
-COMMANDS_PER_TURN = 10_000  # after so many commands without time passing, a process pauses
+STEPS_PER_TURN = 10_000  # after so much work without time passing, a process pauses
+STEPS_OF_A_FORK = 10
 PAUSE = 10_000  # microseconds
-PAUSES_BEFORE_CPU_BOUND = 20  # then each pause is twice the one before, so that a busy loop costs next to nothing
+PAUSES_BEFORE_CPU_BOUND = 10  # then turns are shorter, and each pause is twice the one before: it costs next to nothing
+STEPS_WHEN_CPU_BOUND = 1_000
 LONGEST_PAUSE = 3600 * 1_000_000
 PROCESS_LIMIT = 512
 MEMORY_LIMIT = 64 << 20  # bytes a process may hold in a container without a limit
@@ -152,17 +154,22 @@ class Process:
         finally:
             timer.cancel()
 
+    async def give_way(self) -> None:
+        """Let the others run first, without time passing."""
+        self.wake()
+        await rest()
+
     async def sleep_forever(self) -> int:
         while True:
             await rest()
 
-    def spend(self) -> bool:
-        """Count a step of work; True if it is time to pause."""
+    def spend(self, steps: int = 1) -> bool:
+        """Count work; True if it is time to pause."""
         now = self.kernel.clock.now()
         if now != self._spent_at:
             self._spent_at, self._spent, self._pauses = now, 0, 0
-        self._spent += 1
-        return self._spent > COMMANDS_PER_TURN
+        self._spent += steps
+        return self._spent > (STEPS_PER_TURN if self._pauses < PAUSES_BEFORE_CPU_BOUND else STEPS_WHEN_CPU_BOUND)
 
     async def pause(self) -> None:
         """Let time pass for a process that never waits by itself."""
@@ -239,6 +246,7 @@ class Process:
 
     def fork(self, argv: list[str], environment: Mapping[str, str] | None = None) -> Process:
         """A child with copies of everything that a child inherits; it does nothing yet."""
+        self.spend(STEPS_OF_A_FORK)
         kernel = self.kernel
         child = kernel.new_process(argv, self.environment if environment is None else environment, self.directory)
         child.parent = self

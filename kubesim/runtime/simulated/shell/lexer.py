@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from kubesim.runtime.simulated.shell.patterns import MAGIC
 from kubesim.runtime.simulated.shell.syntax import (
     Arithmetic,
     CommandSubstitution,
@@ -52,7 +53,6 @@ _DIGITS = re.compile(r"[0-9]+")
 _PARAMETER_OPERATOR = re.compile(r":[-=?+]|##|%%|//|[-=?+#%/:]")
 _SPECIAL_PARAMETERS = "@*#?-$!0123456789"
 _WORD_ENDS = " \t\n;&|<>()"
-_GLOB = re.compile(r"[*?\[]")
 _ANSI_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "0": "\0"}
 
 
@@ -71,7 +71,7 @@ def make_word(parts: list[Part]) -> Word:
     for index, part in enumerate(parts):
         if not isinstance(part, Literal):
             return Word(tuple(parts), None)
-        if not part.quoted and (_GLOB.search(part.text) or (index == 0 and part.text.startswith("~"))):
+        if not part.quoted and (MAGIC.search(part.text) or (index == 0 and part.text.startswith("~"))):
             return Word(tuple(parts), None)
     return Word(tuple(parts), "".join(part.text for part in parts if isinstance(part, Literal)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-MAGIC = re.compile(r"[*?\[]")
+MAGIC = re.compile(r"[*?]|\[.+\]")  # a lone bracket, as in the command `[`, is none
 
 
 def escape(text: str) -> str:

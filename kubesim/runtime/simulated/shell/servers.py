@@ -17,6 +17,7 @@ from kubesim.runtime.simulated.shell.ports import AddressInUse, Answer, HttpAnsw
 
 GRACEFUL: Dispositions = {TERM: 0, INT: 0, QUIT: 0}
 _JAVA: Dispositions = {TERM: 143, INT: 130}
+_GO: Dispositions = {TERM: 2, INT: 2, QUIT: 2}  # without a handler, a Go program exits with 2 if the signal cannot kill it
 
 AnswerOf = Callable[[Process], Answer]
 
@@ -51,6 +52,33 @@ def _nginx(process: Process) -> Answer:
     return answer
 
 
+def _agnhost(process: Process, argv: list[str]) -> list[Listener]:
+    """The test image of the Kubernetes documentation; `liveness` is well for ten seconds and then no more."""
+    kernel = process.kernel
+    command = argv[1] if len(argv) > 1 else ""
+    options = dict(word.lstrip("-").split("=", 1) for word in argv[2:] if "=" in word)
+    began = kernel.clock.now()
+
+    def liveness(request: HttpRequest) -> HttpAnswer:
+        age = (kernel.clock.now() - began) / 1_000_000
+        return HttpAnswer(200, "ok") if age <= 10 else HttpAnswer(500, f"error: {age}")
+
+    def netexec(request: HttpRequest) -> HttpAnswer:
+        path, _, query = request.path.partition("?")
+        if path == "/echo":
+            return HttpAnswer(200, query.removeprefix("msg="))
+        known = {"/": f"NOW: {kernel.clock.now()}", "/healthz": "", "/hostname": kernel.hostname, "/hostName": kernel.hostname}
+        return HttpAnswer(200, known[path]) if path in known else HttpAnswer(404, "404 page not found\n")
+
+    if command == "liveness":
+        return [Listener(8080, answer=liveness)]
+    if command == "netexec":
+        return [Listener(int(options.get("http-port", "8080")), answer=netexec)]
+    if command == "serve-hostname":
+        return [Listener(int(options.get("port", "9376")), answer=lambda request: HttpAnswer(200, kernel.hostname))]
+    return []
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """A well-known server program."""
@@ -73,6 +101,8 @@ _SERVERS: dict[str, Server] = {
     "pause": Server((), None, GRACEFUL),
     "/pause": Server((), None, GRACEFUL),
 }
+_AGNHOST = ("agnhost", "/agnhost")
+_SERVERS.update(dict.fromkeys(_AGNHOST, Server((), None, _GO)))
 # Interpreters run whatever they were given; none of them handles TERM by itself, so as PID 1 they do not hear it.
 _INTERPRETERS = frozenset({"python", "python3", "node", "ruby", "perl"})
 # Wrappers that images have around their server: the last word tells which one it is.
@@ -107,23 +137,36 @@ def is_tool(name: str) -> bool:
     return name in _TOOLS
 
 
+def send_nginx_signal(process: Process, argv: list[str]) -> int:
+    """`nginx -s quit` and its like: a message to the nginx that runs already."""
+    masters = [other for other in process.kernel.processes.values() if program_name(other.argv[0]) == "nginx" and other is not process]
+    if masters and argv[-1] in ("quit", "stop"):
+        process.kernel.deliver(masters[0], QUIT if argv[-1] == "quit" else TERM)
+        process.check_alive()
+    return 0 if masters else 1
+
+
 def begin_server(process: Process, argv: list[str]) -> str:
     """Turn a process into the server that this command line starts; it needs no code from here on.
 
     Gives what the server says if it cannot start (and exits with 1), else nothing.
     """
-    name = program_name(argv[0])
     if argv[0] in _ENTRYPOINTS and len(argv) > 1:
-        name = program_name(argv[1])
+        argv = argv[1:]
+    process.argv = argv
+    name = program_name(argv[0])
     server = _SERVERS.get(name)
     if server is None:
         process.dispositions = NO_HANDLERS if name in _INTERPRETERS else GRACEFUL
         process.kernel.tell(f"{argv[0]} is not a program that is simulated: it runs as a server until it is stopped")
         return ""
-    for port in server.ports:
+    listeners = [Listener(port, answer=server.answer(process) if server.answer else None) for port in server.ports]
+    if name in _AGNHOST:
+        listeners = _agnhost(process, argv)
+    for listener in listeners:
         try:
-            process.listen(Listener(port, answer=server.answer(process) if server.answer is not None else None))
+            process.listen(listener)
         except AddressInUse:
-            return f"{name}: [emerg] bind() to 0.0.0.0:{port} failed (98: Address in use)"
+            return f"{name}: [emerg] bind() to 0.0.0.0:{listener.port} failed (98: Address in use)"
     process.dispositions = server.dispositions
     return ""

@@ -13,7 +13,7 @@ from typing import Literal, Self
 
 from kubesim.runtime.simulated.shell.files import File, Volume
 
-PIPE_CAPACITY = 65_536
+PIPE_CAPACITY = 4096  # of text that nobody has read; small, so that a reader gets its turn soon
 BLOCK = 65_536
 LINE_LIMIT = 16_384  # containerd cuts longer lines, too
 CAPTURE_LIMIT = 4 << 20

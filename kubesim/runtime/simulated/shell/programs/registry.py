@@ -10,9 +10,9 @@ import posixpath
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
-from kubesim.runtime.simulated.shell.files import VirtualFiles
+from kubesim.runtime.simulated.shell.files import FileFault, VirtualFiles
 from kubesim.runtime.simulated.shell.kernel import Process
-from kubesim.runtime.simulated.shell.servers import begin_server, is_known_server, is_tool, program_name
+from kubesim.runtime.simulated.shell.servers import begin_server, is_known_server, is_tool, program_name, send_nginx_signal
 
 __all__ = [
     "PROGRAMS",
@@ -76,10 +76,17 @@ def is_known(command: str, files: VirtualFiles, directory: str) -> bool:
 
 async def execute(process: Process, argv: list[str]) -> int:
     """Run a program in this process."""
+    try:
+        return await _execute(process, argv)
+    except FileFault as fault:  # of a write; opening is the programs' own business
+        return await process.complain(f"{argv[0]}: write error: {fault}")
+
+
+async def _execute(process: Process, argv: list[str]) -> int:
     process.argv = argv
     name = program_name(argv[0])
     if name == "busybox" and len(argv) > 1:
-        return await execute(process, argv[1:])
+        return await _execute(process, argv[1:])
     if (function := QUICK.get(name)) is not None:
         result = function(process, argv)
         await emit(process, result)
@@ -94,6 +101,8 @@ async def execute(process: Process, argv: list[str]) -> int:
     if process.strict and not is_known_server(name):
         await process.complain(f"sh: {argv[0]}: not found")
         return 127
+    if name == "nginx" and "-s" in argv:
+        return send_nginx_signal(process, argv)
     if failure := begin_server(process, argv):
         return await process.complain(failure)
     return await process.sleep_forever()

@@ -1,0 +1,110 @@
+"""`kubesim conformance PATH…`: check kubesim's claim. Plays recorded decisions of the real kubelet and compares."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kubesim.cli import options
+from kubesim.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubesim.conformance.runner import CorpusResult
+
+HELP = "play recorded decisions of the real kubelet and compare the answers"
+DESCRIPTION = """Run every corpus (NAME.jsonl or NAME.jsonl.gz) found in the given files and directories: each case is
+played, and where the file holds the real answer, compared with it. Exits with 1 if any case fails."""
+
+SHOWN = 3  # failures of each corpus
+SHOWN_DIFFERENCES = 6  # lines of each failure
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a corpus, or a directory with corpora")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only this corpus; may be given several times")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--show", type=options.whole_number, metavar="N", help=f"failures to show of each corpus (default {SHOWN})"
+    )
+    shown.add_argument("--all-failures", action="store_true", help="show every failure")
+    parser.add_argument("--json", action="store_true", help="results for machines, with all failures unless --show is given")
+    parser.add_argument("--emit", type=Path, metavar="DIR", help="write our answers to DIR/NAME.jsonl")
+    options.add_seed(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    from kubesim.cli.progress import Observer
+    from kubesim.conformance.frame import corpus_name, is_known
+    from kubesim.conformance.runner import find_corpora, run_corpus
+
+    found = find_corpora(args.paths)
+    if not found:
+        raise UsageError(f"no corpora (NAME.jsonl or NAME.jsonl.gz) in {', '.join(map(str, args.paths))}")
+    _check_only(args.only, {corpus_name(path) for path in found})
+    chosen = [path for path in found if not args.only or corpus_name(path) in args.only]
+    results: list[CorpusResult] = []
+    with Observer(args.emit, sys.stderr) as observer:
+        for path in chosen:
+            if is_known(corpus_name(path)):
+                results.append(run_corpus(path, seed=options.seed(args) or 0, watcher=observer))
+    unknown = sorted({corpus_name(path) for path in chosen if not is_known(corpus_name(path))})
+    limit = None if args.all_failures else args.show
+    if args.json:
+        print(json.dumps(as_json(results, unknown, limit), ensure_ascii=False))
+    else:
+        _print(results, unknown, SHOWN if limit is None and not args.all_failures else limit)
+    return 1 if any(result.failed for result in results) else 0
+
+
+def _check_only(wanted: list[str] | None, names: set[str]) -> None:
+    for name in wanted or ():
+        if name not in names:
+            raise UsageError(f"--only {name}: no such corpus here; there are {', '.join(sorted(names))}")
+
+
+def as_json(results: list[CorpusResult], unknown: list[str], limit: int | None) -> dict[str, Any]:
+    corpora = []
+    for result in results:
+        failures = [
+            {"case": failure.case, "expected": failure.expected, "actual": failure.actual}
+            for failure in result.failures[:limit]
+        ]
+        entry: dict[str, Any] = {"name": result.name, "cases": result.cases, "passed": result.passed}
+        entry |= {"failed": result.failed, "failures": failures}
+        if result.not_judged:
+            entry["notJudged"] = result.not_judged
+        corpora.append(entry)
+    return {"corpora": corpora} | ({"notKnown": unknown} if unknown else {})
+
+
+def _print(results: list[CorpusResult], unknown: list[str], limit: int | None) -> None:
+    for result in results:
+        for failure in result.failures[:limit]:
+            print(failure.case)
+            for line in failure.differences[:SHOWN_DIFFERENCES]:
+                print(f"    {line}")
+            if len(failure.differences) > SHOWN_DIFFERENCES:
+                print(f"    ... and {len(failure.differences) - SHOWN_DIFFERENCES} more differences")
+        hidden = 0 if limit is None else result.failed - limit
+        if limit and hidden > 0:
+            print(f"... and {hidden} more failures of {result.name} (--all-failures shows them)")
+    if any(result.failed for result in results) and limit != 0:
+        print()
+    _print_table(results)
+    for name in unknown:
+        print(f"{name}: not known here")
+
+
+def _print_table(results: list[CorpusResult]) -> None:
+    rows = [(r.name, r.cases, r.passed, r.failed, r.seconds, r.not_judged) for r in results]
+    if len(rows) > 1:
+        names, *columns = zip(*rows, strict=True)
+        rows.append(("total", *(sum(column) for column in columns)))
+    width = max((len(row[0]) for row in rows), default=6)
+    print(f"{'corpus':<{width}}  {'cases':>6}  {'passed':>6}  {'failed':>6}  {'seconds':>7}")
+    for name, cases, passed, failed, seconds, not_judged in rows:
+        note = f"  ({not_judged} without an answer: not judged)" if not_judged else ""
+        print(f"{name:<{width}}  {cases:>6}  {passed:>6}  {failed:>6}  {seconds:>7.2f}{note}")

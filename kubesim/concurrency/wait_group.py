@@ -1,0 +1,41 @@
+"""`WaitGroup`: run several coroutines side by side and go on when the last has ended, at once and before anybody else.
+
+Mirrors: Go's sync.WaitGroup; the goroutine that waits is made ready by the last `Done`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
+
+from kubesim.clock import go, wake
+
+T = TypeVar("T")
+
+
+async def run_together(named: Iterable[tuple[str, Coroutine[Any, Any, T]]]) -> list[T]:
+    """The results in the order given. An error of one is raised when all have ended."""
+    all_done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    tasks: list[asyncio.Task[T]] = []
+    left = 0
+
+    async def run(coroutine: Coroutine[Any, Any, T]) -> T:
+        nonlocal left
+        try:
+            return await coroutine
+        finally:
+            left -= 1
+            if not left:
+                wake(all_done, None)
+
+    for name, coroutine in named:
+        left += 1
+        tasks.append(go(run(coroutine), name))
+    try:
+        if tasks:
+            await all_done
+        return [await task for task in tasks]
+    finally:
+        for task in tasks:
+            task.cancel()

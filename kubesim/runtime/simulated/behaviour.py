@@ -1,0 +1,148 @@
+"""A container that does what a scenario says instead of running its command: run so long, exit so, be ready then.
+
+`Behaviour` is the description (first match wins), `BehaviourProcess` the container that follows it. What is left open
+is drawn anew for each start from the seed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from kubesim.clock import LoopClock
+from kubesim.clock.randomness import Stream
+from kubesim.runtime.protocol import ExecResult
+from kubesim.runtime.simulated.process import SIGKILL, Exit, ProcessContext
+from kubesim.runtime.simulated.settings import Span
+from kubesim.runtime.simulated.shell import HttpAnswer, HttpRequest, Listener, Log, Ports
+
+
+class Draw(Protocol):
+    """A number, or how to draw one."""
+
+    def draw(self, stream: Stream) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """Mostly short, sometimes long; as often as not below seven tenths of the mean."""
+
+    mean: int
+
+    def draw(self, stream: Stream) -> int:
+        return round(-self.mean * math.log(1.0 - stream.random()))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of these, each as likely as the others."""
+
+    values: tuple[int, ...]
+
+    def draw(self, stream: Stream) -> int:
+        return self.values[stream.randrange(len(self.values))]
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    after: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """Which containers it is for (globs), and what they do."""
+
+    pod: str = "*"
+    container: str = "*"
+    image: str = "*"
+    times: int | None = None  # only the first starts of a container
+    run_for: Draw | None = None  # None: until it is stopped
+    exit_code: Draw = Span(0)
+    oom_killed: bool = False
+    ready_after: Draw = Span(0)
+    log: tuple[LogEntry, ...] = ()
+    termination_message: str = ""
+    start_error: str = ""
+    ignores_term: bool = False
+    stop_after: Draw = Span(0)  # from the TERM signal to the end
+    stop_exit_code: int = 0
+
+    def matches(self, context: ProcessContext) -> bool:
+        return (
+            fnmatchcase(context.pod.metadata.name, self.pod)
+            and fnmatchcase(context.container.name, self.container)
+            and fnmatchcase(context.container.image, self.image)
+            and (self.times is None or context.config.attempt < self.times)
+        )
+
+
+class BehaviourProcess:
+    """Implements `Process`. It listens on the container's ports once it is ready, and answers every request with 200."""
+
+    def __init__(
+        self, clock: LoopClock, stream: Stream, behaviour: Behaviour, ports: Ports, port_numbers: tuple[int, ...]
+    ) -> None:
+        self._clock = clock
+        self._stream = stream
+        self._behaviour = behaviour
+        self._ports = ports
+        self._port_numbers = port_numbers
+        self._log = Log(clock.now)
+        self._listeners: list[Listener] = []
+        self._timers: list[asyncio.TimerHandle] = []
+        self._stop: asyncio.TimerHandle | None = None
+        self._ready = False
+
+    def start(self, on_exit: Callable[[Exit], None]) -> None:
+        behaviour, stream, now = self._behaviour, self._stream, self._clock.now()
+        self._on_exit = on_exit
+        ready_after, exit_code = behaviour.ready_after.draw(stream), behaviour.exit_code.draw(stream)
+        for entry in behaviour.log:
+            self._at(now + entry.after, self._log.write, "stdout", entry.text + "\n")
+        self._at(now + ready_after, self._become_ready)
+        if behaviour.run_for is not None:
+            code = 137 if behaviour.oom_killed else exit_code
+            self._at(now + behaviour.run_for.draw(stream), self._end, code, behaviour.oom_killed)
+
+    def _at(self, moment: int, callback: Callable[..., object], *args: object) -> None:
+        self._timers.append(self._clock.call_at(moment, callback, *args))
+
+    def _become_ready(self) -> None:
+        self._ready = True
+        for number in self._port_numbers:
+            if self._ports.at(number, loopback=True) is None:
+                self._listeners.append(self._ports.listen(Listener(number, answer=_ok)))
+
+    def _end(self, code: int, oom_killed: bool = False) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        if self._stop is not None:
+            self._stop.cancel()
+        for listener in self._listeners:
+            self._ports.close(listener)
+        self._listeners.clear()
+        message = self._behaviour.termination_message
+        self._on_exit(Exit(code, oom_killed=oom_killed, message=message))
+
+    def signal(self, number: int) -> None:
+        if number == SIGKILL:
+            self._end(128 + SIGKILL)
+        elif not self._behaviour.ignores_term and self._stop is None:
+            due = self._clock.now() + self._behaviour.stop_after.draw(self._stream)
+            self._stop = self._clock.call_at(due, self._end, self._behaviour.stop_exit_code)
+
+    async def exec(self, command: tuple[str, ...]) -> ExecResult:
+        """Any command succeeds once the container is ready, and fails before."""
+        return ExecResult(0) if self._ready else ExecResult(1, stderr="not ready yet\n")
+
+    def output(self) -> str:
+        return self._log.text()
+
+
+def _ok(request: HttpRequest) -> HttpAnswer:
+    return HttpAnswer(200, "ok\n")

@@ -1,0 +1,166 @@
+"""The timeline for a reader: one line for each thing that happened, with the reason where it teaches.
+
+    TIME     PART     POD          WHAT HAPPENED
+    0.000    source   hello        ADD from source api — a uid that this source had not given before
+             loop     hello        config → HandlePodAdditions
+
+A time is written once for all lines it holds for. What a sync did stands behind a bar, from `┌` to `└`.
+Lines are written as they come, so a paced run can be watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TextIO
+
+from kubesim.trace import records as r
+from kubesim.trace.sinks.changes import status_changes
+from kubesim.trace.sinks.layout import Layout, Line, together
+from kubesim.trace.sinks.phrases import Phrase, phrase, subject
+
+Level = Literal["quiet", "story", "verbose"]
+
+_IN_SYNC = (r.Actions, r.CriCall, r.CriReturn, r.CniExec, r.EventRecorded, r.StatusSet)
+_CHAPTERS = (r.ConfigUpdate, r.Handler, r.PlegEvent, r.ProbeOutcome, r.Note, r.Fault)  # begin something new
+_TOLD_QUIETLY = (r.ApiWrite, r.EventRecorded, r.Expectation, r.Fault)
+_LONG_CALL = 1_000_000  # a call that takes longer is told when it returns, too
+_PLAIN_UPDATE = "the worker will sync the pod"  # says nothing that the update does not say
+_FOLLOWS_SOURCE = {"SET", "ADD", "UPDATE", "DELETE", "REMOVE"}  # RECONCILE only echoes what the kubelet wrote itself
+
+
+class ConsoleSink:
+    """A sink; `level` is how much is told: `quiet` outcomes only, `story` the default, `verbose` every record."""
+
+    def __init__(self, out: TextIO, level: Level = "story", *, width: int = 100, colour: bool = False) -> None:
+        self._level = level
+        self._layout = Layout(out, width, colour=colour, numbered=level == "verbose")
+        self._statuses: dict[str, Mapping[str, Any]] = {}  # the summary written last, by uid
+        self._syncs: dict[int, str] = {}  # open syncs, by the number of the record that began them
+        self._calls: dict[int, tuple[int, int | None]] = {}  # runtime calls under way: when they began, in which sync
+        self._selected: r.LoopSelect | None = None  # waits for its handler, to be told in one line
+        self._told: set[tuple[str, Phrase]] = set()  # what loop and workers have said to whom in this instant
+        self._told_at = -1
+
+    def record(self, record: r.Record) -> None:
+        lines = self._verbose(record) if self._level == "verbose" else self._chosen(record)
+        for line in lines:
+            self._layout.write(line, apart=isinstance(record, _CHAPTERS))
+
+    def _chosen(self, record: r.Record) -> Iterable[Line]:
+        if isinstance(record, r.ApiWrite):
+            return self._write(record)
+        if self._level == "quiet":
+            if isinstance(record, _TOLD_QUIETLY):
+                return [self._line(record, phrase(record))]
+            return []
+        return self._story(record)
+
+    # -- the story: what a reader needs to follow ----------------------------------------------------------------
+
+    def _story(self, record: r.Record) -> Iterable[Line]:
+        if isinstance(record, r.SourceSnapshot | r.StatusSet):
+            return []
+        if isinstance(record, r.ConfigUpdate):
+            return [self._line(record, phrase(record))] if record.op in _FOLLOWS_SOURCE and record.pods else []
+        if isinstance(record, r.LoopSelect):
+            self._selected = record
+            return []
+        if isinstance(record, r.Handler):
+            return self._handler(record)
+        if isinstance(record, r.WorkerUpdate):
+            return self._worker_update(record)
+        if isinstance(record, r.SyncBegin | r.SyncEnd):
+            return self._sync(record)
+        if isinstance(record, r.CriReturn):
+            return self._returned(record)
+        if isinstance(record, r.CriCall):
+            self._calls[record.seq] = (record.t, record.cause)
+            if record.call == "ExecSync" and record.cause not in self._syncs:
+                return []  # a probe; it is told when its verdict changes
+        return [self._line(record, phrase(record))]
+
+    def _handler(self, record: r.Handler) -> Iterable[Line]:
+        selected, self._selected = self._selected, None
+        if record.name == "HandlePodReconcile" or not record.pods:
+            return []
+        said = phrase(record)
+        if selected is None or selected.seq != record.cause:
+            return [self._line(record, said)]
+        line = Phrase("loop", f"{selected.channel} → {said.text}")
+        about = record.pods[0].removeprefix("default/") if len(record.pods) == 1 else ""
+        return self._once(record, about, line)
+
+    def _worker_update(self, record: r.WorkerUpdate) -> Iterable[Line]:
+        said = phrase(record)
+        if record.why.startswith("ignored"):
+            return []
+        if record.why == _PLAIN_UPDATE:
+            said = Phrase(said.part, said.text)
+        return self._once(record, subject(record), said)
+
+    def _once(self, record: r.Record, about: str, said: Phrase) -> Iterable[Line]:
+        """Several causes of one instant often say the same to a pod: tell it once."""
+        if self._told_at != record.t:
+            self._told_at, self._told = record.t, set()
+        told = (about, said)
+        if told in self._told:
+            return []
+        self._told.add(told)
+        return [Line(record.t, about, said)]
+
+    def _sync(self, record: r.SyncBegin | r.SyncEnd) -> Iterable[Line]:
+        said = phrase(record)
+        if isinstance(record, r.SyncBegin):
+            self._told.clear()
+            self._syncs[record.seq] = record.uid
+            reasons = () if record.sync == "SyncPod" else said.reasons
+            return [Line(record.t, subject(record), Phrase(said.part, said.text, reasons), "┌ ")]
+        self._syncs.pop(record.cause or 0, None)
+        text = said.text if record.error else f"{record.sync} done"
+        return [Line(record.t, subject(record), Phrase(said.part, text, (), said.tone), "└ ")]
+
+    def _returned(self, record: r.CriReturn) -> Iterable[Line]:
+        begun, cause = self._calls.pop(record.cause or 0, (record.t, None))
+        said = phrase(record)
+        took = (record.t - begun) / 1_000_000
+        if not record.error:
+            # Of a pull an Event tells how long it took.
+            if record.t - begun < _LONG_CALL or record.call in ("PullImage", "ExecSync"):
+                return []
+            said = Phrase(said.part, f"{record.call} returned after {took:.3g}s")
+        return [Line(record.t, subject(record), said, "│ " if cause in self._syncs else "")]
+
+    # -- statuses ------------------------------------------------------------------------------------------------
+
+    def _write(self, record: r.ApiWrite) -> list[Line]:
+        if record.resource != "pods/status":
+            return [self._line(record, phrase(record))]
+        return [Line(record.t, subject(record), self._status(record))]
+
+    def _status(self, record: r.ApiWrite) -> Phrase:
+        changes = status_changes(self._statuses.get(record.uid), record.summary)
+        self._statuses[record.uid] = record.summary
+        reasons = tuple(reason for reason in record.why.split("; ") if "held back" in reason)
+        return Phrase("status", together(changes) or "only times and messages changed", reasons)
+
+    # -- verbose -------------------------------------------------------------------------------------------------
+
+    def _verbose(self, record: r.Record) -> Iterable[Line]:
+        said = phrase(record)
+        mark = {r.SyncBegin: "┌ ", r.SyncEnd: "└ "}.get(type(record), "")
+        if isinstance(record, r.SyncBegin):
+            self._syncs[record.seq] = record.uid
+        elif isinstance(record, r.SyncEnd):
+            self._syncs.pop(record.cause or 0, None)
+        elif isinstance(record, r.CriCall):
+            self._calls[record.seq] = (record.t, record.cause)
+        elif isinstance(record, r.CriReturn):
+            mark = "│ " if self._calls.pop(record.cause or 0, (0, None))[1] in self._syncs else ""
+        elif isinstance(record, r.ApiWrite) and record.resource == "pods/status":
+            said = Phrase(said.part, f"{said.text}: {self._status(record).text}", said.reasons)
+        line = self._line(record, said)
+        return [Line(line.t, line.subject, said, mark or line.mark, record.seq, record.cause, record.ref)]
+
+    def _line(self, record: r.Record, said: Phrase) -> Line:
+        inside = isinstance(record, _IN_SYNC) and record.cause in self._syncs
+        return Line(record.t, subject(record), said, "│ " if inside else "")

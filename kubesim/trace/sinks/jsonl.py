@@ -1,0 +1,26 @@
+"""The trace for machines: one JSON object per line, in the order of time."""
+
+from __future__ import annotations
+
+import json
+from typing import TextIO
+
+from kubesim.trace.records import Record
+
+
+class JsonLinesSink:
+    """A sink that writes every record as it comes."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def record(self, record: Record) -> None:
+        self._out.write(record_line(record) + "\n")
+
+
+def record_line(record: Record) -> str:
+    """A record as JSON, its time with all six decimals."""
+    content = record.to_json()
+    del content["seq"], content["t"]
+    rest = json.dumps(content, ensure_ascii=False)
+    return f'{{"seq": {record.seq}, "t": {record.t / 1_000_000:.6f}, {rest[1:]}'

@@ -1,0 +1,208 @@
+"""Every kind of record in words: which part of the kubelet speaks, and what it says.
+
+Used by whatever shows a trace to people. One function per kind, found by the record's type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kubesim.api.gotext import duration
+from kubesim.trace import records as r
+
+Tone = Literal["plain", "good", "warning", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """`part` is who speaks (source, loop, worker, ...); `reasons` say why, a sentence each."""
+
+    part: str
+    text: str
+    reasons: tuple[str, ...] = ()
+    tone: Tone = "plain"
+
+
+def phrase(record: r.Record) -> Phrase:
+    return _PHRASES[type(record)](record)
+
+
+def subject(record: r.Record) -> str:
+    """Whom it is about: `pod`, `pod:container`; the namespace only if it is not `default`."""
+    pod = record.pod.removeprefix("default/")
+    return f"{pod}:{record.container}" if record.container else pod
+
+
+def listed(names: Sequence[str], limit: int = 6) -> str:
+    shown = [name.removeprefix("default/") for name in names[:limit]]
+    return ", ".join(shown) + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def _reasons(record: r.Record) -> tuple[str, ...]:
+    return tuple(record.why.split("; ")) if record.why else ()
+
+
+# -- from the source to the worker ------------------------------------------------------------------------------
+
+
+def _snapshot(record: r.SourceSnapshot) -> Phrase:
+    return Phrase("source", f"{record.source} speaks", _reasons(record))
+
+
+def _config(record: r.ConfigUpdate) -> Phrase:
+    text = f"{record.op} from source {record.source}"
+    if len(record.pods) > 1:
+        text += f": {listed(record.pods)}"
+    return Phrase("source", text, _reasons(record))
+
+
+def _select(record: r.LoopSelect) -> Phrase:
+    ready = f" (ready: {', '.join(record.ready)})" if record.ready else ""
+    return Phrase("loop", f"channel {record.channel}{ready}", _reasons(record))
+
+
+def _handler(record: r.Handler) -> Phrase:
+    pods = "" if len(record.pods) < 2 else f" for {listed(record.pods)}"
+    return Phrase("loop", f"{record.name}{pods}", _reasons(record))
+
+
+def _worker_update(record: r.WorkerUpdate) -> Phrase:
+    return Phrase("worker", f"told: {record.update}", _reasons(record))
+
+
+def _worker_state(record: r.WorkerState) -> Phrase:
+    return Phrase("worker", f"now {record.state}", _reasons(record))
+
+
+# -- inside a sync ----------------------------------------------------------------------------------------------
+
+
+def _sync_begin(record: r.SyncBegin) -> Phrase:
+    return Phrase("sync", record.sync, _reasons(record))
+
+
+def _sync_end(record: r.SyncEnd) -> Phrase:
+    again = f", again in {duration(record.requeue)}" if record.requeue else ""
+    if record.error:
+        return Phrase("sync", f"{record.sync} failed{again}: {record.error}", tone="bad")
+    return Phrase("sync", f"{record.sync} done{again}", _reasons(record))
+
+
+def _actions(record: r.Actions) -> Phrase:
+    text = decision(record.decision)
+    if not text:
+        return Phrase("decide", record.why or "nothing to do")
+    return Phrase("decide", text, _reasons(record))
+
+
+def decision(plan: Mapping[str, Any]) -> str:
+    """The plan of compute_pod_actions, in the order in which it is carried out."""
+    steps = []
+    attempt = plan.get("attempt", 0)
+    # For its first sandbox a pod is "killed" too; there is nothing to stop yet.
+    if plan.get("killPod") and (attempt or not plan.get("createSandbox")):
+        steps.append("stop the whole pod")
+    for key, verb in (("kill", "stop"), ("reset", "stop and forget")):
+        if plan.get(key):
+            steps.append(f"{verb} {listed(plan[key])}")
+    if plan.get("createSandbox"):
+        steps.append(f"create sandbox (attempt {attempt})" if attempt else "create sandbox")
+    for key, kind in (("startEphemeral", "ephemeral container "), ("startInit", "init container "), ("start", "")):
+        if plan.get(key):
+            steps.append(f"start {kind}{listed(plan[key])}")
+    for key, what in (("resize", "resize"), ("resizePod", "resize the pod")):
+        if plan.get(key):
+            steps.append(what if plan[key] is True else f"{what} {listed(plan[key])}")
+    return ", ".join(steps)
+
+
+def _cri_call(record: r.CriCall) -> Phrase:
+    args = record.args
+    words = [record.call]
+    if args.get("attempt"):
+        words.append(f"(attempt {args['attempt']})")
+    if "image" in args:
+        words.append(args["image"])
+    if "cmd" in args:
+        words.append(" ".join(args["cmd"]))
+    if "timeout" in args:
+        words.append(f"with {args['timeout']}s to end by itself")
+    return Phrase("runtime", " ".join(words), _reasons(record))
+
+
+def _cri_return(record: r.CriReturn) -> Phrase:
+    if record.error:
+        return Phrase("runtime", f"{record.call} failed: {record.error}", _reasons(record), "bad")
+    result = f": {record.result}" if record.result is not None else ""
+    return Phrase("runtime", f"{record.call} returned{result}", _reasons(record))
+
+
+def _cni_exec(record: r.CniExec) -> Phrase:
+    return Phrase("cni", f"{record.command} {record.plugin}", _reasons(record))
+
+
+# -- what is observed and told ----------------------------------------------------------------------------------
+
+
+def _pleg(record: r.PlegEvent) -> Phrase:
+    return Phrase("pleg", record.type, _reasons(record))
+
+
+def _probe(record: r.ProbeOutcome) -> Phrase:
+    tone: Tone = "warning" if record.result == "failure" else "plain"
+    return Phrase("probe", f"{record.probe} is now {record.result}", _reasons(record), tone)
+
+
+def _status_set(record: r.StatusSet) -> Phrase:
+    return Phrase("status", f"version {record.version} waits to be written: {record.phase}", _reasons(record))
+
+
+def _api_write(record: r.ApiWrite) -> Phrase:
+    who = record.by or "somebody"
+    return Phrase("api", f"{who}: {record.verb} {record.resource}", _reasons(record))
+
+
+def _event(record: r.EventRecorded) -> Phrase:
+    if record.type == "Warning":
+        return Phrase("event", f"Warning {record.reason}: {record.message}", _reasons(record), "warning")
+    return Phrase("event", f"{record.reason}: {record.message}", _reasons(record), "good")
+
+
+def _fault(record: r.Fault) -> Phrase:
+    return Phrase("fault", record.fault, _reasons(record), "warning")
+
+
+def _expectation(record: r.Expectation) -> Phrase:
+    if record.met:
+        return Phrase("expect", f"met: {record.expectation}", _reasons(record), "good")
+    return Phrase("expect", f"NOT met: {record.expectation}", _reasons(record), "bad")
+
+
+def _note(record: r.Note) -> Phrase:
+    return Phrase("note", record.text, _reasons(record))
+
+
+_PHRASES: dict[type[r.Record], Callable[[Any], Phrase]] = {
+    r.SourceSnapshot: _snapshot,
+    r.ConfigUpdate: _config,
+    r.LoopSelect: _select,
+    r.Handler: _handler,
+    r.WorkerUpdate: _worker_update,
+    r.WorkerState: _worker_state,
+    r.SyncBegin: _sync_begin,
+    r.SyncEnd: _sync_end,
+    r.Actions: _actions,
+    r.CriCall: _cri_call,
+    r.CriReturn: _cri_return,
+    r.CniExec: _cni_exec,
+    r.PlegEvent: _pleg,
+    r.ProbeOutcome: _probe,
+    r.StatusSet: _status_set,
+    r.ApiWrite: _api_write,
+    r.EventRecorded: _event,
+    r.Fault: _fault,
+    r.Expectation: _expectation,
+    r.Note: _note,
+}

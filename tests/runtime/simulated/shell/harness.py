@@ -1,0 +1,64 @@
+"""Runs scripts as PID 1 of a container in virtual time, and says what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kubesim.clock import LoopClock, run_virtual
+from kubesim.runtime.simulated.shell import ContainerProcess, ExitStatus
+
+SECOND = 1_000_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: ExitStatus
+    out: str
+    err: str
+    seconds: float
+    notes: list[str]
+
+    @property
+    def code(self) -> int:
+        return self.status.code
+
+
+def sh(script: str) -> list[str]:
+    return ["sh", "-c", script]
+
+
+def output(container: ContainerProcess, stream: str) -> str:
+    return "".join(line.text + "\n" for line in container.log.lines if line.stream == stream)
+
+
+def run(script: str | list[str], **options: Any) -> Outcome:
+    """Run a script (or a command line) to its end."""
+
+    async def main() -> Outcome:
+        clock = LoopClock()
+        notes: list[str] = []
+        argv = sh(script) if isinstance(script, str) else script
+        container = ContainerProcess(argv, clock=clock, note=notes.append, **options)
+        container.start()
+        status = await container.exited()
+        seconds = clock.elapsed() / SECOND
+        return Outcome(status, output(container, "stdout"), output(container, "stderr"), seconds, notes)
+
+    return run_virtual(main)
+
+
+def play(script: str | list[str], story: Callable[[ContainerProcess, LoopClock], Awaitable[Any]], **options: Any) -> Any:
+    """Start a script, let the story happen, and give its result; the container is killed afterwards."""
+
+    async def main() -> Any:
+        clock = LoopClock()
+        argv = sh(script) if isinstance(script, str) else script
+        container = ContainerProcess(argv, clock=clock, **options)
+        container.start()
+        result = await story(container, clock)
+        container.kill()
+        return result
+
+    return run_virtual(main)
