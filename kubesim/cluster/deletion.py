@@ -51,7 +51,7 @@ NOTHING = Deletion(None, False)
 def plan_deletion(obj: ApiObject, options: DeleteOptions, now: int) -> Deletion:
     """Decide what a DELETE does to this object."""
     check_delete_options(options)
-    _check_preconditions(obj, options)
+    check_preconditions(obj, options)
     if options.grace_s is not None and options.grace_s < 0:
         options = replace(options, grace_s=1)
     if obj.kind == "Namespace":
@@ -73,7 +73,7 @@ def check_delete_options(options: DeleteOptions) -> None:
         raise invalid_options("DeleteOptions", errors)
 
 
-def _check_preconditions(obj: ApiObject, options: DeleteOptions) -> None:
+def check_preconditions(obj: ApiObject, options: DeleteOptions) -> None:
     """Here the message names the kind, not the resource."""
     metadata, resource = obj.metadata, resource_of(obj.kind)
     if options.uid and options.uid != metadata.uid:

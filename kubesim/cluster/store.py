@@ -40,7 +40,7 @@ class Store:
         self, now: Callable[[], int], new_uid: Callable[[], str], *, history_limit: int = HISTORY_LIMIT
     ) -> None:
         self.now = now
-        self._new_uid = new_uid
+        self.new_uid = new_uid
         self.resource_version = 0
         self._objects: dict[str, dict[Key, ApiObject]] = {}
         self._listeners: dict[str, dict[Listener, None]] = {}
@@ -114,7 +114,7 @@ class Store:
             raise already_exists(resource, metadata.name)
         changes: dict[str, object] = {"creation_timestamp": format_time(self.now())}
         if not metadata.uid:
-            changes["uid"] = self._new_uid()
+            changes["uid"] = self.new_uid()
         if isinstance(obj, Pod):
             changes["generation"] = 1
             if not obj.status.phase:

@@ -163,8 +163,9 @@ def _check_order(patch: list[Json], order: list[Json], merge_key: str) -> None:
     positions = iter(order)
     for item in wanted:
         if not any(_identity(item, merge_key) == _identity(other, merge_key) for other in positions):
+            given, directed = go_value(patch), go_value(order)
             raise StrategicPatchError(
-                f"The order in patch list:\n{go_value(patch)}\n doesn't match $setElementOrder list:\n{go_value(order)}\n"
+                f"The order in patch list:\n{given}\n doesn't match $setElementOrder list:\n{directed}\n"
             )
 
 

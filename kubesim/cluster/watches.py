@@ -1,7 +1,7 @@
 """Watches: what changed, through a selection, from any version that is still remembered.
 
-A `Watch` has room for a bounded number of events: who does not read is closed, and has to list again. The `History` of a
-kind is bounded too: a version older than it is answered with 410 Expired.
+A `Watch` has room for a bounded number of events: who does not read is closed, and has to list again. The `History` of
+a kind is bounded too: a version older than it is answered with 410 Expired.
 
 Mirrors: apiserver/pkg/storage/cacher watch_cache.go, cache_watcher.go convertToWatchEvent
 """

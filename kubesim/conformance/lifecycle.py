@@ -13,7 +13,7 @@ from typing import Any
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.node import Node
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
-from kubesim.api.timestamps import MILLISECOND, SECOND, format_time, seconds
+from kubesim.api.timestamps import MILLISECOND, SECOND, format_micro_time, format_time, parse_time, seconds
 from kubesim.clock import LoopClock, Randomness, run_virtual, wake
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.store import Store, WatchEvent
@@ -200,9 +200,9 @@ class _ScriptedProcess:
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
         word = command[0]
         if word in PROBE_COMMANDS:
-            await self._clock.sleep(10 * MILLISECOND)
             begin, end = self._script.get(PROBE_COMMANDS[word], (0, 0))
             failing = seconds(begin) <= self._clock.now() - self._started < seconds(end)
+            await self._clock.sleep(10 * MILLISECOND)
             return ExecResult(1, "bad") if failing else ExecResult(0)
         if word == "prestop":
             await self._hook(seconds(self._script.get("preStopSeconds", 0)))
@@ -248,6 +248,23 @@ class _Scripts:
         return _ScriptedProcess(self._clock, script, runs[min(context.config.attempt, len(runs) - 1)])
 
 
+class _Client(MemoryClient):
+    """The recording's API server keeps the fraction of a deletion time until the next write of the status cuts it."""
+
+    async def patch_pod_status(
+        self, namespace: str, name: str, uid: str, old_status: PodStatus, new_status: PodStatus
+    ) -> Pod:
+        pod = self._store.find("Pod", namespace, name)
+        deletion = None if pod is None else pod.metadata.deletion_timestamp
+        if not isinstance(pod, Pod) or deletion is None or "." not in deletion:
+            return await super().patch_pod_status(namespace, name, uid, old_status, new_status)
+        await self._clock.sleep(self._latencies.patch)
+        metadata = pod.metadata.changed(deletion_timestamp=format_time(parse_time(deletion)))
+        written = self._store.replace(pod.changed(metadata=metadata, status=new_status))
+        assert isinstance(written, Pod)
+        return written
+
+
 class _ScriptedRuntime(SimulatedRuntime):
     """The recording's runtime runs a probe also in a container that has ended."""
 
@@ -286,7 +303,7 @@ class _Life:
         self._runtime = _ScriptedRuntime(clock, randomness, _Scripts(clock, story["scripts"]), _settings(story))
         self._runtime.on_exit(lambda id, exit: self.diary.add("container", what="exited", id=id, exitCode=exit.code))
         delays = story["delays"]
-        client = MemoryClient(
+        client = _Client(
             clock, self._store, ApiLatencies(get=seconds(delays["apiGet"]), patch=seconds(delays["apiPatch"]))
         )
         self._config = ConfigStream(clock, recorder, ("api", "file"))
@@ -365,7 +382,7 @@ class _Life:
             self._store.remove("Pod", "ns", "p")
             return
         # The recording's API server is simpler than a real one: it lets a pod go only when the kubelet says so.
-        deletion = format_time(self._clock.now() + grace * SECOND)
+        deletion = format_micro_time(self._clock.now() + grace * SECOND)
         metadata = pod.metadata.changed(deletion_timestamp=deletion, deletion_grace_period_seconds=grace)
         self._store.replace(pod.changed(metadata=metadata))
 

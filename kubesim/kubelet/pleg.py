@@ -112,7 +112,8 @@ class GenericPleg:
         """Look at this pod now instead of at the next relist. More than a few hundred such wishes are forgotten."""
         if self._on_demand and len(self._requests) < REQUEST_CAPACITY:
             self._requests.append(_RelistRequest(uid, self._clock.now(), self._recorder.cause()))
-            self._wake()
+            if self._alarm is not None:
+                wake(self._alarm, None)  # a request is a message to the PLEG; all else that wakes it is bookkeeping
 
     def healthy(self, now: int) -> tuple[bool, str]:
         """Whether the last good listing is recent enough, and if not, why in the kubelet's words."""
@@ -185,8 +186,8 @@ class GenericPleg:
                 timer.cancel()
 
     def _wake(self) -> None:
-        if self._alarm is not None:
-            wake(self._alarm, None)
+        if self._alarm is not None and not self._alarm.done():
+            self._alarm.set_result(None)
 
     async def _serve(self, request: _RelistRequest) -> None:
         if self._relist_time is None or request.moment > self._relist_time:  # else a global relist has seen the pod

@@ -7,44 +7,17 @@ is drawn anew for each start from the seed.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Protocol
 
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.runtime.protocol import ExecResult
+from kubesim.runtime.simulated.draws import Draw, Span
+from kubesim.runtime.simulated.network import listen_on
 from kubesim.runtime.simulated.process import SIGKILL, Exit, ProcessContext
-from kubesim.runtime.simulated.settings import Span
-from kubesim.runtime.simulated.shell import HttpAnswer, HttpRequest, Listener, Log, Ports
-
-
-class Draw(Protocol):
-    """A number, or how to draw one."""
-
-    def draw(self, stream: Stream) -> int: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Exponential:
-    """Mostly short, sometimes long; as often as not below seven tenths of the mean."""
-
-    mean: int
-
-    def draw(self, stream: Stream) -> int:
-        return round(-self.mean * math.log(1.0 - stream.random()))
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of these, each as likely as the others."""
-
-    values: tuple[int, ...]
-
-    def draw(self, stream: Stream) -> int:
-        return self.values[stream.randrange(len(self.values))]
+from kubesim.runtime.simulated.shell import Listener, Log, Ports
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +87,7 @@ class BehaviourProcess:
 
     def _become_ready(self) -> None:
         self._ready = True
-        for number in self._port_numbers:
-            if self._ports.at(number, loopback=True) is None:
-                self._listeners.append(self._ports.listen(Listener(number, answer=_ok)))
+        self._listeners = listen_on(self._ports, self._port_numbers)
 
     def _end(self, code: int, oom_killed: bool = False) -> None:
         for timer in self._timers:
@@ -142,7 +113,3 @@ class BehaviourProcess:
 
     def output(self) -> str:
         return self._log.text()
-
-
-def _ok(request: HttpRequest) -> HttpAnswer:
-    return HttpAnswer(200, "ok\n")

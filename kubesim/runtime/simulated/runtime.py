@@ -27,8 +27,9 @@ from kubesim.runtime.protocol import (
     SandboxConfig,
     SandboxInfo,
 )
+from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.process import SIGKILL, SIGTERM, Exit, Process, ProcessContext, ProcessFactory
-from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings, Span
+from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings
 from kubesim.runtime.types import RuntimeResources, SandboxNetwork
 
 ExitListener = Callable[[str, Exit], None]
@@ -89,7 +90,7 @@ class SimulatedRuntime:
         for listener in self._listeners:
             listener(uid)
 
-    async def _take(self, span: Span) -> None:
+    async def _take(self, span: Draw) -> None:
         duration = span.draw(self._stream)
         if duration:
             await self._clock.sleep(duration)
@@ -169,6 +170,16 @@ class SimulatedRuntime:
     def sandbox_dies(self, sandbox_id: str) -> None:
         """The sandbox ends by itself and takes its containers along (a pause process killed by hand, say)."""
         self._kill_sandbox(self._sandbox(sandbox_id))
+
+    def kill_container(self, container_id: str, signal: int = SIGKILL) -> None:
+        """Somebody on the node sends a signal to the main process of a running container."""
+        process = self._container(container_id).process
+        if process is not None:
+            process.signal(signal)
+
+    def knows_pod(self, uid: str) -> bool:
+        """Is there anything left of a pod: a sandbox, a container, alive or dead?"""
+        return uid in self._by_pod
 
     async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo:
         return self._sandbox(sandbox_id)
@@ -269,13 +280,17 @@ class SimulatedRuntime:
             return
         gone = asyncio.get_running_loop().create_future()
         container.exited.append(gone)
-        timer = self._clock.call_at(self._clock.now() + timeout, wake, gone, None)
+        timer = self._clock.call_at(self._clock.now() + timeout, self._kill_soon, container)
         try:
             with self._clock.waiting_for(gone, f"the end of container {container_id}"):
                 await gone
-            container.process.signal(SIGKILL)  # without effect on one that has ended
         finally:
             timer.cancel()
+
+    def _kill_soon(self, container: _Container) -> None:
+        """The time is up; what ends by itself in this very instant still does."""
+        assert container.process is not None
+        asyncio.get_running_loop().call_soon(container.process.signal, SIGKILL)
 
     async def remove_container(self, container_id: str) -> None:
         container = self._containers.get(container_id)

@@ -9,18 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.clock.randomness import Stream
+from kubesim.runtime.simulated.draws import Draw, Span
 
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A duration: fixed, or drawn evenly between two ends."""
-
-    low: int
-    high: int | None = None
-
-    def draw(self, stream: Stream) -> int:
-        return self.low if self.high is None else stream.randint(self.low, self.high)
+__all__ = ["ImageBehaviour", "Latencies", "SimulatedSettings", "Span"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +29,7 @@ class Latencies:
 class ImageBehaviour:
     """How the registry answers for one image."""
 
-    pull: Span | None = None
+    pull: Draw | None = None
     errors: tuple[str, ...] = ()  # the first pulls fail with these texts, one after the other
     missing: str = ""  # every pull fails with this text
     size: int = 4_261_550

@@ -25,7 +25,7 @@ from kubesim.runtime.simulated.shell.files import VirtualFiles
 from kubesim.runtime.simulated.shell.ports import Listener, Network, Ports
 from kubesim.runtime.simulated.shell.streams import BrokenPipe, Log, LogTarget, Silent, Stream
 
-HUP, INT, QUIT, KILL, PIPE, TERM, CHLD, CONT, STOP = 1, 2, 3, 9, 13, 15, 17, 18, 19
+INT, QUIT, KILL, PIPE, TERM, CHLD, CONT, STOP = 2, 3, 9, 13, 15, 17, 18, 19
 SIGNAL_NAMES = {
     1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
     11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM", 17: "CHLD", 18: "CONT", 19: "STOP", 20: "TSTP",
@@ -222,6 +222,8 @@ class Process:
     async def write(self, text: str, descriptor: int = 1) -> None:
         """Write all of it. As in Linux, a pipe without readers ends the writer."""
         stream = self.stream(descriptor)
+        if len(text) > 1024 and isinstance(stream, LogTarget):  # much to keep, so much work
+            self.spend(len(text) >> 6)
         try:
             while not stream.poll_write(text):
                 stream.watch(self.wake)
@@ -449,11 +451,6 @@ class Kernel:
             self.wake(process)
         elif isinstance(action, int):
             self.finish(process, ExitStatus(action))
-
-    def kill_all(self) -> None:
-        """End every process at once, as KILL from the runtime does."""
-        if self.init is not None:
-            self.deliver(self.init, KILL, outside=True)
 
     def claim_memory(self, size: int) -> None:
         """A process holds this many bytes; too many are the end of the container (memory.oom.group)."""

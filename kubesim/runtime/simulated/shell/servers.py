@@ -17,7 +17,11 @@ from kubesim.runtime.simulated.shell.ports import AddressInUse, Answer, HttpAnsw
 
 GRACEFUL: Dispositions = {TERM: 0, INT: 0, QUIT: 0}
 _JAVA: Dispositions = {TERM: 143, INT: 130}
-_GO: Dispositions = {TERM: 2, INT: 2, QUIT: 2}  # without a handler, a Go program exits with 2 if the signal cannot kill it
+_GO: Dispositions = {
+    TERM: 2,
+    INT: 2,
+    QUIT: 2,
+}  # without a handler, a Go program exits with 2 if the signal cannot kill it
 
 AnswerOf = Callable[[Process], Answer]
 
@@ -67,7 +71,12 @@ def _agnhost(process: Process, argv: list[str]) -> list[Listener]:
         path, _, query = request.path.partition("?")
         if path == "/echo":
             return HttpAnswer(200, query.removeprefix("msg="))
-        known = {"/": f"NOW: {kernel.clock.now()}", "/healthz": "", "/hostname": kernel.hostname, "/hostName": kernel.hostname}
+        known = {
+            "/": f"NOW: {kernel.clock.now()}",
+            "/healthz": "",
+            "/hostname": kernel.hostname,
+            "/hostName": kernel.hostname,
+        }
         return HttpAnswer(200, known[path]) if path in known else HttpAnswer(404, "404 page not found\n")
 
     if command == "liveness":
@@ -139,7 +148,11 @@ def is_tool(name: str) -> bool:
 
 def send_nginx_signal(process: Process, argv: list[str]) -> int:
     """`nginx -s quit` and its like: a message to the nginx that runs already."""
-    masters = [other for other in process.kernel.processes.values() if program_name(other.argv[0]) == "nginx" and other is not process]
+    masters = [
+        other
+        for other in process.kernel.processes.values()
+        if program_name(other.argv[0]) == "nginx" and other is not process
+    ]
     if masters and argv[-1] in ("quit", "stop"):
         process.kernel.deliver(masters[0], QUIT if argv[-1] == "quit" else TERM)
         process.check_alive()

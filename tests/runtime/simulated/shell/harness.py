@@ -49,7 +49,9 @@ def run(script: str | list[str], **options: Any) -> Outcome:
     return run_virtual(main)
 
 
-def play(script: str | list[str], story: Callable[[ContainerProcess, LoopClock], Awaitable[Any]], **options: Any) -> Any:
+def play(
+    script: str | list[str], story: Callable[[ContainerProcess, LoopClock], Awaitable[Any]], **options: Any
+) -> Any:
     """Start a script, let the story happen, and give its result; the container is killed afterwards."""
 
     async def main() -> Any:

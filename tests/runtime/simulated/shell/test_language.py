@@ -64,7 +64,8 @@ PRINTS = [
     ("echo $0 $1; sh -c 'echo $0 $1' name arg", "sh\nname arg\n"),
     ("A=1; B=2 sh -c 'echo [$A] [$B]'; export A; sh -c 'echo [$A]'", "[] [2]\n[1]\n"),
     # file names
-    ("cd /tmp; touch a.txt b.txt .c.txt; echo *.txt; echo /tmp/[a]*; echo *.none; echo '*.txt'", "a.txt b.txt\n/tmp/a.txt\n*.none\n*.txt\n"),
+    ("cd /tmp; touch a.txt b.txt .c.txt; echo *.txt; echo /tmp/[a]*", "a.txt b.txt\n/tmp/a.txt\n"),
+    ("cd /tmp; touch a.txt; echo *.none '*.txt' \"*.txt\" \\*.txt", "*.none *.txt *.txt *.txt\n"),
     # pipelines
     ("printf '%s\\n' b a c | sort | head -n 2", "a\nb\n"),
     ("set -o pipefail; false | true; echo $?; true | false | true; echo $?", "1\n1\n"),

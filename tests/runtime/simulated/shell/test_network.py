@@ -74,7 +74,11 @@ def test_nc_serves_one_connection_and_a_loop_makes_it_a_web_server() -> None:
             assert listener.request(HttpRequest()) == HttpAnswer(200, "hi\n")
         assert container.log.text() == "served\n" * 3
 
-    play('while true; do printf "HTTP/1.1 200 OK\\r\\n\\r\\nhi\\n" | nc -l -p 8080; echo served; done', story, ports=ports)
+    play(
+        'while true; do printf "HTTP/1.1 200 OK\\r\\n\\r\\nhi\\n" | nc -l -p 8080; echo served; done',
+        story,
+        ports=ports,
+    )
     assert ports.numbers() == ()
 
 
@@ -90,7 +94,12 @@ def test_clients() -> None:
     late = run("wget -q -T 5 -O- http://lost", network=network)
     assert (late.code, late.err, late.seconds) == (1, "wget: download timed out\n", 5)
     assert run("curl -s -o /dev/null -w '%{http_code}\\n' http://web/x", network=network).out == "404\n"
-    assert [run(f"curl -sf {url}", network=network).code for url in ("web", "web/x", "nobody", "web:81")] == [0, 22, 6, 7]
+    assert [run(f"curl -sf {url}", network=network).code for url in ("web", "web/x", "nobody", "web:81")] == [
+        0,
+        22,
+        6,
+        7,
+    ]
     assert run("curl -m 3 -s lost", network=network).seconds == 3
     assert run("nc -z web 80 && ! nc -z web 81 && nc -z -w 2 lost 80; echo $?", network=network).out == "1\n"
     assert run("nslookup web > /dev/null && ! nslookup nobody 2> /dev/null && echo ok", network=network).out == "ok\n"
@@ -99,5 +108,7 @@ def test_clients() -> None:
 def test_a_container_reaches_its_own_pod() -> None:
     ports = Ports()
     network = PodNetwork(ports, "10.0.0.9", "web-0")
-    script = "cd /tmp; echo me > index.html; httpd -p 8080; for h in localhost 10.0.0.9 web-0; do wget -qO- $h:8080; done"
+    script = (
+        "cd /tmp; echo me > index.html; httpd -p 8080; for h in localhost 10.0.0.9 web-0; do wget -qO- $h:8080; done"
+    )
     assert run(script, ports=ports, network=network, hostname="web-0").out == "me\nme\nme\n"

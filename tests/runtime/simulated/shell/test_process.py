@@ -102,7 +102,9 @@ def test_scripts_need_no_task_either() -> None:
 def test_no_end_is_told_before_start_returns() -> None:
     async def main() -> list[str]:
         told: list[str] = []
-        container = ContainerProcess(["true"], clock=LoopClock(), on_exit=lambda status: told.append(f"exit {status.code}"))
+        container = ContainerProcess(
+            ["true"], clock=LoopClock(), on_exit=lambda status: told.append(f"exit {status.code}")
+        )
         container.start()
         told.append("started")
         await container.exited()
@@ -308,7 +310,9 @@ def test_a_command_that_no_image_has() -> None:
     files = VirtualFiles()
     files.mount("/plugin", Volume({"start": "echo hi"}))
     assert is_missing_program(["/no/such/command"], files)
-    assert not any(is_missing_program([name], files) for name in ("sh", "/bin/sh", "/opt/x/y", "/server", "/plugin/start"))
+    assert not any(
+        is_missing_program([name], files) for name in ("sh", "/bin/sh", "/opt/x/y", "/server", "/plugin/start")
+    )
 
 
 def test_a_tool_that_is_not_simulated_succeeds() -> None:

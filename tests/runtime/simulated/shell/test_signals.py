@@ -11,8 +11,10 @@ from tests.runtime.simulated.shell.harness import SECOND, play, run
 TERM, INT, KILL = 15, 2, 9
 
 
-def stopped(script: str | list[str], *, after: float = 5, number: int = TERM, grace: float = 30) -> tuple[float, ExitStatus]:
-    """Stop a container as a runtime does: a signal, and KILL if the grace period ends. Gives seconds since the signal."""
+def stopped(
+    script: str | list[str], *, after: float = 5, number: int = TERM, grace: float = 30
+) -> tuple[float, ExitStatus]:
+    """Stop a container as a runtime does: a signal, then KILL. Gives the seconds since the signal, and the end."""
 
     async def story(container: ContainerProcess, clock: LoopClock) -> tuple[float, ExitStatus]:
         await clock.sleep(round(after * SECOND))
@@ -100,7 +102,9 @@ def test_background_jobs_run_beside_the_script() -> None:
 
 
 def test_wait_gives_the_code_of_the_job() -> None:
-    assert run("(sleep 1; exit 7) & (exit 8) & wait %1; echo $?; wait $!; echo $?; wait 999; echo $?").out == "7\n8\n127\n"
+    assert (
+        run("(sleep 1; exit 7) & (exit 8) & wait %1; echo $?; wait $!; echo $?; wait 999; echo $?").out == "7\n8\n127\n"
+    )
     assert run("(sleep 3; exit 3) & (sleep 1; exit 1) & wait -n; echo $?; wait; echo $?").out == "1\n0\n"
 
 

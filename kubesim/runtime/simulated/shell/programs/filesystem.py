@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from kubesim.runtime.simulated.shell.devices import absolute
 from kubesim.runtime.simulated.shell.files import IS_DIRECTORY, NOT_FOUND, File, FileFault
 from kubesim.runtime.simulated.shell.kernel import Process
-from kubesim.runtime.simulated.shell.programs.options import parse_options
+from kubesim.runtime.simulated.shell.programs.options import Options, parse_options
 from kubesim.runtime.simulated.shell.programs.registry import Result, quick
 
 
@@ -41,12 +41,10 @@ def rm(process: Process, argv: list[str]) -> Result:
         except FileFault as fault:
             if "f" in options and str(fault) == NOT_FOUND:
                 continue
-            problem = "is a directory" if str(fault) == IS_DIRECTORY else f"can't remove: {fault}"
-            err += (
-                f"rm: '{operand}' is a directory\n"
-                if problem == "is a directory"
-                else f"rm: can't remove '{operand}': {fault}\n"
-            )
+            if str(fault) == IS_DIRECTORY:
+                err += f"rm: '{operand}' is a directory\n"
+            else:
+                err += f"rm: can't remove '{operand}': {fault}\n"
     return Result(1 if err else 0, "", err)
 
 
@@ -90,8 +88,8 @@ def ls(process: Process, argv: list[str]) -> Result:
     return Result(1 if err else 0, "".join(line + "\n" for line in out), err)
 
 
-def _listed(process: Process, path: str, name: str, options: object) -> str:
-    if "l" not in options:  # type: ignore[operator]
+def _listed(process: Process, path: str, name: str, options: Options) -> str:
+    if "l" not in options:
         return name
     file = process.kernel.files.file(path)
     moment = datetime.fromtimestamp((file.modified if file else 0) / 1_000_000, UTC)
@@ -150,13 +148,14 @@ def chmod(process: Process, argv: list[str]) -> Result:
         if not process.kernel.files.exists(path):
             err += f"{argv[0]}: {operand}: {NOT_FOUND}\n"
         elif argv[0] == "chmod" and (file := process.kernel.files.file(path)) is not None:
-            mode = operands[0]
-            file.executable = (
-                int(mode, 8) & 0o111 != 0
-                if mode.isdigit() and "8" not in mode and "9" not in mode
-                else "x" in mode and "-x" not in mode
-            )
+            file.executable = _sets_executable(operands[0])
     return Result(1 if err else 0, "", err)
+
+
+def _sets_executable(mode: str) -> bool:
+    if mode.isdigit():
+        return any(int(digit) & 1 for digit in mode[-3:])
+    return "x" in mode and "-x" not in mode
 
 
 @quick("mktemp")

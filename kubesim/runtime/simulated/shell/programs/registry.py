@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 
 from kubesim.runtime.simulated.shell.files import FileFault, VirtualFiles
 from kubesim.runtime.simulated.shell.kernel import Process
-from kubesim.runtime.simulated.shell.servers import begin_server, is_known_server, is_tool, program_name, send_nginx_signal
+from kubesim.runtime.simulated.shell.servers import (
+    begin_server,
+    is_known_server,
+    is_tool,
+    program_name,
+    send_nginx_signal,
+)
 
 __all__ = [
     "PROGRAMS",

@@ -1,0 +1,67 @@
+# `make demo` shows kubesim at work, `make test` checks all of it. Both make their own virtual environment.
+
+PYTHON ?= python3
+VENV ?= .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+JOBS ?= 2
+
+# The decisions: modules that only compute. `make coverage` says how much of them the real kubelet's cases reach.
+CORE := kubesim/api/*,kubesim/sources/mux.py,kubesim/sources/static_pod.py,kubesim/podworkers/state.py,\
+kubesim/podworkers/sync_status.py,kubesim/runtime/actions.py,kubesim/runtime/init_actions.py,\
+kubesim/runtime/resize_actions.py,kubesim/runtime/restart_policy.py,kubesim/runtime/termination.py,\
+kubesim/runtime/backoff.py,kubesim/runtime/gc.py,kubesim/runtime/naming.py,kubesim/runtime/labels.py,\
+kubesim/runtime/container_hash.py,kubesim/kubelet/cgroups.py,kubesim/kubelet/pleg_records.py,\
+kubesim/kubelet/admission/*,kubesim/kubelet/probes/worker_rules.py,kubesim/kubelet/status/phase.py,\
+kubesim/kubelet/status/conditions.py,kubesim/kubelet/status/container_statuses.py,kubesim/kubelet/status/generate.py,\
+kubesim/kubelet/status/manager_rules.py,kubesim/kubelet/status/probe_overlay.py
+
+.PHONY: demo test soak lint bench coverage clean system-packages
+
+demo: $(VENV)/.installed
+	$(VENV)/bin/kubesim run scenarios/hello-pod.yaml
+
+test: $(VENV)/.installed-for-tests system-packages lint
+	$(PY) -m pytest -n $(JOBS)
+
+# The long random tests at full length; `make test` runs a tenth of them.
+soak: $(VENV)/.installed-for-tests system-packages
+	KUBESIM_SOAK=1 $(PY) -m pytest -n $(JOBS)
+
+lint: $(VENV)/.installed-for-tests
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+
+bench: $(VENV)/.installed-for-tests
+	$(PY) -m tests.bench
+
+coverage: $(VENV)/.installed-for-tests
+	$(PY) -m coverage run -m kubesim conformance tests/conformance/data || true
+	$(PY) -m coverage report --skip-covered --include='$(CORE)'
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find kubesim tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Debian packages that the tests use. Installed only if one is missing and we are root; without them the tests that
+# need them say so and are skipped. None is needed yet.
+SYSTEM_PACKAGES :=
+
+system-packages:
+	@missing=""; \
+	for package in $(SYSTEM_PACKAGES); do dpkg -s $$package >/dev/null 2>&1 || missing="$$missing $$package"; done; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
+	fi
+
+$(PY):
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(PY)
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-for-tests: pyproject.toml constraints.txt | $(PY)
+	$(PIP) --editable '.[cluster,test]'
+	@touch $@ $(VENV)/.installed

@@ -1,0 +1,75 @@
+"""What a container runs: command and arguments of the pod over those of its image, with the variables filled in.
+
+Images are not downloaded, so the entry points of the well-known ones are told here; any other image is taken to hold a
+program of its own name.
+
+Mirrors: the merging of containerd's CRI (WithProcessArgs) and pkg/kubelet/container/helpers.go
+ExpandContainerCommandAndArgs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kubesim.api.pod import Container
+
+_REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageProgram:
+    """ENTRYPOINT and CMD of an image."""
+
+    entrypoint: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+
+
+# Without a terminal, a shell or an interpreter reads the end of its input and is done.
+_SHELL = ImageProgram(command=("sh",))
+_PROGRAMS = {
+    "agnhost": ImageProgram(("/agnhost",), ("pause",)),
+    "httpd": ImageProgram(command=("httpd-foreground",)),
+    "mariadb": ImageProgram(command=("mysqld",)),
+    "memcached": ImageProgram(command=("memcached",)),
+    "mongo": ImageProgram(command=("mongod",)),
+    "mysql": ImageProgram(command=("mysqld",)),
+    "nginx": ImageProgram(command=("nginx", "-g", "daemon off;")),
+    "pause": ImageProgram(("/pause",)),
+    "postgres": ImageProgram(command=("postgres",)),
+    "redis": ImageProgram(command=("redis-server",)),
+    "valkey": ImageProgram(command=("redis-server",)),
+    **dict.fromkeys(
+        ("almalinux", "alpine", "bash", "busybox", "centos", "debian", "fedora", "golang", "node", "perl", "python",
+         "ruby", "ubuntu"),
+        _SHELL,
+    ),
+}  # fmt: skip
+
+
+def image_program(image: str) -> ImageProgram:
+    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    return _PROGRAMS.get(name) or ImageProgram((name,))
+
+
+def command_line(container: Container, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """A command replaces both the image's entry point and its arguments; arguments alone only the latter."""
+    if container.command:
+        words = (*container.command, *container.args)
+    else:
+        program = image_program(container.image)
+        words = (*program.entrypoint, *(container.args or program.command))
+    return tuple(expand(word, environment) for word in words)
+
+
+def expand(text: str, environment: Mapping[str, str]) -> str:
+    """$(NAME) is the variable's value, $$ a dollar sign; an unknown name stays as it is written."""
+    if "$" not in text:
+        return text
+
+    def replacement(found: re.Match[str]) -> str:
+        name = found.group(1)
+        return "$" if name is None else environment.get(name, found.group(0))
+
+    return _REFERENCE.sub(replacement, text)

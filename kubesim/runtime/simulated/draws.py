@@ -1,0 +1,46 @@
+"""Numbers that are drawn from the seed: how long something takes, how a container exits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from kubesim.clock.randomness import Stream
+
+
+class Draw(Protocol):
+    """A number, or how to draw one."""
+
+    def draw(self, stream: Stream) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A duration: fixed, or drawn evenly between two ends."""
+
+    low: int
+    high: int | None = None
+
+    def draw(self, stream: Stream) -> int:
+        return self.low if self.high is None else stream.randint(self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """Mostly short, sometimes long: half of them are below seven tenths of the mean."""
+
+    mean: int
+
+    def draw(self, stream: Stream) -> int:
+        return round(-self.mean * math.log(1.0 - stream.random()))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of these, each as likely as the others."""
+
+    values: tuple[int, ...]
+
+    def draw(self, stream: Stream) -> int:
+        return self.values[stream.randrange(len(self.values))]

@@ -1,0 +1,110 @@
+"""The simulated network: addresses, who listens there, and what a probe, a hook or another container gets to see.
+
+One per cluster. Pods come and go with their address; a pod on the host's network listens at the address of its node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.clock import LoopClock
+from kubesim.runtime.network import (
+    HttpRequest,
+    HttpResponse,
+    NetworkError,
+    ResponseTimeout,
+    connection_refused,
+    dial_timeout,
+    join_host_port,
+    no_route_to_host,
+    no_such_host,
+)
+from kubesim.runtime.simulated.shell import HttpAnswer, Listener, Ports
+from kubesim.runtime.simulated.shell import HttpRequest as ShellRequest
+from kubesim.runtime.simulated.shell.ports import is_address, is_loopback
+
+ROUND_TRIP = MILLISECOND
+UNREACHABLE_AFTER = 3 * SECOND  # as long as Linux asks for a neighbour that does not answer
+
+
+class SimulatedNetwork:
+    """Implements the nodes' `Network` (kubesim/runtime/network.py)."""
+
+    def __init__(self, clock: LoopClock) -> None:
+        self._clock = clock
+        self._by_address: dict[str, Ports] = {}
+
+    def attach(self, address: str, ports: Ports) -> None:
+        self._by_address[address] = ports
+
+    def detach(self, address: str) -> None:
+        self._by_address.pop(address, None)
+
+    def reach(self, address: str) -> Ports | None:
+        return self._by_address.get(address)
+
+    async def tcp_connect(self, host: str, port: int, timeout: int) -> None:
+        (await self._connect(host, port, timeout)).connect()
+
+    async def http_get(self, request: HttpRequest, timeout: int) -> HttpResponse:
+        listener = await self._connect(request.host, request.port, timeout)
+        answer = listener.request(ShellRequest(request.target, headers=request.headers))
+        if answer is None:
+            await self._clock.sleep(max(timeout - ROUND_TRIP, 0))
+            raise ResponseTimeout("net/http: timeout awaiting response headers")
+        if request.scheme.lower() == "https":
+            raise NetworkError("http: server gave HTTP response to HTTPS client")
+        location = next((value for name, value in answer.headers if name.lower() == "location"), "")
+        return HttpResponse(answer.status, answer.body.encode(), location)
+
+    async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
+        """gRPC is not spoken here: whoever listens is taken to be well."""
+        await self._connect(host, port, timeout)
+        return "SERVING"
+
+    async def _connect(self, host: str, port: int, timeout: int) -> Listener:
+        if not is_address(host):
+            raise no_such_host(host)
+        address = join_host_port(host, port)
+        ports = self._by_address.get(host)
+        if ports is None:
+            await self._clock.sleep(min(timeout, UNREACHABLE_AFTER) if timeout else UNREACHABLE_AFTER)
+            raise dial_timeout(address) if timeout and timeout < UNREACHABLE_AFTER else no_route_to_host(address)
+        await self._clock.sleep(ROUND_TRIP)
+        listener = ports.at(port)
+        if listener is None:
+            raise connection_refused(address)
+        return listener
+
+
+class PodView:
+    """The network as the containers of one pod see it (the shell's `Network`)."""
+
+    __slots__ = ("_network", "address", "hostname", "ports")
+
+    def __init__(self, network: SimulatedNetwork, ports: Ports, hostname: str, address: str = "") -> None:
+        self._network = network
+        self.ports = ports
+        self.hostname = hostname
+        self.address = address
+
+    def resolve(self, host: str) -> str | None:
+        if host == "localhost":
+            return "127.0.0.1"
+        if host == self.hostname and self.address:
+            return self.address
+        return host if is_address(host) else None
+
+    def reach(self, address: str) -> Ports | None:
+        return self.ports if is_loopback(address) or address == self.address else self._network.reach(address)
+
+
+def listen_on(ports: Ports, numbers: Iterable[int]) -> list[Listener]:
+    """A program that nobody knows better serves its ports: every request is answered with 200."""
+    free = [number for number in numbers if ports.at(number, loopback=True) is None]
+    return [ports.listen(Listener(number, answer=_ok)) for number in free]
+
+
+def _ok(request: ShellRequest) -> HttpAnswer:
+    return HttpAnswer(200, "ok\n")

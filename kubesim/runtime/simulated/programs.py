@@ -1,0 +1,142 @@
+"""The programs of simulated containers: a behaviour of the scenario, or else the container's own command line.
+
+`Programs` is the runtime's ProcessFactory on one node. It keeps what the containers of a pod share (ports, volumes, process
+ids) from the first start until the runtime knows nothing of the pod any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from kubesim.api.pod import Pod
+from kubesim.clock import LoopClock, Randomness
+from kubesim.runtime.simulated.behaviour import Behaviour, BehaviourProcess
+from kubesim.runtime.simulated.command_line import command_line
+from kubesim.runtime.simulated.draws import Draw, Span
+from kubesim.runtime.simulated.network import PodView, SimulatedNetwork
+from kubesim.runtime.simulated.process import Process, ProcessContext
+from kubesim.runtime.simulated.shell import Ports, VirtualFiles, Volume, is_missing_program
+from kubesim.runtime.simulated.shell_process import ShellProcess, port_numbers
+from kubesim.runtime.simulated.volumes import Lookup, NodeVolumes
+from kubesim.trace import Recorder
+from kubesim.trace.records import Note
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class _PodState:
+    """What the containers of one pod share."""
+
+    __slots__ = ("pids", "view", "volumes")
+
+    def __init__(self, view: PodView, pids: Iterator[int] | None) -> None:
+        self.view = view
+        self.pids = pids
+        self.volumes: dict[str, Volume] = {}
+
+
+class Programs:
+    """Implements `ProcessFactory`."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        randomness: Randomness,
+        recorder: Recorder,
+        network: SimulatedNetwork,
+        lookup: Lookup,
+        *,
+        node: str = "",
+        host_ip: str = "",
+        behaviours: Sequence[Behaviour] = (),
+        exec_time: Draw = Span(0),
+    ) -> None:
+        self._clock = clock
+        self._randomness = randomness
+        self._recorder = recorder
+        self._network = network
+        self._volumes = NodeVolumes(lookup)
+        self._node = node
+        self._host_ip = host_ip
+        self._host_ports = Ports()
+        self._behaviours = behaviours
+        self._exec_time = exec_time
+        self._exec_stream = randomness.stream("exec")
+        self._pods: dict[str, _PodState] = {}
+        if host_ip:
+            network.attach(host_ip, self._host_ports)
+
+    def start_error(self, context: ProcessContext) -> str:
+        behaviour = self._behaviour(context)
+        if behaviour is not None:
+            return behaviour.start_error
+        words = command_line(context.container, dict(context.config.env))
+        if not words[0].startswith("/") or not is_missing_program(words, self._files(context)):
+            return ""
+        problem = f'exec: "{words[0]}": stat {words[0]}: no such file or directory'
+        return (
+            "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
+            f"runc create failed: unable to start container process: {problem}: unknown"
+        )
+
+    def make(self, context: ProcessContext) -> Process:
+        state = self._state(context)
+        behaviour = self._behaviour(context)
+        if behaviour is not None:
+            uid, container = context.pod.metadata.uid, context.container
+            stream = self._randomness.stream("behaviour", uid, container.name, str(context.config.attempt))
+            return BehaviourProcess(self._clock, stream, behaviour, state.view.ports, port_numbers(container))
+        return ShellProcess(
+            context,
+            self._clock,
+            self._randomness,
+            state.view,
+            self._files(context),
+            state.pids,
+            {"PATH": _PATH, "HOSTNAME": state.view.hostname, **dict(context.config.env)},
+            note=lambda text: self._note(context, text),
+            exec_time=lambda: self._exec_time.draw(self._exec_stream),
+        )
+
+    def _behaviour(self, context: ProcessContext) -> Behaviour | None:
+        return next((behaviour for behaviour in self._behaviours if behaviour.matches(context)), None)
+
+    def _files(self, context: ProcessContext) -> VirtualFiles:
+        return self._volumes.files(context.pod, context.container, self._state(context).volumes)
+
+    def _state(self, context: ProcessContext) -> _PodState:
+        """The pod's state; a new sandbox may have given it another address."""
+        pod = context.pod
+        state = self._pods.get(pod.metadata.uid)
+        if state is None:
+            ports = self._host_ports if pod.spec.host_network else Ports()
+            pids = count(2) if pod.spec.share_process_namespace else None
+            state = self._pods[pod.metadata.uid] = _PodState(PodView(self._network, ports, self._hostname(pod)), pids)
+        address = context.ip or (self._host_ip if pod.spec.host_network else "")
+        if address and address != state.view.address:
+            self._leave(state)
+            state.view.address = address
+            self._network.attach(address, state.view.ports)
+        return state
+
+    def _hostname(self, pod: Pod) -> str:
+        return self._node if pod.spec.host_network else pod.spec.hostname or pod.metadata.name
+
+    def _leave(self, state: _PodState) -> None:
+        if state.view.ports is not self._host_ports:
+            self._network.detach(state.view.address)
+
+    def forget(self, uid: str) -> None:
+        """The runtime knows nothing of this pod any more."""
+        state = self._pods.pop(uid, None)
+        if state is not None:
+            self._leave(state)
+
+    def _note(self, context: ProcessContext, text: str) -> None:
+        if self._recorder.on:
+            metadata = context.pod.metadata
+            pod = f"{metadata.namespace}/{metadata.name}"
+            self._recorder.record(
+                Note(node=self._node, pod=pod, uid=metadata.uid, container=context.container.name, text=text)
+            )

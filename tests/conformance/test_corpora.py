@@ -1,0 +1,42 @@
+"""What the real kubelet decided, case by case: kubesim decides the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubesim.conformance.frame import corpus_name, is_known
+from kubesim.conformance.runner import CorpusResult, run_corpus
+
+DATA = Path(__file__).parent / "data"
+CORPORA = sorted(DATA.glob("*.jsonl.gz"))
+
+# Corpora that are not met in full yet: how many cases pass at least. This number only goes up.
+AT_LEAST = {
+    "lifecycle_trace": 493,
+    # 13 pods are recorded without the terminationGracePeriodSeconds that their expected annotation shows.
+    "naming": 137,
+}
+
+
+@pytest.mark.parametrize("path", [path for path in CORPORA if is_known(corpus_name(path))], ids=corpus_name)
+def test_corpus(path: Path) -> None:
+    result = run_corpus(path)
+    assert result.not_judged == 0
+    name = corpus_name(path)
+    if name in AT_LEAST:
+        assert result.passed >= AT_LEAST[name], _told(result)
+    else:
+        assert result.failed == 0, _told(result)
+
+
+def _told(result: CorpusResult) -> str:
+    lines = [f"{result.failed} of {result.cases} cases of {result.name} fail"]
+    for failure in result.failures[:5]:
+        lines += [failure.case, *(f"    {line}" for line in failure.differences[:5])]
+    return "\n".join(lines)
+
+
+def test_the_corpora_are_here() -> None:
+    assert len(CORPORA) == 17

@@ -1,0 +1,109 @@
+"""Finding and running corpora: what is judged, what is only played, what is an error."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from kubesim.conformance.frame import is_known, read_cases
+from kubesim.conformance.runner import Watcher, find_corpora, run_corpus
+from kubesim.errors import InputError
+
+RIGHT = {
+    "case": "hash-1",
+    "input": {"container": {"name": "c", "image": "i"}},
+    "output": {"hash": "3086763418", "hashHex": "b7fbdd9a"},
+}
+
+
+def right_answer(tmp_path: Path) -> dict[str, object]:
+    """A case whose answer is what is answered today; the corpora judge whether that is right."""
+    heard: list[object] = []
+
+    class Ear(Watcher):
+        def played(self, case: str, output: object) -> None:
+            heard.append(output)
+
+    run_corpus(write(tmp_path / "container_hash.jsonl", {"case": "hash-1", "input": RIGHT["input"]}), watcher=Ear())
+    return {"case": "hash-1", "input": RIGHT["input"], "output": heard[0]}
+
+
+def write(path: Path, *cases: object) -> Path:
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases))
+    return path
+
+
+def test_a_case_passes_fails_or_is_not_judged(tmp_path: Path) -> None:
+    right = right_answer(tmp_path)
+    wrong = right | {"case": "hash-2", "output": {"hash": "1", "hashHex": "1"}}
+    bare = {"case": "hash-3", "input": right["input"]}
+    result = run_corpus(write(tmp_path / "container_hash.jsonl", right, wrong, bare))
+    assert (result.cases, result.passed, result.failed, result.not_judged) == (3, 1, 1, 1)
+    assert result.failures[0].case == "hash-2"
+    assert result.failures[0].actual == right["output"]
+    assert any(line.startswith("hash: expected") for line in result.failures[0].differences)
+
+
+def test_a_case_that_cannot_be_played_fails_alone(tmp_path: Path) -> None:
+    right = right_answer(tmp_path)
+    broken = {"case": "hash-2", "input": {}, "output": {}}
+    result = run_corpus(write(tmp_path / "container_hash.jsonl", broken, right))
+    assert (result.passed, result.failed) == (1, 1)
+    assert "could not be played: KeyError" in result.failures[0].differences[0]
+
+
+def test_id_and_out_are_the_same_as_case_and_output(tmp_path: Path) -> None:
+    right = right_answer(tmp_path)
+    other = {"id": "hash-9", "input": right["input"], "out": right["output"]}
+    assert run_corpus(write(tmp_path / "container_hash.jsonl", other)).passed == 1
+
+
+def test_corpora_are_found_in_directories_packed_or_not(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    plain = write(tmp_path / "b.jsonl")
+    packed = inner / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress(b""))
+    (tmp_path / "README.md").write_text("not a corpus")
+    assert find_corpora([tmp_path]) == [packed, plain]
+    assert find_corpora([plain, tmp_path]) == [plain, packed]
+
+
+def test_what_is_not_there_or_not_a_corpus_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file or directory"):
+        find_corpora([tmp_path / "nothing"])
+    (tmp_path / "notes.txt").write_text("")
+    with pytest.raises(InputError, match=r"must end in \.jsonl"):
+        find_corpora([tmp_path / "notes.txt"])
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b'{"case": "a"}\n{"case": \n', ":2: not JSON"),
+        (b"[1]\n", ":1: a case is a JSON object, not list"),
+        (b"{}\n", ":1: case: a case needs an id"),
+        (b'{"case": "a"}\n\xff\n', "not UTF-8 text"),
+    ],
+)
+def test_a_malformed_file_is_an_error_with_its_line(tmp_path: Path, content: bytes, problem: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=problem):
+        list(read_cases(path))
+
+
+def test_a_damaged_packed_file_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"case": "a"}\n' * 1000)[:-20])
+    with pytest.raises(InputError, match="damaged gzip file"):
+        list(read_cases(path))
+
+
+def test_only_names_with_a_player_are_known() -> None:
+    assert is_known("pod_phase")
+    assert not is_known("pod-phase")
+    assert not is_known("weather")
