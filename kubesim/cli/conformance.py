@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--show", type=options.whole_number, metavar="N", help=f"failures to show of each corpus (default {SHOWN})"
     )
     shown.add_argument("--all-failures", action="store_true", help="show every failure")
-    parser.add_argument("--json", action="store_true", help="results for machines, with all failures unless --show is given")
+    parser.add_argument("--json", action="store_true", help="results for machines; all failures unless --show is given")
     parser.add_argument("--emit", type=Path, metavar="DIR", help="write our answers to DIR/NAME.jsonl")
     options.add_seed(parser)
 
@@ -101,8 +101,7 @@ def _print(results: list[CorpusResult], unknown: list[str], limit: int | None) -
 def _print_table(results: list[CorpusResult]) -> None:
     rows = [(r.name, r.cases, r.passed, r.failed, r.seconds, r.not_judged) for r in results]
     if len(rows) > 1:
-        names, *columns = zip(*rows, strict=True)
-        rows.append(("total", *(sum(column) for column in columns)))
+        rows.append(("total", *(sum(column) for column in list(zip(*rows, strict=True))[1:])))
     width = max((len(row[0]) for row in rows), default=6)
     print(f"{'corpus':<{width}}  {'cases':>6}  {'passed':>6}  {'failed':>6}  {'seconds':>7}")
     for name, cases, passed, failed, seconds, not_judged in rows:

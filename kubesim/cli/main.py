@@ -46,7 +46,7 @@ def make_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         args = make_parser().parse_args(arguments)
-        code = COMMANDS[args.command].execute(args)
+        code: int = COMMANDS[args.command].execute(args)
         sys.stdout.flush()
         return code
     except UsageError as error:

@@ -11,10 +11,11 @@ from kubesim.cli import options
 if TYPE_CHECKING:
     from kubesim.app import RunResult
     from kubesim.cli.report import Report
+    from kubesim.trace.sinks.console import Level
 
 HELP = "play a scenario or any Kubernetes manifest and show what the kubelet does, and why"
-DESCRIPTION = """Play scenarios, or plain Kubernetes manifests with defaults, in virtual time, each file by itself, and show
-what happened on the node. The same file and seed give the same run, on every machine."""
+DESCRIPTION = """Play scenarios, or plain Kubernetes manifests with defaults, in virtual time, each file by itself, and
+show what happened on the node. The same file and seed give the same run, on every machine."""
 
 FORMATS = ("text", "jsonl", "json")
 
@@ -22,10 +23,11 @@ FORMATS = ("text", "jsonl", "json")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="a scenario or manifests in YAML or JSON; - is stdin")
     amount = parser.add_mutually_exclusive_group()
-    amount.add_argument("-v", "--verbose", action="store_true", help="every record, with the upstream function it mirrors")
+    amount.add_argument("-v", "--verbose", action="store_true", help="every record, and what it mirrors upstream")
     amount.add_argument("-q", "--quiet", action="store_true", help="only Events, statuses and how it ended")
+    shape = "|".join(FORMATS)
     parser.add_argument(
-        "-o", "--output", type=_format, metavar="|".join(FORMATS), help="a timeline to read, a record per line, or one JSON"
+        "-o", "--output", type=_format, metavar=shape, help="a timeline, a record per line, one JSON object"
     )
     options.add_seed(parser)
     parser.add_argument("--until", type=options.duration, metavar="DURATION", help="stop at this time: 90s, 1m30s, 2h")
@@ -68,5 +70,5 @@ def _report(args: argparse.Namespace) -> Report:
         return JsonLinesReport(sys.stdout)
     if output == "json":
         return JsonReport(sys.stdout)
-    level = "verbose" if args.verbose else "quiet" if args.quiet else "story"
+    level: Level = "verbose" if args.verbose else "quiet" if args.quiet else "story"
     return TextReport(sys.stdout, level, several=len(args.files) > 1)

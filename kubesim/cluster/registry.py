@@ -18,7 +18,7 @@ from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
 from kubesim.cluster.admission import admit_namespace, admit_new_node, admit_new_pod, admit_pod_update
 from kubesim.cluster.deletion import DeleteOptions
-from kubesim.cluster.kinds import Resource
+from kubesim.cluster.kinds import RESOURCES, Resource
 from kubesim.cluster.metadata_updates import keep_system_fields, validate_object_meta_update
 from kubesim.cluster.patch import PatchError, json_patch, merge_patch
 from kubesim.cluster.problems import (
@@ -44,6 +44,7 @@ MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_MAX = 63
 _SUFFIX_LENGTH = 5
@@ -65,18 +66,20 @@ class Target:
 def read_body(resource: Resource, body: JsonObject) -> JsonObject:
     """The object that a POST or a PUT brings, with its defaults. Without a kind it is taken for what the path says."""
     kind, version = body.get("kind") or resource.kind, body.get("apiVersion") or resource.api_version
-    if (kind, version) != (resource.kind, resource.api_version):
-        raise bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
-            if kind == resource.kind
-            else f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {resource.kind}: '
-            f'converting (v1.{kind}) to (core.{resource.kind}): unknown conversion'
-        )  # fmt: skip
+    named = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {resource.kind}: '
+    if version != resource.api_version or not _is_known(kind):
+        raise bad_request(f'{named}no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"')
+    if kind != resource.kind:
+        raise bad_request(f"{named}converting (v1.{kind}) to (core.{resource.kind}): unknown conversion")
     try:
         obj = internal(resource, body)
     except DecodeError as error:
         raise bad_request(f'{resource.kind} in version "v1" cannot be handled as a {resource.kind}: {error}') from None
     return {**obj, "kind": resource.kind, "apiVersion": resource.api_version}
+
+
+def _is_known(kind: str) -> bool:
+    return kind.removesuffix("List") in RESOURCES or kind in ("DeleteOptions", "Binding", "Eviction")
 
 
 # -- create ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What each kind does on creation and on update, beyond what holds for all: defaults, fields that are reset, validation.
+"""What each kind does on creation and on update beyond what holds for all: defaults, fields that are reset, validation.
 
 Works on JSON objects as the decoder gives them. A strategy belongs to a kind and a subresource.
 

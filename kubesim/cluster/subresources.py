@@ -1,6 +1,6 @@
 """Subresources that are more than another view of the object: binding and eviction of pods.
 
-(`status`, `ephemeralcontainers`, `resize` and `finalize` are updates with a strategy of their own, see `strategies.py`.)
+(`status`, `ephemeralcontainers`, `resize` and `finalize` are updates with a strategy of their own: `strategies.py`.)
 
 Mirrors: pkg/registry/core/pod/storage storage.go BindingREST, eviction.go EvictionREST
 """

@@ -35,7 +35,18 @@ def is_declared(resource: Resource) -> bool:
 
 def decode_json(type_name: str, value: Json) -> JsonObject:
     """Read a JSON value by its type; raises `DecodeError`."""
-    return decode(type_name, gojson.loads(json.dumps(value)))
+    return decode(type_name, _spelled(value))
+
+
+def _spelled(value: Json) -> Json:
+    """Numbers as the text that the decoder wants to see."""
+    if isinstance(value, dict):
+        return {key: _spelled(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(item) for item in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return gojson.Number(json.dumps(value))
+    return value
 
 
 def to_wire(type_name: str, value: JsonObject) -> JsonObject:

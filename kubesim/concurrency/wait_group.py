@@ -15,15 +15,16 @@ T = TypeVar("T")
 
 
 async def run_together(named: Iterable[tuple[str, Coroutine[Any, Any, T]]]) -> list[T]:
-    """The results in the order given. An error of one is raised when all have ended."""
+    """The results in the order of completion. An error of one is raised when all have ended."""
     all_done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    tasks: list[asyncio.Task[T]] = []
+    tasks: list[asyncio.Task[None]] = []
+    results: list[T] = []
     left = 0
 
-    async def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    async def run(coroutine: Coroutine[Any, Any, T]) -> None:
         nonlocal left
         try:
-            return await coroutine
+            results.append(await coroutine)
         finally:
             left -= 1
             if not left:
@@ -35,7 +36,9 @@ async def run_together(named: Iterable[tuple[str, Coroutine[Any, Any, T]]]) -> l
     try:
         if tasks:
             await all_done
-        return [await task for task in tasks]
+        for task in tasks:
+            await task
+        return results
     finally:
         for task in tasks:
             task.cancel()

@@ -7,6 +7,9 @@
 * Texts of Go's own JSON, YAML and time parsers: both must fail in the same parser, at the same place of the sentence.
 * A corpus cuts long errors off: what is left of them must agree.
 * Go visits maps in no fixed order, so errors about the members of one map come in any order.
+* For the same reason the init records that are purged for a new sandbox are removed in any order.
+* `naming` took the annotation with the pod's grace period before the recording cleared that field in the pod of some cases:
+  where the pod has none, the annotation cannot follow from the input and is not compared.
 """
 
 from __future__ import annotations
@@ -79,3 +82,24 @@ def _replaced(value: Any, uid: str) -> Any:
     if isinstance(value, list):
         return [_replaced(item, uid) for item in value]
     return "<generated>" if value == uid else value
+
+
+def without_purge_order(output: Mapping[str, Any]) -> dict[str, Any]:
+    """The calls of a SyncPod with each run of RemoveContainer behind a stopped sandbox sorted."""
+    calls: list[Any] = list(output.get("calls") or [])
+    stopped = next((n for n, call in enumerate(calls) if call["call"] == "StopPodSandbox"), None)
+    if stopped is None:
+        return dict(output)
+    removals = sorted((call for call in calls[stopped:] if call["call"] == "RemoveContainer"), key=lambda c: str(c["id"]))
+    waiting = iter(removals)
+    rest = [next(waiting) if call["call"] == "RemoveContainer" else call for call in calls[stopped:]]
+    return {**output, "calls": calls[:stopped] + rest}
+
+
+def without_lost_grace_period(pod: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of a container, without the annotation that the pod of the input cannot explain."""
+    if "terminationGracePeriodSeconds" in pod.get("spec", {}):
+        return dict(output)
+    annotations = dict(output["containerAnnotations"])
+    annotations.pop("io.kubernetes.pod.terminationGracePeriod", None)
+    return {**output, "containerAnnotations": annotations}

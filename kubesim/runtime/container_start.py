@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
+from kubesim.runtime.actuated import ActuatedState
 from kubesim.runtime.container_kill import ContainerKiller
 from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeHelper
 from kubesim.runtime.hooks import HookFailed, HookRunner
@@ -53,6 +54,7 @@ class ContainerStarter:
         hooks: HookRunner,
         killer: ContainerKiller,
         logs: LogDirectory,
+        actuated: ActuatedState,
     ) -> None:
         self._runtime = runtime
         self._events = events
@@ -61,12 +63,14 @@ class ContainerStarter:
         self._hooks = hooks
         self._killer = killer
         self._logs = logs
+        self._actuated = actuated
 
     async def start(self, target: StartTarget, pod: Pod, container: Container, status: RuntimePodStatus) -> None:
         """Raises StartFailed; everything a user should see of it has been told as an event by then."""
         image_ref = await self._ensure_image(pod, container)
         attempt = self._restart_count(pod, container, status)
         config = self._config(target, pod, container, attempt, image_ref)
+        self._actuated.started(pod, container)
         try:
             identifier = await self._runtime.create_container(target.sandbox_id, config, target.sandbox)
         except RuntimeCallError as error:

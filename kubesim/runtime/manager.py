@@ -15,6 +15,7 @@ from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.runtime.actions import PodActions, compute_pod_actions
+from kubesim.runtime.actuated import ActuatedState
 from kubesim.runtime.backoff import Backoff, do_back_off
 from kubesim.runtime.container_kill import ContainerKiller
 from kubesim.runtime.container_start import ContainerStarter, StartFailed, StartTarget
@@ -64,6 +65,7 @@ class RuntimeManager:
     ) -> None:
         self.runtime = runtime
         self.logs = LogDirectory()
+        self.actuated = ActuatedState()
         self.backoff = backoff
         self._clock = clock
         self._recorder = recorder
@@ -72,7 +74,7 @@ class RuntimeManager:
         self._gates = gates
         hooks = HookRunner(runtime, clock, http_get)
         self._killer = ContainerKiller(runtime, clock, events, hooks)
-        self._starter = ContainerStarter(runtime, events, helper, images, hooks, self._killer, self.logs)
+        self._starter = ContainerStarter(runtime, events, helper, images, hooks, self._killer, self.logs, self.actuated)
         self._listed: dict[str, tuple[list[SandboxInfo], list[ContainerInfo], RuntimePod]] = {}
 
     # -- SyncPod ------------------------------------------------------------------------------------------------
@@ -87,6 +89,8 @@ class RuntimeManager:
             status,
             liveness=probes.liveness,
             startup=probes.startup,
+            actuated=self.actuated.containers(pod.metadata.uid),
+            actuated_pod=self.actuated.pod(pod.metadata.uid),
             restart_all_containers=restart_all_containers,
             gates=self._gates,
         )

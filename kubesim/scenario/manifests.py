@@ -1,7 +1,7 @@
 """Plain Kubernetes objects in a scenario: are they of a kind we know, and does everything in them exist?
 
-The first problem is reported by its path, so that the reader of the file can be pointed at the line. What passes here is
-what `kubectl create` would accept.
+The first problem is reported by its path, so that the reader of the file can be pointed at the line. What passes here
+is what `kubectl create` would accept.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def _pod_problems(manifest: JsonObject, gates: FeatureGates) -> Iterator[Problem
         return
     pod["metadata"].setdefault("namespace", "default")
     set_pod_defaults(pod, gates)
-    for error in validate_pod_create(pod, Options(gates)):
-        yield Problem(_path(error.field), str(error).removeprefix(f"{error.field}: "))
+    for refusal in validate_pod_create(pod, Options(gates)):
+        yield Problem(_path(refusal.field), str(refusal).removeprefix(f"{refusal.field}: "))
 
 
 def _path(field: str) -> Path:
@@ -151,21 +151,3 @@ def _path(field: str) -> Path:
     for name, index, key in _STEP.findall(field):
         steps.append(int(index) if index else name or key)
     return tuple(steps)
-
-
-def completed(manifest: JsonObject, node: str, gates: FeatureGates) -> JsonObject:
-    """The object as the API server would store it: in a namespace, with its defaults, and a pod on a node.
-
-    Scheduling is not simulated: a pod that names no node is bound to the given one.
-    """
-    kind = manifest["kind"]
-    metadata = dict(manifest["metadata"])
-    if kind not in CLUSTER_SCOPED:
-        metadata.setdefault("namespace", "default")
-    manifest = {**manifest, "metadata": metadata}
-    if kind != PLAYED:
-        return manifest
-    pod: JsonObject = json.loads(json.dumps(manifest))  # defaults are filled in place
-    set_pod_defaults(pod, gates)
-    pod["spec"].setdefault("nodeName", node)
-    return pod

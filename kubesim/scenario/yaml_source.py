@@ -1,7 +1,7 @@
 """YAML text -> documents that remember on which line everything stands, for error messages that point at it.
 
-Scalars mean what they mean to Kubernetes (`yes` is true, `12:30` is text). A file is somebody's input: nesting, aliases and
-repeated keys are limited here, before anything walks over the values.
+Scalars mean what they mean to Kubernetes (`yes` is true, `12:30` is text). A file is somebody's input: nesting, aliases
+and repeated keys are limited here, before anything walks over the values.
 """
 
 from __future__ import annotations
@@ -178,7 +178,8 @@ class _Composer:
         for part in parts:
             if part.key_lines is None or part.items is None:
                 raise self._fail("<< wants a mapping, or a list of mappings", other.line)
-            assert node.items is not None and node.key_lines is not None
+            assert node.items is not None
+            assert node.key_lines is not None
             for key, item in part.items.items():
                 if key not in node.items:
                     node.items[key], node.value[key] = item, item.value

@@ -9,26 +9,13 @@ from pathlib import Path
 import pytest
 
 from kubesim.conformance.frame import is_known, read_cases
-from kubesim.conformance.runner import Watcher, find_corpora, run_corpus
+from kubesim.conformance.runner import find_corpora, run_corpus
 from kubesim.errors import InputError
 
-RIGHT = {
-    "case": "hash-1",
-    "input": {"container": {"name": "c", "image": "i"}},
-    "output": {"hash": "3086763418", "hashHex": "b7fbdd9a"},
-}
-
-
-def right_answer(tmp_path: Path) -> dict[str, object]:
-    """A case whose answer is what is answered today; the corpora judge whether that is right."""
-    heard: list[object] = []
-
-    class Ear(Watcher):
-        def played(self, case: str, output: object) -> None:
-            heard.append(output)
-
-    run_corpus(write(tmp_path / "container_hash.jsonl", {"case": "hash-1", "input": RIGHT["input"]}), watcher=Ear())
-    return {"case": "hash-1", "input": RIGHT["input"], "output": heard[0]}
+GIVEN = {"container": {"command": ["sleep", "f4"], "env": [{"name": "A", "value": "92a"}], "image": "app:v1",
+                       "name": "db-de95"}}  # fmt: skip
+ANSWER = {"hash": "2408615832", "hashHex": "8f908f98"}
+RIGHT = {"case": "hash-1", "input": GIVEN, "output": ANSWER}
 
 
 def write(path: Path, *cases: object) -> Path:
@@ -37,27 +24,24 @@ def write(path: Path, *cases: object) -> Path:
 
 
 def test_a_case_passes_fails_or_is_not_judged(tmp_path: Path) -> None:
-    right = right_answer(tmp_path)
-    wrong = right | {"case": "hash-2", "output": {"hash": "1", "hashHex": "1"}}
-    bare = {"case": "hash-3", "input": right["input"]}
-    result = run_corpus(write(tmp_path / "container_hash.jsonl", right, wrong, bare))
+    wrong = RIGHT | {"case": "hash-2", "output": {"hash": "1", "hashHex": "1"}}
+    bare = {"case": "hash-3", "input": GIVEN}
+    result = run_corpus(write(tmp_path / "container_hash.jsonl", RIGHT, wrong, bare))
     assert (result.cases, result.passed, result.failed, result.not_judged) == (3, 1, 1, 1)
     assert result.failures[0].case == "hash-2"
-    assert result.failures[0].actual == right["output"]
+    assert result.failures[0].actual == ANSWER
     assert any(line.startswith("hash: expected") for line in result.failures[0].differences)
 
 
 def test_a_case_that_cannot_be_played_fails_alone(tmp_path: Path) -> None:
-    right = right_answer(tmp_path)
     broken = {"case": "hash-2", "input": {}, "output": {}}
-    result = run_corpus(write(tmp_path / "container_hash.jsonl", broken, right))
+    result = run_corpus(write(tmp_path / "container_hash.jsonl", broken, RIGHT))
     assert (result.passed, result.failed) == (1, 1)
     assert "could not be played: KeyError" in result.failures[0].differences[0]
 
 
 def test_id_and_out_are_the_same_as_case_and_output(tmp_path: Path) -> None:
-    right = right_answer(tmp_path)
-    other = {"id": "hash-9", "input": right["input"], "out": right["output"]}
+    other = {"id": "hash-9", "input": GIVEN, "out": ANSWER}
     assert run_corpus(write(tmp_path / "container_hash.jsonl", other)).passed == 1
 
 

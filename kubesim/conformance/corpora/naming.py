@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, get_args
 
 from kubesim.api.pod import Pod
+from kubesim.conformance.frame import differences
+from kubesim.conformance.narrowing import without_lost_grace_period
 from kubesim.runtime import labels, naming
 from kubesim.runtime.hash_text import resources_text
 from kubesim.runtime.termination import KillReason, termination_grace_period, termination_waits_for
+
+
+def judge(case: dict[str, Any], expected: dict[str, Any], actual: dict[str, Any]) -> Iterator[str]:
+    pod = case["input"]["pod"]
+    yield from differences(without_lost_grace_period(pod, expected), without_lost_grace_period(pod, actual))
 
 
 def play(case: dict[str, Any]) -> dict[str, Any]:

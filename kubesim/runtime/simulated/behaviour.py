@@ -14,10 +14,14 @@ from fnmatch import fnmatchcase
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.runtime.protocol import ExecResult
-from kubesim.runtime.simulated.draws import Draw, Span
+from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.network import listen_on
 from kubesim.runtime.simulated.process import SIGKILL, Exit, ProcessContext
+from kubesim.runtime.simulated.settings import Span
 from kubesim.runtime.simulated.shell import Listener, Log, Ports
+
+
+ZERO = Span(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +39,14 @@ class Behaviour:
     image: str = "*"
     times: int | None = None  # only the first starts of a container
     run_for: Draw | None = None  # None: until it is stopped
-    exit_code: Draw = Span(0)
+    exit_code: Draw = ZERO
     oom_killed: bool = False
-    ready_after: Draw = Span(0)
+    ready_after: Draw = ZERO
     log: tuple[LogEntry, ...] = ()
     termination_message: str = ""
     start_error: str = ""
     ignores_term: bool = False
-    stop_after: Draw = Span(0)  # from the TERM signal to the end
+    stop_after: Draw = ZERO  # from the TERM signal to the end
     stop_exit_code: int = 0
 
     def matches(self, context: ProcessContext) -> bool:
@@ -55,7 +59,7 @@ class Behaviour:
 
 
 class BehaviourProcess:
-    """Implements `Process`. It listens on the container's ports once it is ready, and answers every request with 200."""
+    """Implements `Process`. Once it is ready it listens on the container's ports and answers every request with 200."""
 
     def __init__(
         self, clock: LoopClock, stream: Stream, behaviour: Behaviour, ports: Ports, port_numbers: tuple[int, ...]

@@ -16,17 +16,6 @@ class Draw(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A duration: fixed, or drawn evenly between two ends."""
-
-    low: int
-    high: int | None = None
-
-    def draw(self, stream: Stream) -> int:
-        return self.low if self.high is None else stream.randint(self.low, self.high)
-
-
-@dataclass(frozen=True, slots=True)
 class Exponential:
     """Mostly short, sometimes long: half of them are below seven tenths of the mean."""
 

@@ -1,7 +1,7 @@
 """The programs of simulated containers: a behaviour of the scenario, or else the container's own command line.
 
-`Programs` is the runtime's ProcessFactory on one node. It keeps what the containers of a pod share (ports, volumes, process
-ids) from the first start until the runtime knows nothing of the pod any more.
+`Programs` is the runtime's ProcessFactory on one node. It keeps what the containers of a pod share (ports, volumes,
+process ids) from the first start until the runtime knows nothing of the pod any more.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from itertools import count
 
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, Randomness
-from kubesim.runtime.simulated.behaviour import Behaviour, BehaviourProcess
+from kubesim.runtime.simulated.behaviour import ZERO, Behaviour, BehaviourProcess
 from kubesim.runtime.simulated.command_line import command_line
-from kubesim.runtime.simulated.draws import Draw, Span
+from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.network import PodView, SimulatedNetwork
 from kubesim.runtime.simulated.process import Process, ProcessContext
 from kubesim.runtime.simulated.shell import Ports, VirtualFiles, Volume, is_missing_program
@@ -50,7 +50,7 @@ class Programs:
         node: str = "",
         host_ip: str = "",
         behaviours: Sequence[Behaviour] = (),
-        exec_time: Draw = Span(0),
+        exec_time: Draw = ZERO,
     ) -> None:
         self._clock = clock
         self._randomness = randomness

@@ -9,9 +9,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.runtime.simulated.draws import Draw, Span
+from kubesim.clock.randomness import Stream
+from kubesim.runtime.simulated.draws import Draw
 
-__all__ = ["ImageBehaviour", "Latencies", "SimulatedSettings", "Span"]
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A duration: fixed, or drawn evenly between two ends."""
+
+    low: int
+    high: int | None = None
+
+    def draw(self, stream: Stream) -> int:
+        return self.low if self.high is None else stream.randint(self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)

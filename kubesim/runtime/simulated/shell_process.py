@@ -41,7 +41,18 @@ def port_numbers(container: Container) -> tuple[int, ...]:
 class ShellProcess:
     """Implements `Process`."""
 
-    __slots__ = ("_clock", "_context", "_exec_time", "_execs", "_listeners", "_message", "_note", "_on_exit", "_process", "_view")  # fmt: skip
+    __slots__ = (
+        "_clock",
+        "_context",
+        "_exec_time",
+        "_execs",
+        "_listeners",
+        "_message",
+        "_note",
+        "_on_exit",
+        "_process",
+        "_view",
+    )
 
     def __init__(
         self,
@@ -125,9 +136,10 @@ class ShellProcess:
         outcome = await self._process.exec(command)
         if isinstance(outcome, NotFound):
             digest = hashlib.sha256(f"{self._context.identifier}\0{number}".encode()).hexdigest()
+            problem = f'exec: "{outcome.program}": executable file not found in $PATH'
             raise RuntimeCallError(
                 f'failed to exec in container: failed to start exec "{digest}": OCI runtime exec failed: exec failed: '
-                f'unable to start container process: exec: "{outcome.program}": executable file not found in $PATH: unknown'
+                f"unable to start container process: {problem}: unknown"
             )
         if isinstance(outcome, NotRunning | TimedOut):
             raise RuntimeCallError("failed to exec in container: container is not running")

@@ -1,0 +1,417 @@
+"""The API over HTTP, without the HTTP: a request in, a response out.
+
+`handle` is a pure function of the store and the request. An open watch is a `WatchStream` that whoever serves it reads
+from. Not here: Tables, server-side apply, discovery and OpenAPI.
+
+Mirrors: apiserver/pkg/endpoints installer.go, handlers create.go, get.go, update.go, patch.go, delete.go, watch.go
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from kubesim.api import gojson
+from kubesim.api.gotext import quoted
+from kubesim.api.goyaml import yaml_to_json
+from kubesim.api.meta import ApiObject
+from kubesim.api.schema.codec import DecodeError
+from kubesim.api.validation.field import Errors, FieldError, JsonObject, Raw
+from kubesim.cluster import registry
+from kubesim.cluster.deletion import DeleteOptions, check_delete_options
+from kubesim.cluster.kinds import RESOURCES, Resource
+from kubesim.cluster.lists import (
+    ListOptions,
+    check_reached,
+    list_objects,
+    parse_int,
+    parse_list_options,
+    parse_version,
+)
+from kubesim.cluster.problems import bad_request, invalid, invalid_options, status_of
+from kubesim.cluster.registry import STRATEGIC_MERGE_PATCH, Target
+from kubesim.cluster.routes import BINDINGS, NotOurs, Route, route
+from kubesim.cluster.store import Store
+from kubesim.cluster.strategic import go_value
+from kubesim.cluster.subresources import bind, evict
+from kubesim.cluster.watches import Watch, WatchEvent
+from kubesim.cluster.wire import decode_json, object_to_json, unknown_fields
+from kubesim.errors import ApiError
+
+_ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+_OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
+_METADATA = "meta.k8s.io/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Header names in lower case."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """Either a JSON body, or plain text, or a stream of watch events."""
+
+    status: int
+    body: JsonObject | None = None
+    text: str = ""
+    warnings: tuple[str, ...] = ()
+    stream: WatchStream | None = None
+
+
+def handle(store: Store, request: Request) -> Response:
+    """Answer one request."""
+    try:
+        url = urlsplit(request.path)
+        query = dict(parse_qsl(url.query, keep_blank_values=True))
+        found = route(request.method, url.path)
+        metadata_only = _check_accept(request, watching="watch" in query)
+        return _answer(store, _Call(request, query, found, metadata_only))
+    except NotOurs:
+        return Response(404, text="404 page not found\n")
+    except ApiError as error:
+        return Response(error.code, status_of(error))
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    request: Request
+    query: Mapping[str, str]
+    route: Route
+    metadata_only: bool
+
+    @property
+    def target(self) -> Target:
+        return self.route.target
+
+    @property
+    def resource(self) -> Resource:
+        return self.route.target.resource
+
+    def view(self, obj: ApiObject) -> JsonObject:
+        body = object_to_json(obj)
+        if self.metadata_only:
+            return {"kind": "PartialObjectMetadata", "apiVersion": _METADATA, "metadata": body["metadata"]}
+        return body
+
+
+def _answer(store: Store, call: _Call) -> Response:
+    target = call.target
+    dry_run = _dry_run(call)
+    match call.request.method:
+        case "GET" if target.name:
+            return _get(store, call)
+        case "GET":
+            return _list_or_watch(store, call)
+        case "POST" if target.resource is BINDINGS or target.subresource:
+            return _post_subresource(store, call, dry_run)
+        case "POST":
+            body, warnings = _body(call)
+            return Response(201, call.view(registry.create(store, target, body, dry_run=dry_run)), warnings=warnings)
+        case "PUT":
+            body, warnings = _body(call)
+            obj, created = registry.update(store, target, body, dry_run=dry_run)
+            return Response(201 if created else 200, call.view(obj), warnings=warnings)
+        case "PATCH":
+            return _patch(store, call, dry_run)
+        case _:
+            return _delete(store, call)
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+def _get(store: Store, call: _Call) -> Response:
+    check_reached(store, parse_version(call.query.get("resourceVersion", "")))
+    return Response(200, call.view(store.get(call.resource.kind, call.target.namespace, call.target.name)))
+
+
+def _list_or_watch(store: Store, call: _Call) -> Response:
+    query = {**call.query, "watch": "true"} if call.route.watch else call.query
+    options = parse_list_options(call.resource, call.route.namespace, query)
+    if options.watch:
+        return Response(200, stream=WatchStream(store, call.resource, options, metadata_only=call.metadata_only))
+    body = list_objects(store, call.resource, options)
+    if call.metadata_only:
+        body |= {"kind": "PartialObjectMetadataList", "apiVersion": _METADATA}
+        body["items"] = [{"metadata": item["metadata"]} for item in body["items"]]
+    return Response(200, body)
+
+
+class WatchStream:
+    """The lines of one watch. A version that is too old, or in the future, gives one line of error and the end."""
+
+    def __init__(self, store: Store, resource: Resource, options: ListOptions, *, metadata_only: bool = False) -> None:
+        self.options = options
+        self._store = store
+        self._metadata_only = metadata_only
+        self._error: JsonObject | None = None
+        version = parse_version(options.version)
+        try:
+            self.watch = self._open(resource, version)
+        except ApiError as error:
+            self._error = {"type": "ERROR", "object": status_of(error)}
+            self.watch = Watch(resource.kind, options.selection, 0)
+            self.watch.close()
+
+    def _open(self, resource: Resource, version: int) -> Watch:
+        options, store = self.options, self._store
+        if options.send_initial_events is None:
+            return store.open_watch(resource.kind, options.selection, version)
+        check_reached(store, version)
+        if not options.send_initial_events:
+            return store.open_watch(resource.kind, options.selection, version or store.resource_version)
+        watch = store.open_watch(resource.kind, options.selection)
+        if options.bookmarks:
+            watch.bookmark(store.resource_version, initial_events_end=True)
+        return watch
+
+    @property
+    def closed(self) -> bool:
+        return self.watch.closed
+
+    def bookmark(self) -> None:
+        """Whoever serves the stream says when it is time; who did not ask for bookmarks gets none."""
+        if self.options.bookmarks and not self.closed:
+            self.watch.bookmark(self._store.resource_version)
+
+    def lines(self) -> list[JsonObject]:
+        """What has happened since the last time."""
+        lines = [] if self._error is None else [self._error]
+        self._error = None
+        return lines + [self.line(event) for event in self.watch.drain()]
+
+    def line(self, event: WatchEvent) -> JsonObject:
+        body = object_to_json(event.object)
+        if self._metadata_only:
+            body = {"kind": "PartialObjectMetadata", "apiVersion": _METADATA, "metadata": body["metadata"]}
+        return {"type": event.type, "object": body}
+
+    def close(self) -> None:
+        self.watch.close()
+
+
+# -- writing --------------------------------------------------------------------------------------------------------
+
+
+def _post_subresource(store: Store, call: _Call, dry_run: bool) -> Response:
+    body = _parse(call.request, call.resource.kind)
+    target = call.target
+    if target.resource is BINDINGS:
+        name = (body.get("metadata") or {}).get("name", "")
+        bind(store, Target(RESOURCES["Pod"], target.namespace, name), body, dry_run=dry_run)
+    elif target.subresource == "binding":
+        bind(store, target, body, dry_run=dry_run)
+    else:
+        options = _read_delete_options(_plain(body.get("deleteOptions") or {}))
+        if dry_run:
+            options = DeleteOptions(options.grace_s, options.uid, options.resource_version, dry_run=True)
+        evict(store, target, body, options)
+    return Response(201, _success() | {"code": 201})
+
+
+def _success() -> JsonObject:
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+
+
+def _patch(store: Store, call: _Call, dry_run: bool) -> Response:
+    content_type = _media_type(call.request.headers.get("content-type", ""))
+    body: Any = None
+    if content_type in (registry.MERGE_PATCH, registry.JSON_PATCH, STRATEGIC_MERGE_PATCH):
+        store.get(call.resource.kind, call.target.namespace, call.target.name)
+        try:
+            gojson.loads(call.request.body)
+        except gojson.JsonSyntaxError as error:
+            raise bad_request(f"error decoding patch: {error}") from None
+        body = json.loads(call.request.body)
+    warnings = _check_patch_fields(call, content_type, body)
+    return Response(
+        200,
+        call.view(registry.patch(store, call.target, content_type, body, dry_run=dry_run)),
+        warnings=warnings,
+    )
+
+
+def _check_patch_fields(call: _Call, content_type: str, body: Any) -> tuple[str, ...]:
+    """Fields of a patch that the kind does not have; of a JSON patch, those that it adds at the top."""
+    if isinstance(body, list):
+        paths = [str(op.get("path", ""))[1:] for op in body if isinstance(op, dict) and op.get("op") == "add"]
+        body = {path: None for path in paths if "/" not in path}
+    if not isinstance(body, dict):
+        return ()
+    unknown = [path for path in unknown_fields(call.resource.kind, body) if "$" not in path]
+    if unknown and _field_validation(call) == "Strict":
+        shown = go_value(body) if content_type == STRATEGIC_MERGE_PATCH else json.dumps(body)
+        raise invalid("", "", "", (FieldError("Invalid value", "patch", shown, _strict(unknown)),))
+    return _warnings(call, unknown)
+
+
+def _strict(unknown: list[str]) -> str:
+    return "strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in unknown)
+
+
+def _warnings(call: _Call, unknown: list[str]) -> tuple[str, ...]:
+    if _field_validation(call) == "Ignore":
+        return ()
+    return tuple(f"299 - {quoted(f'unknown field {quoted(path)}')}" for path in unknown)
+
+
+def _field_validation(call: _Call) -> str:
+    value = call.query.get("fieldValidation", "")
+    if value not in _FIELD_VALIDATIONS:
+        errors = Errors()
+        errors.unsupported("fieldValidation", value, _FIELD_VALIDATIONS)
+        raise invalid_options(_OPTIONS[call.request.method], errors)
+    return value or "Warn"
+
+
+def _dry_run(call: _Call) -> bool:
+    values = [call.query["dryRun"]] if "dryRun" in call.query else []
+    if values and call.request.method in _OPTIONS and values != ["All"]:
+        errors = Errors([FieldError("Unsupported value", "dryRun", Raw(json.dumps(values)), 'supported values: "All"')])
+        raise invalid_options(_OPTIONS[call.request.method], errors)
+    return values == ["All"]
+
+
+def _body(call: _Call) -> tuple[JsonObject, tuple[str, ...]]:
+    """The object that is sent, and what is to be said about its fields."""
+    body = _parse(call.request, call.resource.kind)
+    unknown = list(unknown_fields(call.resource.kind, body)) if body.get("kind") in (None, call.resource.kind) else []
+    if unknown and _field_validation(call) == "Strict":
+        kind = call.resource.kind
+        raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {_strict(unknown)}')
+    return body, _warnings(call, unknown)
+
+
+def _parse(request: Request, kind: str) -> JsonObject:
+    """Numbers stay the text they were."""
+    media_type = _media_type(request.headers.get("content-type", ""))
+    if media_type not in ("", "application/json", "application/yaml"):
+        raise ApiError(
+            415,
+            "UnsupportedMediaType",
+            "the body of the request was in an unknown format - accepted media types include: " + ", ".join(_ACCEPTED),
+        )
+    text = request.body
+    try:
+        value = yaml_to_json(text) if media_type == "application/yaml" else gojson.loads(text)
+    except ValueError as error:
+        shown = f"{text[:30]} ..." if len(text) > 30 else text or "<empty>"
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; "
+            f"json parse error: {error} ({shown})"
+        ) from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        found = "array" if isinstance(value, list) else "number" if isinstance(value, gojson.Number) else "string"
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse "
+            f"error: json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string "
+            f'"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }} ({text.encode().hex()})'
+        )
+    return value
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(gojson.dumps(value))
+
+
+def _media_type(header: str) -> str:
+    return header.partition(";")[0].strip().lower()
+
+
+def _check_accept(request: Request, *, watching: bool) -> bool:
+    """Whether only metadata is wanted; 406 if the client takes nothing that there is."""
+    header = request.headers.get("accept", "").strip()
+    known_type = False
+    for clause in header.split(",") if header else ["*/*"]:
+        media_type, *parameters = (part.strip() for part in clause.split(";"))
+        if media_type not in (*_ACCEPTED, "*/*"):
+            continue
+        known_type = True
+        form = next((part.removeprefix("as=") for part in parameters if part.startswith("as=")), "")
+        if form in ("PartialObjectMetadata", "PartialObjectMetadataList"):
+            return True
+        if not form:
+            return False
+    if known_type:
+        message = "only the following media types are accepted: " + ", ".join(_ACCEPTED)
+        raise ApiError(406, "NotAcceptable", message)
+    streams = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch" if watching else ""
+    offered = ", ".join(_ACCEPTED) + streams
+    raise ApiError(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {offered}", {})
+
+
+# -- deleting -------------------------------------------------------------------------------------------------------
+
+
+def _delete(store: Store, call: _Call) -> Response:
+    options = _delete_options(call)
+    target = call.target
+    if not target.name:
+        return _delete_collection(store, call, options)
+    obj, gone = registry.delete(store, target, options)
+    if call.resource.returns_deleted or not (gone or options.dry_run):
+        accepted = not gone and options.orphan_dependents is False
+        return Response(202 if accepted else 200, call.view(obj))
+    details = {"name": target.name, "group": call.resource.group, "kind": call.resource.plural}
+    details = {key: value for key, value in details.items() if value} | {"uid": obj.metadata.uid}
+    return Response(200, _success() | {"details": details})
+
+
+def _delete_collection(store: Store, call: _Call, options: DeleteOptions) -> Response:
+    """Each of the selected objects; the answer is the list as it stood before."""
+    check_delete_options(options)
+    list_options = parse_list_options(call.resource, call.route.namespace, call.query)
+    body = list_objects(store, call.resource, list_options)
+    for obj in store.list(call.resource.kind, call.route.namespace, list_options.selection):
+        store.delete_with(obj, options)
+    return Response(200, body)
+
+
+def _delete_options(call: _Call) -> DeleteOptions:
+    """From the body, or if there is none from the query."""
+    if call.request.body:
+        try:
+            value = gojson.loads(call.request.body)
+        except gojson.JsonSyntaxError as error:
+            raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+        if value:
+            return _read_delete_options(value)
+    query: JsonObject = {}
+    grace = parse_int(call.query.get("gracePeriodSeconds", ""))
+    if grace is not None:
+        query["gracePeriodSeconds"] = grace
+    if "orphanDependents" in call.query:
+        query["orphanDependents"] = call.query["orphanDependents"] == "true"
+    if "propagationPolicy" in call.query:
+        query["propagationPolicy"] = call.query["propagationPolicy"]
+    if _dry_run(call):
+        query["dryRun"] = ["All"]
+    return _read_delete_options(query)
+
+
+def _read_delete_options(value: JsonObject) -> DeleteOptions:
+    try:
+        options = decode_json("DeleteOptions", value)
+    except DecodeError as error:
+        raise bad_request(str(error)) from None
+    preconditions = options.get("preconditions") or {}
+    return DeleteOptions(
+        grace_s=options.get("gracePeriodSeconds"),
+        uid=preconditions.get("uid") or "",
+        resource_version=preconditions.get("resourceVersion") or "",
+        orphan_dependents=options.get("orphanDependents"),
+        propagation_policy=options.get("propagationPolicy"),
+        dry_run=bool(options.get("dryRun")),
+    )

@@ -1,0 +1,164 @@
+"""Plays a scenario: its objects at time 0, its steps at their times, and then the end.
+
+When a run ends:
+
+- at its `duration`, if it has one;
+- with steps, when all are done and everything has come to rest: every pod is ready, has ended or is gone, and nothing
+  that is expected is still to come (after two minutes without that it ends anyway);
+- without steps, the whole life is told: once everything is at rest, the pods are left alone for 30 s, then deleted
+  gracefully, and the run ends when they are gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from kubesim.api.gotext import duration
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import MINUTE, SECOND
+from kubesim.clock import LoopClock, wake
+from kubesim.concurrency import TaskSet
+from kubesim.scenario.expectations import Judge
+from kubesim.scenario.language import ACTIONS, Delete, Spec, Step
+from kubesim.scenario.world import StepFailed, World
+
+PATIENCE = 2 * MINUTE  # how long to wait for a rest that does not come
+RUNNING_TIME = 30 * SECOND  # from rest to the deletion
+LAST_WORDS = 3 * SECOND  # for what a kubelet still has to clean up
+
+
+class Player:
+    def __init__(
+        self, clock: LoopClock, tasks: TaskSet, world: World, judge: Judge, spec: Spec, until: int | None = None
+    ) -> None:
+        self._clock = clock
+        self._tasks = tasks
+        self._world = world
+        self._judge = judge
+        self._spec = spec
+        self._start = clock.now()
+        limits = [limit for limit in (spec.duration, until) if limit is not None]
+        self._limit = self._start + min(limits) if limits else None
+        self._changed: asyncio.Future[None] | None = None
+        self._busy = 0  # steps that take time and are under way
+
+    async def play(self) -> None:
+        """Returns when the run is over."""
+        stop = self._world.on_change(self._wake)
+        try:
+            for manifest in self._spec.objects:
+                self._attempt(f"apply {manifest['kind']} {manifest['metadata']['name']}", manifest)
+            if await self._steps():
+                await self._ending()
+        finally:
+            stop()
+
+    async def _steps(self) -> bool:
+        """Take the steps; False if time was up before."""
+        for step in sorted(self._spec.steps, key=lambda step: step.at):
+            if not await self._sleep_until(self._start + step.at):
+                return False
+            self._take(step)
+        return True
+
+    def _take(self, step: Step) -> None:
+        name = next(name for name in ACTIONS if getattr(step, name) is not None)
+        text = f"step at {duration(step.at)}: {name}"
+        if step.apply is not None:
+            self._attempt(text, step.apply)
+        elif step.exec is not None or step.kill is not None:
+            self._busy += 1
+            self._tasks.start(text, self._take_time(text, step))
+        else:
+            self._attempt(text, step)
+
+    def _attempt(self, text: str, what: Step | dict[str, object]) -> None:
+        try:
+            if isinstance(what, dict):
+                self._world.apply(what)
+            elif what.patch is not None:
+                self._world.patch(what.patch)
+            elif what.delete is not None:
+                self._world.delete(what.delete)
+        except StepFailed as error:
+            self._judge.step_failed(text, str(error))
+
+    async def _take_time(self, text: str, step: Step) -> None:
+        try:
+            if step.exec is not None:
+                await self._world.exec(step.exec)
+            elif step.kill is not None:
+                await self._world.kill(step.kill)
+        except StepFailed as error:
+            self._judge.step_failed(text, str(error))
+        finally:
+            self._busy -= 1
+            self._wake()
+
+    # -- the end ------------------------------------------------------------------------------------------------
+
+    async def _ending(self) -> None:
+        if self._spec.duration is not None:
+            await self._sleep_until(self._start + self._spec.duration)
+            return
+        whole_life = not self._spec.steps
+        await self._wait_until(lambda: self._at_rest(for_gone=not whole_life), self._patience())
+        if whole_life and await self._sleep_until(self._clock.now() + RUNNING_TIME):
+            await self._delete_all()
+        await self._sleep_until(self._clock.now() + LAST_WORDS)
+
+    def _patience(self) -> int:
+        """Two minutes, or longer if something is expected by a later time."""
+        latest = max((expect.by or 0 for expect in self._spec.expect), default=0)
+        return max(self._clock.now() + PATIENCE, self._start + latest + 1)
+
+    def _at_rest(self, *, for_gone: bool) -> bool:
+        pods = self._world.pods()
+        return not self._busy and not self._judge.waits(for_gone=for_gone) and all(_is_settled(pod) for pod in pods)
+
+    async def _delete_all(self) -> None:
+        pods = self._world.pods()
+        for pod in pods:
+            name = f"{pod.metadata.namespace}/{pod.metadata.name}"
+            self._attempt(f"delete {name}", Step(at=0, delete=Delete(pod=name)))
+        grace = max((pod.spec.termination_grace_period_seconds or 0 for pod in pods), default=0)
+        await self._wait_until(lambda: not self._world.pods(), self._clock.now() + grace * SECOND + PATIENCE)
+
+    # -- waiting ------------------------------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        if self._changed is not None:
+            wake(self._changed, None)
+
+    async def _sleep_until(self, moment: int) -> bool:
+        """False if the whole time was up before."""
+        limit = self._limit
+        if limit is not None and limit < moment:
+            await self._clock.sleep_until(limit)
+            return False
+        if moment > self._clock.now():
+            await self._clock.sleep_until(moment)
+        return True
+
+    async def _wait_until(self, condition: Callable[[], bool], deadline: int) -> None:
+        """Until it holds after some change, or until the deadline."""
+        if self._limit is not None:
+            deadline = min(deadline, self._limit)
+        while not condition() and self._clock.now() < deadline:
+            self._changed = asyncio.get_running_loop().create_future()
+            timer = self._clock.call_at(deadline, self._wake)
+            # Time can pass judgement, too: an expectation whose time is up is no longer waited for.
+            try:
+                await self._changed
+            finally:
+                timer.cancel()
+                self._changed = None
+
+
+def _is_settled(pod: Pod) -> bool:
+    """Ended, or ready and not asked to go."""
+    if pod.status.phase in ("Succeeded", "Failed"):
+        return pod.metadata.deletion_timestamp is None
+    ready = any(condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions)
+    return ready and pod.metadata.deletion_timestamp is None

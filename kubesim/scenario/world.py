@@ -1,0 +1,174 @@
+"""What a scenario acts on: the cluster and its nodes, as somebody outside would (kubectl, or a shell on a node)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.pod import Pod
+from kubesim.cluster import registry
+from kubesim.cluster.deletion import DeleteOptions
+from kubesim.cluster.kinds import RESOURCES, resource_of
+from kubesim.cluster.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
+from kubesim.cluster.store import Store
+from kubesim.errors import ApiError, KubesimError, RuntimeCallError
+from kubesim.runtime.simulated.process import SIGKILL, SIGTERM
+from kubesim.runtime.simulated.runtime import SimulatedRuntime
+from kubesim.scenario.language import Delete, Exec, Kill, Patch, PodTarget
+from kubesim.trace import Recorder
+from kubesim.trace.records import ApiWrite, Note
+
+JsonObject = dict[str, Any]
+
+USER = "user"
+_CONTENT_TYPES = {"strategic": STRATEGIC_MERGE_PATCH, "merge": MERGE_PATCH, "json": JSON_PATCH}
+_SIGNALS = {"KILL": SIGKILL, "TERM": SIGTERM}
+
+
+class StepFailed(KubesimError):
+    """A step could not be taken."""
+
+
+class World(Protocol):
+    """The actions of a scenario. Each raises StepFailed if it cannot be done."""
+
+    def apply(self, manifest: JsonObject) -> None: ...
+    def patch(self, patch: Patch) -> None: ...
+    def delete(self, delete: Delete) -> None: ...
+    async def exec(self, exec: Exec) -> None: ...
+    async def kill(self, kill: Kill) -> None: ...
+
+    def pods(self) -> list[Pod]: ...
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call this after every change of a pod; the answer ends it."""
+        ...
+
+
+class SimulatedWorld:
+    """The in-memory cluster, and simulated runtimes by node name. Pods that name no node go to the first."""
+
+    def __init__(self, store: Store, recorder: Recorder, runtimes: Mapping[str, SimulatedRuntime]) -> None:
+        self._store = store
+        self._recorder = recorder
+        self._runtimes = runtimes
+        self._first_node = next(iter(runtimes))
+
+    def pods(self) -> list[Pod]:
+        return [pod for pod in self._store.list("Pod") if isinstance(pod, Pod)]
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        return self._store.watch("Pod", lambda change: listener())
+
+    # -- kubectl ------------------------------------------------------------------------------------------------
+
+    def apply(self, manifest: JsonObject) -> None:
+        """Create the object, or merge the manifest into the one that is there."""
+        kind, metadata = manifest["kind"], manifest["metadata"]
+        resource = resource_of(kind)
+        namespace = metadata.get("namespace", "default") if resource.namespaced else ""
+        exists = self._store.find(kind, namespace, metadata["name"]) is not None
+        target = Target(resource, namespace, metadata["name"] if exists else "")
+        if resource.namespaced:
+            self._ensure_namespace(namespace)
+        if kind == "Pod" and not exists and not manifest["spec"].get("nodeName"):
+            # Scheduling is not simulated.
+            manifest = {**manifest, "spec": {**manifest["spec"], "nodeName": self._first_node}}
+        self._told("patch" if exists else "create", target, metadata["name"])
+        with _refusals():
+            if kind not in RESOURCES:
+                given = {**manifest, "metadata": {**metadata, "namespace": namespace}}
+                (self._store.replace if exists else self._store.create)(ApiObject.from_json(given))
+            elif exists:
+                registry.patch(self._store, target, STRATEGIC_MERGE_PATCH, manifest)
+            else:
+                registry.create(self._store, target, manifest)
+
+    def _ensure_namespace(self, name: str) -> None:
+        """A namespace with its default service account, as the controllers of a cluster would have made it."""
+        if self._store.find("Namespace", "", name) is None:
+            registry.create(self._store, Target(RESOURCES["Namespace"]), {"metadata": {"name": name}})
+        if self._store.find("ServiceAccount", name, "default") is None:
+            account = Target(RESOURCES["ServiceAccount"], name)
+            registry.create(self._store, account, {"metadata": {"name": "default"}})
+
+    def patch(self, patch: Patch) -> None:
+        namespace, name = patch.key
+        target = Target(RESOURCES["Pod"], namespace, name, patch.subresource)
+        body = list(patch.patch) if isinstance(patch.patch, tuple) else patch.patch
+        self._told("patch", target, name)
+        with _refusals():
+            registry.patch(self._store, target, _CONTENT_TYPES[patch.type], body)
+
+    def delete(self, delete: Delete) -> None:
+        namespace, name = delete.key
+        target = Target(RESOURCES["Pod"], namespace, name)
+        grace = delete.grace_period_seconds
+        self._told("delete", target, name, {} if grace is None else {"gracePeriodSeconds": grace})
+        with _refusals():
+            registry.delete(self._store, target, DeleteOptions(grace_s=grace))
+
+    def _told(self, verb: str, target: Target, name: str, summary: Mapping[str, Any] | None = None) -> None:
+        """What follows in this task, and what the cluster tells others about it, is caused by this write."""
+        resource = target.resource.plural + (f"/{target.subresource}" if target.subresource else "")
+        pod = f"{target.namespace}/{name}" if target.resource.kind == "Pod" else ""
+        shown = {} if pod else {"name": name, "namespace": target.namespace}
+        record = ApiWrite(pod=pod, verb=verb, resource=resource, by=USER, summary={**shown, **(summary or {})})
+        Recorder.because(None)
+        Recorder.because(self._recorder.record(record))
+
+    # -- a shell on the node ------------------------------------------------------------------------------------
+
+    def _pod(self, target: PodTarget) -> tuple[Pod, SimulatedRuntime]:
+        pod = self._store.find("Pod", *target.key)
+        if not isinstance(pod, Pod):
+            raise StepFailed(f"there is no pod {'/'.join(target.key)}")
+        return pod, self._runtimes[pod.spec.node_name]
+
+    async def _running_container(self, target: PodTarget, name: str) -> tuple[str, str, SimulatedRuntime]:
+        """Id and name of the container; without a name it is the first of the pod."""
+        pod, runtime = self._pod(target)
+        wanted = name or pod.spec.containers[0].name
+        for info in await runtime.list_containers(pod.metadata.uid):
+            if info.name == wanted and info.state == "running":
+                return info.id, wanted, runtime
+        raise StepFailed(f"container {wanted} of pod {'/'.join(target.key)} is not running")
+
+    async def exec(self, exec: Exec) -> None:
+        identifier, container, runtime = await self._running_container(exec, exec.container)
+        command = " ".join(exec.command)
+        try:
+            result = await runtime.exec_sync(identifier, exec.command, 0)
+        except RuntimeCallError as error:
+            raise StepFailed(str(error)) from None
+        output = (result.stdout + result.stderr).rstrip("\n")
+        text = f"exec {command!r} ended with {result.exit_code}" + (f": {output}" if output else "")
+        self._note(exec, container, text)
+
+    async def kill(self, kill: Kill) -> None:
+        if kill.sandbox:
+            pod, runtime = self._pod(kill)
+            ready = [info.id for info in await runtime.list_pod_sandboxes(pod.metadata.uid) if info.ready]
+            if not ready:
+                raise StepFailed(f"pod {'/'.join(kill.key)} has no running sandbox")
+            self._note(kill, "", "its sandbox is killed")
+            runtime.sandbox_dies(ready[-1])
+            return
+        identifier, container, runtime = await self._running_container(kill, kill.container)
+        self._note(kill, container, f"its main process gets the signal {kill.signal}")
+        runtime.kill_container(identifier, _SIGNALS[kill.signal])
+
+    def _note(self, target: PodTarget, container: str, text: str) -> None:
+        Recorder.because(None)
+        Recorder.because(self._recorder.record(Note(pod="/".join(target.key), container=container, text=text)))
+
+
+class _refusals:
+    """An API server's refusal is a step that failed."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, ApiError):
+            raise StepFailed(error.message) from None

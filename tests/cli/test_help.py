@@ -1,0 +1,52 @@
+"""`kubesim --help` answers at once: it imports nothing heavy."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from kubesim import __version__
+from kubesim.cli.main import COMMANDS, main
+
+HEAVY = ("pydantic", "yaml", "anyio", "asyncio", "structlog", "kubernetes", "kubesim.api", "kubesim.kubelet",
+         "kubesim.runtime", "kubesim.scenario", "kubesim.app", "kubesim.conformance")  # fmt: skip
+
+PROGRAM = """
+import json, sys
+from kubesim.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"], ["conformance", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True)
+    modules = json.loads(done.stdout.splitlines()[-1])
+    assert [name for name in modules if name in HEAVY] == []
+    assert done.stderr == ""
+
+
+def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert all(command in shown for command in COMMANDS)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"kubesim {__version__}\n"
+
+
+def test_python_dash_m_is_the_same_program() -> None:
+    done = subprocess.run([sys.executable, "-m", "kubesim", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"kubesim {__version__}\n"

@@ -1,0 +1,214 @@
+"""The rules of this code base that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "kubesim"
+
+# Lowest first: a package or module imports only from itself and from those before it.
+LAYERS = (
+    "errors", "features", "api", "clock", "concurrency", "trace", "cluster", "cni", "sources", "runtime", "podworkers",
+    "kubelet", "scenario", "attach", "labs", "app", "conformance", "cli", "__main__",
+)  # fmt: skip
+MAX_LINES = 500
+BANNED_CALLS = {
+    "time.time", "time.time_ns", "time.monotonic", "time.monotonic_ns", "time.perf_counter", "time.perf_counter_ns",
+    "time.sleep", "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "asyncio.sleep", "anyio.sleep",
+    "anyio.sleep_until", "anyio.current_time", "uuid.uuid1", "uuid.uuid4", "os.urandom", "loop.time",
+}  # fmt: skip
+BANNED_MODULES = {"random", "secrets"}
+# What a file of this project has no business to know: other places on a disk, and how the work was done.
+FOREIGN = re.compile(
+    r"(?<![\w.])(/work/(main|shared)|/home/\w+/|/root/|/Users/)|\b(language model|sub-?agent|the brief|issue #?\d)\b",
+    re.IGNORECASE,
+)
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def python_files() -> list[Path]:
+    return sources() + sorted((ROOT / "tests").rglob("*.py"))
+
+
+def text_files() -> list[Path]:
+    """All files that are, or are about to be, under version control and hold text."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT, capture_output=True, check=True, text=True,
+    )  # fmt: skip
+    names = [name for name in listed.stdout.split("\0") if name and not name.endswith((".gz", ".png"))]
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
+
+
+def named(paths: list[Path]) -> list[object]:
+    return [pytest.param(path, id=str(path.relative_to(ROOT))) for path in paths]
+
+
+def layer(module: str) -> str:
+    """`kubesim.api.pod` -> `api`; the package itself has none."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def imported_modules(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: imports are absolute"
+            module = node.module or ""
+            if module == "kubesim":
+                yield from ((f"kubesim.{alias.name}", node.lineno) for alias in node.names)
+            else:
+                yield module, node.lineno
+
+
+def upward_imports(own: str, tree: ast.Module) -> list[str]:
+    rank = LAYERS.index(own)
+    found = []
+    for module, line in imported_modules(tree):
+        above = layer(module) if module.split(".")[0] == "kubesim" else ""
+        if above and above != "__version__" and LAYERS.index(above) > rank:
+            found.append(f"line {line}: {module}")
+    return found
+
+
+def test_imports_point_down_the_flow() -> None:
+    wrong = {}
+    for path in sources():
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if parts == ("__init__",):
+            continue
+        found = upward_imports(parts[0], ast.parse(path.read_text()))
+        if found:
+            wrong[str(path.relative_to(ROOT))] = found
+    assert not wrong
+
+
+def test_the_layer_rule_sees_an_upward_import() -> None:
+    tree = ast.parse("def f():\n    from kubesim.kubelet import agent\n")
+    assert upward_imports("runtime", tree) == ["line 2: kubesim.kubelet"]
+    assert upward_imports("cli", tree) == []
+
+
+def forbidden_time_or_chance(tree: ast.Module) -> Iterator[str]:
+    """Wall clocks, real sleeping and unseeded chance, also under another name (`import time as t`)."""
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                names[alias.asname or alias.name] = alias.name
+                if alias.name in BANNED_MODULES:
+                    yield f"line {node.lineno}: import {alias.name}"
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                names[alias.asname or alias.name] = f"{node.module}.{alias.name}".removeprefix("datetime.")
+                if node.module in BANNED_MODULES or names[alias.asname or alias.name] in BANNED_CALLS:
+                    yield f"line {node.lineno}: from {node.module} import {alias.name}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
+            owner = ast.unparse(node.value)
+            dotted = f"{names.get(owner, owner).removeprefix('datetime.')}.{node.attr}"
+            if dotted in BANNED_CALLS:
+                yield f"line {node.lineno}: {dotted}"
+
+
+def test_time_and_chance_come_from_the_clock_package() -> None:
+    wrong = {}
+    for path in sources():
+        if path.relative_to(PACKAGE).parts[0] == "clock":
+            continue
+        found = list(forbidden_time_or_chance(ast.parse(path.read_text())))
+        if found:
+            wrong[str(path.relative_to(ROOT))] = found
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import time\ntime.time()",
+        "import time as t\nt.monotonic()",
+        "from time import monotonic",
+        "import datetime\ndatetime.datetime.now()",
+        "from datetime import datetime\ndatetime.now()",
+        "from datetime import datetime as when\nwhen.utcnow()",
+        "import asyncio\nasyncio.sleep(1)",
+        "import random",
+        "from random import choice",
+    ],
+)
+def test_the_ban_sees(code: str) -> None:
+    assert list(forbidden_time_or_chance(ast.parse(code)))
+
+
+def test_the_ban_lets_other_things_pass() -> None:
+    harmless = "import asyncio\nimport datetime\nasyncio.Future()\ndatetime.datetime(2000, 1, 1)\nclock.sleep(1)\n"
+    assert not list(forbidden_time_or_chance(ast.parse(harmless)))
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = []
+    for path in python_files():
+        tree = ast.parse(path.read_text())
+        if tree.body and not ast.get_docstring(tree) and not path.name.startswith("test_"):
+            silent.append(str(path.relative_to(ROOT)))
+    assert not silent
+
+
+def test_no_file_is_a_house() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in python_files()
+        if (lines := len(path.read_text().splitlines())) > MAX_LINES
+    }
+    assert not long
+
+
+def test_text_files_are_clean() -> None:
+    wrong = []
+    for path in text_files():
+        name, content = str(path.relative_to(ROOT)), path.read_bytes()
+        if b"\r" in content:
+            wrong.append(f"{name}: carriage returns")
+        if content and not content.endswith(b"\n"):
+            wrong.append(f"{name}: no newline at the end")
+        if re.search(rb"[ \t]\n", content) and path.suffix != ".md":
+            wrong.append(f"{name}: spaces at the end of a line")
+    assert not wrong
+
+
+def test_nothing_is_left_to_do_or_foreign() -> None:
+    wrong = []
+    unfinished = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+    for path in text_files():
+        if path == Path(__file__) or path.name == "LICENSE":
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            if unfinished.search(line) or FOREIGN.search(line):
+                wrong.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
+    assert not wrong
+
+
+def test_constraints_are_exact_and_name_no_index() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    entries = [line for line in lines if not line.startswith("#")]
+    assert entries
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line) for line in entries)
+
+
+@pytest.mark.parametrize("path", named(sorted((ROOT / "scenarios").rglob("*.yaml"))))
+def test_scenarios_parse(path: Path) -> None:
+    from kubesim.scenario.load import load_scenario
+
+    load_scenario(str(path))
