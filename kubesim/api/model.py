@@ -59,9 +59,20 @@ class Model(BaseModel):
         return out
 
     def changed(self, **fields: Any) -> Self:
-        """A copy with other values in some fields; nothing is validated or deep-copied."""
-        return self.model_copy(update=fields)
+        """A copy with other values in some fields; nothing is validated or deep-copied.
 
+        What `model_copy` does, without its care for private attributes, which our types have none of: this is the most
+        frequent call of a run.
+        """
+        copy = self.__class__.__new__(self.__class__)
+        _set(copy, "__dict__", {**self.__dict__, **fields})
+        _set(copy, "__pydantic_fields_set__", self.__pydantic_fields_set__ | fields.keys())
+        _set(copy, "__pydantic_extra__", self.__pydantic_extra__)
+        _set(copy, "__pydantic_private__", None)
+        return copy
+
+
+_set = object.__setattr__  # the types are frozen for everybody else
 
 _NAMES: dict[type[Model], dict[str, str]] = {}
 

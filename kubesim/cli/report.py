@@ -8,6 +8,7 @@ import shutil
 from typing import Any, Protocol, TextIO
 
 from kubesim.api.gotext import duration
+from kubesim.api.timestamps import MILLISECOND
 from kubesim.app import RunResult
 from kubesim.trace import Record
 from kubesim.trace.sinks.console import ConsoleSink, Level
@@ -47,6 +48,7 @@ class TextReport:
             self._out.flush()
 
     def end(self, result: RunResult) -> None:
+        self._console.close()
         self._out.write("\n" + "".join(line + "\n" for line in summary(result)))
 
     def close(self) -> None:
@@ -65,10 +67,9 @@ def summary(result: RunResult) -> list[str]:
     judged = len(result.expectations_met) + len(result.expectations_failed)
     told = f"; {len(result.expectations_met)} of {judged} expectations met" if judged else ""
     told += f"; trace {result.trace_hash[:16]}" if result.trace_hash else ""
-    lines.append(
-        f"{result.scenario}, seed {result.seed}: {duration(result.duration)} on the node, {result.records} records,"
-        f" {result.events} Events{told}"
-    )
+    span = duration(result.duration // MILLISECOND * MILLISECOND)
+    counted = f"{span} on the node, {result.records} records, {result.events} Events"
+    lines.append(f"{result.scenario}, seed {result.seed}: {counted}{told}")
     return lines
 
 

@@ -45,8 +45,14 @@ class LoopClock:
             return self._virtual._micros + self._offset
         return round(self._loop.time() * 1_000_000) + self._offset
 
+    def begin(self, speed: float = 0.0) -> None:
+        """Count elapsed time from now on; with a speed, virtual time is paced against the wall clock from now on."""
+        self.start = self.now()
+        if self._virtual is not None:
+            self._virtual.pace(speed)
+
     def elapsed(self) -> int:
-        """Microseconds since this clock was made."""
+        """Microseconds since this clock was made, or since `begin`."""
         return self.now() - self.start
 
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
@@ -78,14 +84,20 @@ class LoopClock:
         finally:
             self._virtual.externals -= 1
 
+    def waits(self, future: asyncio.Future[Any], what: object) -> None:
+        """Name what a future stands for, so that a deadlock can be told in words."""
+        if self._virtual is not None:
+            self._virtual.waiting[future] = what
+
+    def waits_no_more(self, future: asyncio.Future[Any]) -> None:
+        if self._virtual is not None:
+            self._virtual.waiting.pop(future, None)
+
     @contextmanager
     def waiting_for(self, future: asyncio.Future[Any], what: str) -> Iterator[None]:
-        """Name what a future stands for, so that a deadlock can be told in words."""
-        if self._virtual is None:
-            yield
-            return
-        self._virtual.waiting[future] = what
+        """`waits` and `waits_no_more` around a block."""
+        self.waits(future, what)
         try:
             yield
         finally:
-            self._virtual.waiting.pop(future, None)
+            self.waits_no_more(future)

@@ -20,37 +20,30 @@ T = TypeVar("T")
 SECOND = 1_000_000
 
 
-class OrderedTimer(asyncio.TimerHandle):
-    """A timer that fires after all earlier ones, also those for the same instant."""
-
-    __slots__ = ("due", "order")
-
-    due: int
-    order: int
-
-    def __lt__(self, other: object) -> bool:
-        assert isinstance(other, OrderedTimer)
-        return (self.due, self.order) < (other.due, other.order)
-
-
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An asyncio event loop whose time is counted, not measured."""
 
     # Set by asyncio's base class; declared here because we replace the step that uses them.
     _ready: Any
-    _scheduled: list[OrderedTimer]
     _timer_cancelled_count: int
 
     def __init__(self, speed: float = 0.0) -> None:
         super().__init__()
         self._micros = 0
+        self._timers: list[tuple[int, int, asyncio.TimerHandle]] = []  # a heap by (due, order of creation)
         self._orders = 0
         self.externals = 0  # real things under way; time stands still meanwhile
         self.speed = speed  # virtual seconds for each second on the wall; 0 = as fast as possible
         self._wall_start = wall_time.monotonic()
-        self.waiting: dict[asyncio.Future[Any], str] = {}  # who waits for what, for Deadlock
+        self.waiting: dict[asyncio.Future[Any], object] = {}  # who waits for what, for Deadlock
         self._next: asyncio.Handle | None = None  # runs before everything in _ready
         self._placing_next = False
+
+    def pace(self, speed: float) -> None:
+        """From this instant on, let so many virtual seconds pass in each second on the wall."""
+        self.speed = speed
+        if speed:
+            self._wall_start = wall_time.monotonic() - self._micros / SECOND / speed
 
     def micros(self) -> int:
         """Virtual microseconds since the loop was made."""
@@ -67,12 +60,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_at_micros(
         self, due: int, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        timer = OrderedTimer(due / SECOND, callback, args, self, context)
-        timer.due = due if due > self._micros else self._micros
+        timer = asyncio.TimerHandle(due / SECOND, callback, args, self, context)
         self._orders += 1
-        timer.order = self._orders
-        heapq.heappush(self._scheduled, timer)
-        timer._scheduled = True  # type: ignore[attr-defined]
+        heapq.heappush(self._timers, (due if due > self._micros else self._micros, self._orders, timer))
+        timer._scheduled = True  # type: ignore[attr-defined]  # so that a cancellation is counted
         return timer
 
     def call_soon(  # type: ignore[override]
@@ -96,10 +87,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def _run_once(self) -> None:
         """One step of the loop. Replaces asyncio's, which would sleep until the next timer."""
-        scheduled = self._scheduled
-        while scheduled and scheduled[0].cancelled():
-            self._timer_cancelled_count -= 1
-            heapq.heappop(scheduled)._scheduled = False  # type: ignore[attr-defined]
+        if self._timer_cancelled_count > 1000 and self._timer_cancelled_count * 2 > len(self._timers):
+            self._forget_cancelled_timers()
         if not self._ready and self._next is None:
             if self.externals or self.speed:
                 self._wait_outside()
@@ -117,30 +106,54 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _wait_outside(self) -> None:
         """Wait for real events; with a speed, no longer than until the next timer is due on the wall."""
         timeout: float | None = None
-        if not self.externals and self._scheduled:
-            due_on_wall = self._wall_start + self._scheduled[0].due / SECOND / self.speed
+        due = self._next_due()
+        if not self.externals and due is not None:
+            due_on_wall = self._wall_start + due / SECOND / self.speed
             timeout = max(0.0, due_on_wall - wall_time.monotonic())
         self._process_events(self._selector.select(timeout))  # type: ignore[attr-defined]
 
+    def _next_due(self) -> int | None:
+        """When the next timer fires that nobody has cancelled."""
+        timers = self._timers
+        while timers and timers[0][2].cancelled():
+            self._drop(heapq.heappop(timers)[2])
+        return timers[0][0] if timers else None
+
+    def _drop(self, timer: asyncio.TimerHandle) -> None:
+        timer._scheduled = False  # type: ignore[attr-defined]
+        self._timer_cancelled_count -= 1
+
+    def _forget_cancelled_timers(self) -> None:
+        """Timers far ahead that nobody waits for any more would pile up."""
+        for entry in self._timers:
+            if entry[2].cancelled():
+                self._drop(entry[2])
+        self._timers = [entry for entry in self._timers if not entry[2].cancelled()]
+        heapq.heapify(self._timers)
+
     def _jump(self) -> None:
-        scheduled = self._scheduled
-        if not scheduled:
+        due = self._next_due()
+        if due is None:
             # A callback from another thread or a signal may have come in meanwhile.
             self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
             if self._ready or self._stopping:  # type: ignore[attr-defined]
                 return
             raise Deadlock(self._describe_deadlock())
-        now = self._micros = scheduled[0].due
-        while scheduled and scheduled[0].due <= now:
-            timer = heapq.heappop(scheduled)
+        self._micros = due
+        timers = self._timers
+        while timers and timers[0][0] <= due:
+            timer = heapq.heappop(timers)[2]
+            if timer.cancelled():
+                self._drop(timer)
+                continue
             timer._scheduled = False  # type: ignore[attr-defined]
-            if not timer.cancelled():
-                timer._run()  # all timers of an instant fire before any task that they wake runs, as in Go
+            timer._run()  # all timers of an instant fire before any task that they wake runs, as in Go
 
     def _describe_deadlock(self) -> str:
         lines = []
         for task in sorted(asyncio.all_tasks(self), key=lambda t: t.get_name()):
-            waits = self.waiting.get(getattr(task, "_fut_waiter", None), "something unnamed")  # type: ignore[arg-type]
+            awaited: Any = self.waiting.get(getattr(task, "_fut_waiter", None), "something unnamed")  # type: ignore[arg-type]
+            waits = " or ".join(map(str, awaited)) if isinstance(awaited, tuple | list) else str(awaited)
             frames = task.get_stack(limit=1)
             where = f" ({frames[0].f_code.co_filename.rsplit('/', 1)[-1]}:{frames[0].f_lineno})" if frames else ""
             lines.append(f"{task.get_name()} waits for {waits}{where}")

@@ -65,6 +65,15 @@ def admit_new_node(node: JsonObject) -> None:
         taints.append({"key": _NOT_READY, "effect": "NoSchedule"})
 
 
+def admit_new_priority_class(store: Store, priority_class: JsonObject) -> None:
+    if not priority_class.get("globalDefault"):
+        return
+    for other in store.list("PriorityClass"):
+        if _extra(other).get("globalDefault"):
+            problem = f"PriorityClass {other.metadata.name} is already marked as default. Only one default can exist"
+            raise forbidden(RESOURCES["PriorityClass"], priority_class["metadata"].get("name", ""), problem)
+
+
 def add_default_tolerations(spec: JsonObject) -> None:
     tolerations = list(spec.get("tolerations") or ())
     for taint in (_NOT_READY, _UNREACHABLE):
@@ -192,6 +201,9 @@ def _admit_runtime_class(store: Store, pod: JsonObject) -> None:
     spec = pod["spec"]
     name = spec.get("runtimeClassName")
     if name is None:
+        if spec.get("overhead"):
+            problem = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+            raise _refuse(pod, problem)
         return
     found = store.find("RuntimeClass", "", name)
     if found is None:

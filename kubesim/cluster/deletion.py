@@ -155,7 +155,8 @@ def _plan_namespace(namespace: ApiObject, options: DeleteOptions, now: int) -> D
     if metadata.deletion_timestamp is None:
         changes = {"deletion_timestamp": format_time(now), "finalizers": _finalizers_after(metadata, options)}
         status = {**(extra.get("status") or {}), "phase": "Terminating"}
-        return Deletion(namespace.changed(metadata=metadata.changed(**changes), status=status), removed=False)
+        marked = namespace.model_copy(update={"metadata": metadata.changed(**changes), "status": status})
+        return Deletion(marked, removed=False)
     if (extra.get("spec") or {}).get("finalizers") or metadata.finalizers:
         return NOTHING
     return Deletion(None, removed=True)

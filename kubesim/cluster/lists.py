@@ -161,19 +161,30 @@ def list_objects(store: Store, resource: Resource, options: ListOptions) -> dict
         version = version if exact else store.resource_version
         objects = _objects_at(store, resource, options, version, _VERSION_EXPIRED)
     namespace = options.selection.namespace
-    page = [obj for obj in objects if _key(obj, namespace) >= start] if start else objects
+    rest = [obj for obj in objects if _key(obj, namespace) >= start] if start else objects
+    page, after = _page(rest, limit, options)
     metadata: dict[str, Any] = {"resourceVersion": str(version)}
-    if limit and len(page) > limit:
-        metadata["continue"] = _token(version, _key(page[limit - 1], namespace))
+    if after:
+        metadata["continue"] = _token(version, _key(page[-1], namespace))
         if not options.has_selectors:
-            metadata["remainingItemCount"] = len(page) - limit
-        page = page[:limit]
+            metadata["remainingItemCount"] = after
     return {
         "kind": f"{resource.kind}List",
         "apiVersion": resource.api_version,
         "metadata": metadata,
         "items": [object_to_json(obj, in_list=True) for obj in page],
     }
+
+
+def _page(objects: list[ApiObject], limit: int, options: ListOptions) -> tuple[list[ApiObject], int]:
+    """The selected objects up to the limit, and how many come after them, selected or not: nobody has looked yet."""
+    page: list[ApiObject] = []
+    for n, obj in enumerate(objects):
+        if options.selection.matches(obj):
+            page.append(obj)
+        if limit and len(page) == limit:
+            return page, len(objects) - n - 1
+    return page, 0
 
 
 _VERSION_EXPIRED = "The resourceVersion for the provided list is too old."
@@ -187,9 +198,9 @@ def _objects_at(
     store: Store, resource: Resource, options: ListOptions, version: int, too_old: str
 ) -> list[ApiObject]:  # fmt: skip
     if version == store.resource_version:
-        return store.list(resource.kind, options.selection.namespace, options.selection)
+        return store.list(resource.kind, options.selection.namespace)
     try:
-        return store.list_at(resource.kind, version, options.selection)
+        return store.list_at(resource.kind, version, Selection(options.selection.namespace))
     except ApiError:
         raise expired(too_old) from None
 

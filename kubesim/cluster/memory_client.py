@@ -1,4 +1,4 @@
-"""The in-memory cluster as an `ApiClient`: each call takes its time, then acts on the store."""
+"""The in-memory cluster as an `ApiClient`: each call takes its time, then acts on the store, and watchers see it."""
 
 from __future__ import annotations
 
@@ -9,64 +9,96 @@ from kubesim.api.node import Node
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.clock import LoopClock
+from kubesim.cluster.changes import NODE_STATUS_KEYS, POD_STATUS_KEYS, apply_changes
 from kubesim.cluster.store import Store
 
 
 @dataclass(frozen=True, slots=True)
 class ApiLatencies:
+    """How long requests take. One that takes none does not give others a turn either."""
+
     get: int = 1 * MILLISECOND
     patch: int = 2 * MILLISECOND
+    create: int = 0
+    delete: int = 0
+    event: int = 0
 
 
 class MemoryClient:
+    """Pod statuses go straight from object to object; nothing here passes through JSON."""
+
     def __init__(self, clock: LoopClock, store: Store, latencies: ApiLatencies | None = None) -> None:
         self._clock = clock
         self._store = store
         self._latencies = latencies or ApiLatencies()
 
+    async def _takes(self, duration: int) -> None:
+        if duration:
+            await self._clock.sleep(duration)
+
     async def get_pod(self, namespace: str, name: str) -> Pod:
-        await self._clock.sleep(self._latencies.get)
+        await self._takes(self._latencies.get)
         pod = self._store.get("Pod", namespace, name)
         assert isinstance(pod, Pod)
         return pod
 
     async def create_pod(self, pod: Pod) -> Pod:
-        created = self._store.create(pod)
+        """The server gives the uid and the first status, whatever the client says."""
+        await self._takes(self._latencies.create)
+        metadata = pod.metadata.changed(uid="", resource_version="")
+        created = self._store.create(pod.changed(metadata=metadata, status=PodStatus()))
         assert isinstance(created, Pod)
         return created
 
     async def patch_pod_status(
         self, namespace: str, name: str, uid: str, old_status: PodStatus, new_status: PodStatus
     ) -> Pod:
-        await self._clock.sleep(self._latencies.patch)
-        return self._store.set_pod_status(namespace, name, uid, new_status)
+        await self._takes(self._latencies.patch)
+        pod = self._store.get("Pod", namespace, name)
+        assert isinstance(pod, Pod)
+        status = apply_changes(pod.status, old_status, new_status, POD_STATUS_KEYS)
+        return self._store.set_pod_status(namespace, name, uid, status)
 
     async def delete_pod(self, namespace: str, name: str, uid: str = "", *, grace_period_seconds: int = 0) -> None:
+        await self._takes(self._latencies.delete)
         self._store.delete("Pod", namespace, name, uid=uid, grace_s=grace_period_seconds)
 
     async def get_node(self, name: str) -> Node:
+        await self._takes(self._latencies.get)
+        return self._node(name)
+
+    def _node(self, name: str) -> Node:
         node = self._store.get("Node", "", name)
         assert isinstance(node, Node)
         return node
 
     async def create_node(self, node: Node) -> Node:
+        await self._takes(self._latencies.create)
         created = self._store.create(node)
         assert isinstance(created, Node)
         return created
 
     async def patch_node_status(self, name: str, old: Node, new: Node) -> Node:
-        current = self._store.get("Node", "", name)
-        assert isinstance(current, Node)
-        written = self._store.replace(current.changed(status=new.status))
+        await self._takes(self._latencies.patch)
+        node = self._node(name)
+        status = apply_changes(node.status, old.status, new.status, NODE_STATUS_KEYS)
+        if status == node.status:
+            return node
+        written = self._store.write(node, node.changed(status=status))
         assert isinstance(written, Node)
         return written
 
     async def create_event(self, event: Event) -> Event:
+        await self._takes(self._latencies.event)
         created = self._store.create(event)
         assert isinstance(created, Event)
         return created
 
     async def patch_event(self, event: Event) -> Event:
-        written = self._store.replace(event)
+        await self._takes(self._latencies.event)
+        current = self._store.get("Event", event.metadata.namespace, event.metadata.name)
+        assert isinstance(current, Event)
+        changed = current.changed(count=event.count, last_timestamp=event.last_timestamp, message=event.message)
+        written = self._store.write(current, changed)
         assert isinstance(written, Event)
         return written

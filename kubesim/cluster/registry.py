@@ -16,7 +16,13 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import DecodeError
 from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
-from kubesim.cluster.admission import admit_namespace, admit_new_node, admit_new_pod, admit_pod_update
+from kubesim.cluster.admission import (
+    admit_namespace,
+    admit_new_node,
+    admit_new_pod,
+    admit_new_priority_class,
+    admit_pod_update,
+)
 from kubesim.cluster.deletion import DeleteOptions
 from kubesim.cluster.kinds import RESOURCES, Resource
 from kubesim.cluster.metadata_updates import keep_system_fields, validate_object_meta_update
@@ -67,10 +73,9 @@ def read_body(resource: Resource, body: JsonObject) -> JsonObject:
     """The object that a POST or a PUT brings, with its defaults. Without a kind it is taken for what the path says."""
     kind, version = body.get("kind") or resource.kind, body.get("apiVersion") or resource.api_version
     named = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {resource.kind}: '
-    if version != resource.api_version or not _is_known(kind):
-        raise bad_request(f'{named}no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"')
-    if kind != resource.kind:
-        raise bad_request(f"{named}converting (v1.{kind}) to (core.{resource.kind}): unknown conversion")
+    wrong = _wrong_kind(resource, kind, version)
+    if wrong:
+        raise bad_request(named + wrong)
     try:
         obj = internal(resource, body)
     except DecodeError as error:
@@ -78,8 +83,12 @@ def read_body(resource: Resource, body: JsonObject) -> JsonObject:
     return {**obj, "kind": resource.kind, "apiVersion": resource.api_version}
 
 
-def _is_known(kind: str) -> bool:
-    return kind.removesuffix("List") in RESOURCES or kind in ("DeleteOptions", "Binding", "Eviction")
+def _wrong_kind(resource: Resource, kind: str, version: str) -> str:
+    """Why an object of this kind and version is not one of the resource."""
+    known = kind.removesuffix("List") in RESOURCES or kind in ("DeleteOptions", "Binding", "Eviction")
+    if version != resource.api_version or not known:
+        return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"'
+    return f"converting (v1.{kind}) to (core.{resource.kind}): unknown conversion" if kind != resource.kind else ""
 
 
 # -- create ---------------------------------------------------------------------------------------------------------
@@ -102,6 +111,8 @@ def create(store: Store, target: Target, body: JsonObject, *, dry_run: bool = Fa
         admit_new_pod(store, obj, lambda: _suffix(store))
     elif resource.kind == "Node":
         admit_new_node(obj)
+    elif resource.kind == "PriorityClass":
+        admit_new_priority_class(store, obj)
     if metadata.get("resourceVersion"):
         raise internal_error("resourceVersion should not be set on objects to be created")
     prepare_for_create(resource, obj, format_time(store.now()))
@@ -223,8 +234,9 @@ def _patched(resource: Resource, document: JsonObject, content_type: str, body: 
         problem = misfit(resource.kind, merged) if content_type == STRATEGIC_MERGE_PATCH else None
         if problem:
             raise DecodeError(problem)
-        if (kind, version) != (resource.kind, resource.api_version):
-            raise DecodeError(f'no kind "{kind}" is registered for version "{version}"')
+        wrong = _wrong_kind(resource, kind, version)
+        if wrong:
+            raise DecodeError(wrong)
         obj = internal(resource, merged)
     except DecodeError as error:
         raise invalid("", "", "", (FieldError("Invalid value", "patch", shown, str(error)),)) from None

@@ -45,6 +45,7 @@ _ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes
 _FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
 _METADATA = "meta.k8s.io/v1"
+_METADATA_ITEM: JsonObject = {"kind": "PartialObjectMetadata", "apiVersion": _METADATA}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class _Call:
     def view(self, obj: ApiObject) -> JsonObject:
         body = object_to_json(obj)
         if self.metadata_only:
-            return {"kind": "PartialObjectMetadata", "apiVersion": _METADATA, "metadata": body["metadata"]}
+            return _METADATA_ITEM | {"metadata": body["metadata"]}
         return body
 
 
@@ -143,7 +144,7 @@ def _list_or_watch(store: Store, call: _Call) -> Response:
     body = list_objects(store, call.resource, options)
     if call.metadata_only:
         body |= {"kind": "PartialObjectMetadataList", "apiVersion": _METADATA}
-        body["items"] = [{"metadata": item["metadata"]} for item in body["items"]]
+        body["items"] = [_METADATA_ITEM | {"metadata": item["metadata"]} for item in body["items"]] or None
     return Response(200, body)
 
 
@@ -193,7 +194,7 @@ class WatchStream:
     def line(self, event: WatchEvent) -> JsonObject:
         body = object_to_json(event.object)
         if self._metadata_only:
-            body = {"kind": "PartialObjectMetadata", "apiVersion": _METADATA, "metadata": body["metadata"]}
+            body = _METADATA_ITEM | {"metadata": body["metadata"]}
         return {"type": event.type, "object": body}
 
     def close(self) -> None:

@@ -32,6 +32,8 @@ from kubesim.cluster.watches import (
 Key = tuple[str, str]  # namespace, name
 Listener = Callable[[WatchEvent], None]
 
+_NEVER_ERASED = ("qos_class", "observed_generation")  # by a client that does not know of them
+
 
 class Store:
     """Objects by kind, then by namespace and name."""
@@ -130,9 +132,9 @@ class Store:
         return self.write(old, obj)
 
     def write(self, old: ApiObject, new: ApiObject) -> ApiObject:
-        """Store a new state of an object. The one that has lost its last finalizer goes instead."""
+        """Store a new state of an object. The one that has lost its last finalizer goes instead, in its old state."""
         if is_done(new):
-            self._remove(new, old)
+            self._remove(old, old)
             return new
         return self._commit("MODIFIED", new, old)
 
@@ -144,8 +146,9 @@ class Store:
             # Upstream checks the metadata twice on its way, and reports both.
             problem = FieldError("Invalid value", "metadata.uid", uid, "field is immutable")
             raise invalid_object(resource_of("Pod"), name, (problem, problem))
-        if not status.qos_class and pod.status.qos_class:  # set once, when the pod was created
-            status = status.changed(qos_class=pod.status.qos_class)
+        kept = {name: getattr(pod.status, name) for name in _NEVER_ERASED if not getattr(status, name)}
+        if any(kept.values()):
+            status = status.changed(**kept)
         if pod.status == status:
             return pod
         written = self._commit("MODIFIED", pod.changed(status=status), pod)

@@ -7,12 +7,14 @@ Mirrors: apimachinery/pkg/util/strategicpatch patch.go mergeMap, mergeSlice, mer
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from kubesim.api.gotext import listed
 from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.cluster.patch import Json, JsonObject
+
+T = TypeVar("T")
 
 _DIRECTIVE = "$patch"
 _RETAIN_KEYS = "$retainKeys"
@@ -245,16 +247,23 @@ def _identity(item: Json, merge_key: str) -> Json:
 
 
 def _in_order(merged: list[Json], patch_order: list[Json], server_order: list[Json], merge_key: str) -> list[Json]:
+    def identity(item: Json) -> Json:
+        return _identity(item, merge_key)
+
+    return in_order(
+        merged, [identity(item) for item in patch_order], [identity(item) for item in server_order], identity
+    )
+
+
+def in_order(merged: list[T], in_patch: list[Any], on_server: list[Any], identity: Callable[[T], Any]) -> list[T]:
     """The patch's order for what it names, the old order for the rest; the rest is put where it best fits between."""
-    in_patch = [_identity(item, merge_key) for item in patch_order]
-    on_server = [_identity(item, merge_key) for item in server_order]
-    left = [item for item in merged if _identity(item, merge_key) not in in_patch]
-    right = [item for item in merged if _identity(item, merge_key) in in_patch]
-    left.sort(key=lambda item: _position(on_server, _identity(item, merge_key)))
-    right.sort(key=lambda item: _position(in_patch, _identity(item, merge_key)))
-    out: list[Json] = []
+    left = [item for item in merged if identity(item) not in in_patch]
+    right = [item for item in merged if identity(item) in in_patch]
+    left.sort(key=lambda item: _position(on_server, identity(item)))
+    right.sort(key=lambda item: _position(in_patch, identity(item)))
+    out: list[T] = []
     while left and right:
-        first, second = _identity(left[0], merge_key), _identity(right[0], merge_key)
+        first, second = identity(left[0]), identity(right[0])
         both_known = first in on_server and second in on_server
         out.append((left if both_known and on_server.index(first) < on_server.index(second) else right).pop(0))
     return out + left + right

@@ -16,11 +16,11 @@ from kubesim.api.defaults import set_pod_defaults
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.resources import compute_pod_qos
-from kubesim.api.validation import formats, validate_pod_create
+from kubesim.api.validation import validate_pod_create
 from kubesim.api.validation.field import Errors, JsonObject
-from kubesim.api.validation.metadata import validate_object_meta
-from kubesim.cluster.kinds import Resource
-from kubesim.cluster.metadata_updates import FIELD_IS_IMMUTABLE, validate_object_meta_update
+from kubesim.cluster.kind_rules import check_base64, check_micro_time, validate_kind, validate_kind_update
+from kubesim.cluster.kinds import RESOURCES, Resource
+from kubesim.cluster.metadata_updates import validate_object_meta_update
 from kubesim.cluster.pod_updates import (
     OPTIONS,
     spec_of,
@@ -47,9 +47,18 @@ def internal(resource: Resource, value: JsonObject) -> JsonObject:
             if obj["metadata"].get("name"):
                 labels = obj["metadata"].get("labels") or {}
                 obj["metadata"]["labels"] = {**labels, _NAMESPACE_LABEL: obj["metadata"]["name"]}
+        case "ConfigMap":
+            check_base64(obj.get("binaryData"))
         case "Secret":
+            check_base64(obj.get("data"))
             _encode_string_data(obj)
             obj["type"] = obj.get("type") or "Opaque"
+        case "Lease":
+            for name in ("acquireTime", "renewTime"):
+                check_micro_time((obj.get("spec") or {}).get(name))
+        case "Event":
+            check_micro_time(obj.get("eventTime"))
+            check_micro_time((obj.get("series") or {}).get("lastObservedTime"))
         case "PriorityClass":
             obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
         case "Node":
@@ -106,25 +115,8 @@ def validate_create(resource: Resource, obj: JsonObject) -> Errors:
     if resource.kind == "Pod":
         return validate_pod_create(obj, OPTIONS)
     errors = Errors()
-    metadata = obj["metadata"]
-    if resource.kind == "Namespace" and metadata.get("name"):
-        errors.all_invalid("metadata.name", metadata["name"], formats.dns1123_label(metadata["name"]))
-        if errors:
-            return errors
-    if not resource.namespaced:
-        metadata = {**metadata, "namespace": "default"}
-    validate_object_meta(errors, metadata, "metadata")
-    if resource.kind in ("ConfigMap", "Secret"):
-        _validate_data(errors, obj)
+    validate_kind(errors, resource, obj)
     return errors
-
-
-def _validate_data(errors: Errors, obj: JsonObject) -> None:
-    for field in ("data", "binaryData"):
-        for key in obj.get(field) or {}:
-            if field == "binaryData" and key in (obj.get("data") or {}):
-                errors.invalid(f"binaryData[{key}]", key, "duplicate of key present in data")
-            errors.all_invalid(f"{field}[{key}]", key, formats.config_map_key(key))
 
 
 # -- updates --------------------------------------------------------------------------------------------------------
@@ -211,70 +203,29 @@ def _prepare_subresource(new: JsonObject, old: JsonObject) -> None:
     _bump_generation(new, old)
 
 
-def _validate_metadata(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    validate_object_meta_update(errors, new["metadata"], old["metadata"])
+def _rules_of(kind: str) -> Callable[[Errors, JsonObject, JsonObject], None]:
+    resource = RESOURCES[kind]
+
+    def validate(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+        validate_object_meta_update(errors, new["metadata"], old["metadata"])
+        validate_kind_update(errors, resource, new, old)
+
+    return validate
 
 
-def _validate_node(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    _validate_metadata(errors, new, old)
-    seen = []
-    for n, address in enumerate((new.get("status") or {}).get("addresses") or ()):
-        if address in seen:
-            errors.duplicate(f"status.addresses[{n}]", {"Type": address["type"], "Address": address["address"]})
-        seen.append(address)
-    spec, before = new.get("spec") or {}, old.get("spec") or {}
-    if before.get("podCIDRs") and before["podCIDRs"] != (spec.get("podCIDRs") or []):
-        errors.forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
-    if before.get("providerID") and before["providerID"] != spec.get("providerID", ""):
-        errors.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid')
-
-
-def _validate_immutable_data(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    """ConfigMaps and Secrets that were declared immutable."""
-    _validate_metadata(errors, new, old)
-    if new.get("type", "") != old.get("type", ""):
-        errors.invalid("type", new.get("type", ""), FIELD_IS_IMMUTABLE)
-    if old.get("immutable"):
-        detail = "field is immutable when `immutable` is set"
-        if not new.get("immutable"):
-            errors.forbidden("immutable", detail)
-        for field in ("data", "binaryData"):
-            if (new.get(field) or {}) != (old.get(field) or {}):
-                errors.forbidden(field, detail)
-    _validate_data(errors, new)
-
-
-def _validate_priority_class(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    _validate_metadata(errors, new, old)
-    if new.get("value", 0) != old.get("value", 0):
-        errors.forbidden("value", "may not be changed in an update.")
-    if new.get("preemptionPolicy") != old.get("preemptionPolicy"):
-        errors.invalid("preemptionPolicy", new.get("preemptionPolicy"), FIELD_IS_IMMUTABLE)
-
-
-def _validate_runtime_class(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    _validate_metadata(errors, new, old)
-    if new.get("handler", "") != old.get("handler", ""):
-        errors.invalid("handler", new.get("handler", ""), FIELD_IS_IMMUTABLE)
-
-
-_PLAIN = Strategy(_nothing, _validate_metadata)
 _STRATEGIES: Mapping[tuple[str, str], Strategy] = {
+    **{(kind, ""): Strategy(_nothing, _rules_of(kind)) for kind in RESOURCES},
     ("Pod", ""): Strategy(_prepare_pod, validate_pod_update),
     ("Pod", "status"): Strategy(_prepare_pod_status, validate_pod_status_update),
     ("Pod", "ephemeralcontainers"): Strategy(_prepare_ephemeral, validate_ephemeral_containers_update),
     ("Pod", "resize"): Strategy(_prepare_resize, validate_pod_resize),
-    ("Node", ""): Strategy(_keep("status"), _validate_node),
-    ("Node", "status"): Strategy(_keep("spec"), _validate_node),
-    ("Namespace", ""): Strategy(_keep("spec", "status"), _validate_metadata),
-    ("Namespace", "status"): Strategy(_keep("spec"), _validate_metadata),
-    ("Namespace", "finalize"): Strategy(_keep("status"), _validate_metadata),
-    ("ConfigMap", ""): Strategy(_nothing, _validate_immutable_data),
-    ("Secret", ""): Strategy(_nothing, _validate_immutable_data),
-    ("PriorityClass", ""): Strategy(_nothing, _validate_priority_class),
-    ("RuntimeClass", ""): Strategy(_nothing, _validate_runtime_class),
+    ("Node", ""): Strategy(_keep("status"), _rules_of("Node")),
+    ("Node", "status"): Strategy(_keep("spec"), _rules_of("Node")),
+    ("Namespace", ""): Strategy(_keep("spec", "status"), _rules_of("Namespace")),
+    ("Namespace", "status"): Strategy(_keep("spec"), _rules_of("Namespace")),
+    ("Namespace", "finalize"): Strategy(_keep("status"), _rules_of("Namespace")),
 }
 
 
 def strategy_of(resource: Resource, subresource: str) -> Strategy:
-    return _STRATEGIES.get((resource.kind, subresource), _PLAIN)
+    return _STRATEGIES[(resource.kind, subresource)]

@@ -32,6 +32,9 @@ class Channel(Generic[T]):
     def __len__(self) -> int:
         return len(self._items)
 
+    def __str__(self) -> str:
+        return self.name
+
     def try_send(self, item: T) -> bool:
         """Hand the item to the first who waits, or store it; False if the channel is full."""
         while self._waiters:
@@ -104,14 +107,15 @@ async def select(clock: LoopClock, channels: Sequence[Channel[Any]], stream: Str
     for channel in channels:
         channel._waiters[future] = None
     try:
-        with clock.waiting_for(future, " or ".join(channel.name for channel in channels)):
-            channel, item = await future
+        clock.waits(future, channels)
+        channel, item = await future
     except asyncio.CancelledError:
         if future.done() and not future.cancelled():  # handed over, but nobody is left to take it: put it back
             channel, item = future.result()
             channel._items.appendleft(item)
         raise
     finally:
+        clock.waits_no_more(future)
         for other in channels:
             other._waiters.pop(future, None)
     return Selected(channel, item, (channel.name,))

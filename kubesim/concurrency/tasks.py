@@ -29,10 +29,14 @@ class TaskSet:
         if self._closing:
             return
         del self._tasks[task]
-        if task.cancelled() or task.exception() is None:
-            return
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self.fail(error)
+
+    def fail(self, error: BaseException) -> None:
+        """End the set with this error; the first one counts."""
         if self._failure is not None and not self._failure.done():
-            self._failure.set_exception(task.exception() or AssertionError)
+            self._failure.set_exception(error)
 
     def __len__(self) -> int:
         return len(self._tasks)

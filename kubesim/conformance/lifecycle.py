@@ -1,7 +1,7 @@
 """One life of `lifecycle_trace`: the whole agent against scripted containers and the in-memory API server.
 
-What runs here is the production agent in virtual time. This module makes the scripted containers, does what is done from
-outside, and writes down what happened in the corpus' words.
+What runs here is the production agent in virtual time. This module makes the scripted containers, does what is done
+from outside, and writes down what happened in the corpus' words.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
 from kubesim.api.timestamps import MILLISECOND, SECOND, format_micro_time, format_time, parse_time, seconds
 from kubesim.clock import LoopClock, Randomness, run_virtual, wake
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
-from kubesim.cluster.store import Store, WatchEvent
+from kubesim.cluster.store import Store
+from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.errors import ApiError, RuntimeCallError, SyncError
 from kubesim.kubelet.agent import Kubelet
@@ -249,7 +250,13 @@ class _Scripts:
 
 
 class _Client(MemoryClient):
-    """The recording's API server keeps the fraction of a deletion time until the next write of the status cuts it."""
+    """The recording's API server keeps the uid that a mirror pod is sent with, and keeps the fraction of a deletion time
+    until the next write of the status cuts it."""
+
+    async def create_pod(self, pod: Pod) -> Pod:
+        created = self._store.create(pod)
+        assert isinstance(created, Pod)
+        return created
 
     async def patch_pod_status(
         self, namespace: str, name: str, uid: str, old_status: PodStatus, new_status: PodStatus
@@ -343,7 +350,7 @@ class _Life:
         at("imageChangeAt", self._change_image)
         at("replaceAt", self._replace)
         at("sandboxDiesAt", self._kill_sandboxes)
-        at("evictAt", lambda: tasks.start("evict", self._evict()) and None)
+        at("evictAt", lambda: self._begin_eviction(tasks))
 
     def _pod(self) -> Pod:
         return Pod.from_json({"apiVersion": "v1", "kind": "Pod", **self._story["pod"]})
@@ -407,6 +414,9 @@ class _Life:
                 self.diary.add("container", what="sandboxDied", id=info.id)
                 self._runtime.sandbox_dies(info.id)
 
+    def _begin_eviction(self, tasks: TaskSet) -> None:
+        tasks.start("evict", self._evict())
+
     async def _evict(self) -> None:
         pod = self._agent.pods.by_uid("uid-1")
         if pod is None:
@@ -418,7 +428,7 @@ class _Life:
                 pod,
                 evict=True,
                 grace_period_override=grace,
-                status_fn=lambda status: status.changed(phase="Failed", reason="Evicted", message="evicted by the test"),
+                status_fn=lambda status: status.changed(phase="Failed", reason="Evicted"),
             )
             self.diary.add("kubelet", what="evictReturned")
         except SyncError as error:

@@ -8,8 +8,8 @@
 * A corpus cuts long errors off: what is left of them must agree.
 * Go visits maps in no fixed order, so errors about the members of one map come in any order.
 * For the same reason the init records that are purged for a new sandbox are removed in any order.
-* `naming` took the annotation with the pod's grace period before the recording cleared that field in the pod of some cases:
-  where the pod has none, the annotation cannot follow from the input and is not compared.
+* `naming` took the annotation with the pod's grace period before the recording cleared that field in the pod of some
+  cases: where the pod has none, the annotation cannot follow from the input and is not compared.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def without_purge_order(output: Mapping[str, Any]) -> dict[str, Any]:
     stopped = next((n for n, call in enumerate(calls) if call["call"] == "StopPodSandbox"), None)
     if stopped is None:
         return dict(output)
-    removals = sorted((call for call in calls[stopped:] if call["call"] == "RemoveContainer"), key=lambda c: str(c["id"]))
-    waiting = iter(removals)
+    removals = [call for call in calls[stopped:] if call["call"] == "RemoveContainer"]
+    waiting = iter(sorted(removals, key=lambda call: str(call["id"])))
     rest = [next(waiting) if call["call"] == "RemoveContainer" else call for call in calls[stopped:]]
     return {**output, "calls": calls[:stopped] + rest}
 

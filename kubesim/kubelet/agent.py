@@ -139,6 +139,7 @@ class Kubelet:
             randomness,
             intervals=Intervals(settings.resync_interval, settings.backoff_period),
             jitter=jitter,
+            every=every,
         )
         deletor = ContainerDeletor(clock, self.runtime, settings.containers_to_keep)
         self.handlers = Handlers(self.pods, self.workers, self.statuses, self.cache, deletor, events, admission)

@@ -21,12 +21,16 @@ class MirrorClient:
         self._client = client
         self._node_name = node_name
 
+    def needs_work(self, pod: Pod, mirror: Pod | None) -> bool:
+        """Would `reconcile` do anything?"""
+        return is_static_pod(pod) and (mirror is None or _is_outdated(mirror, pod))
+
     async def reconcile(self, pod: Pod, mirror: Pod | None) -> None:
         """Make the mirror of a static pod right: none, a dying one or one of an older definition is replaced."""
         if not is_static_pod(pod):
             return
         deleted = False
-        if mirror is not None and (mirror.metadata.deletion_timestamp is not None or not _is_mirror_of(mirror, pod)):
+        if mirror is not None and _is_outdated(mirror, pod):
             deleted = await self.delete(pod_full_name(pod), mirror.metadata.uid)
         if mirror is None or deleted:
             await self._create(pod)
@@ -59,5 +63,7 @@ def mirror_pod(pod: Pod, node: Node) -> Pod:
     return pod.changed(metadata=metadata, status=PodStatus())
 
 
-def _is_mirror_of(mirror: Pod, pod: Pod) -> bool:
-    return mirror.metadata.annotations.get(CONFIG_MIRROR) == pod.metadata.annotations.get(CONFIG_HASH)
+def _is_outdated(mirror: Pod, pod: Pod) -> bool:
+    """Is it going, or the copy of another definition?"""
+    same = mirror.metadata.annotations.get(CONFIG_MIRROR) == pod.metadata.annotations.get(CONFIG_HASH)
+    return mirror.metadata.deletion_timestamp is not None or not same

@@ -1,7 +1,7 @@
 """Gathers what a status is computed from, computes it, and does what follows from it.
 
-The shell around the pure `status.generate`: it asks the managers, and afterwards runs readiness probes by hand and tells
-about an exceeded deadline, as the kubelet does while it computes.
+The shell around the pure `status.generate`: it asks the managers, and afterwards runs readiness probes by hand and
+tells about an exceeded deadline, as the kubelet does while it computes.
 Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus
 """
 
@@ -47,12 +47,30 @@ class StatusGenerator:
         self._kubelet_start = clock.now()
 
     def generate(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool = False) -> PodStatus:
+        inputs = self._inputs(pod, runtime, terminal=terminal)
+        status = generate_api_pod_status(inputs)
+        if past_active_deadline(pod, inputs.old_status, inputs.now):
+            self._events.event(pod, "Normal", DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE)
+        for name in readiness_workers_to_trigger(inputs, status):
+            self._probes.trigger_readiness(pod.metadata.uid, name)
+        return status
+
+    def would_change_nothing(self, pod: Pod, runtime: RuntimePodStatus) -> bool:
+        """Would `generate` find the status that is held already, and have nothing else to do? Only looks."""
+        inputs = self._inputs(pod, runtime, terminal=False)
+        if inputs.cached_status is None or past_active_deadline(pod, inputs.old_status, inputs.now):
+            return False
+        status = generate_api_pod_status(inputs)
+        if any(True for _ in readiness_workers_to_trigger(inputs, status)):
+            return False
+        return not self._statuses.would_change(pod, status)
+
+    def _inputs(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool) -> StatusInputs:
         uid = pod.metadata.uid
-        now = self._clock.now()
-        inputs = StatusInputs(
+        return StatusInputs(
             pod=pod,
             runtime=runtime,
-            now=now,
+            now=self._clock.now(),
             kubelet_start=self._kubelet_start,
             cached_status=self._statuses.get_pod_status(uid),
             reasons=self._reasons.of(pod),
@@ -63,9 +81,3 @@ class StatusGenerator:
             host_ips=self._settings.host_ips,
             gates=self._gates,
         )
-        status = generate_api_pod_status(inputs)
-        if past_active_deadline(pod, inputs.old_status, now):
-            self._events.event(pod, "Normal", DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE)
-        for name in readiness_workers_to_trigger(inputs, status):
-            self._probes.trigger_readiness(uid, name)
-        return status

@@ -1,7 +1,7 @@
 """Is the runtime up, is its network ready, is the PLEG alive? The sync loop pauses while it is not.
 
-The kubelet asks the runtime every 5 s. While the answer is good and nothing changed, asking again tells nothing: those polls
-are skipped, and the runtime counts as seen.
+The kubelet asks the runtime every 5 s. While the answer is good and nothing changed, asking again tells nothing: those
+polls are skipped, and the runtime counts as seen.
 Mirrors: pkg/kubelet/runtime.go runtimeState, pkg/kubelet/kubelet.go updateRuntimeUp
 """
 

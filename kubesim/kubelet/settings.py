@@ -1,7 +1,7 @@
 """The kubelet's numbers: periods, phases, limits. The defaults are v1.36's.
 
-`jitter=False` gives every delay its base. Phases say when a periodic thing was started, relative to the start of the agent;
-a real node's are accidental, a test sets them.
+`jitter=False` gives every delay its base. Phases say when a periodic thing was started, relative to the start of the
+agent; a real node's are accidental, a test sets them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The main loop: one select over all that can happen, one handler for each.
 
-Go's select picks at random among the channels that are ready; so does ours, from a seeded stream, and the trace says which
-were ready. Ticks that could change nothing are never delivered (see `concurrency.Ticker`).
+Go's select picks at random among the channels that are ready; so does ours, from a seeded stream, and the trace says
+which were ready. Ticks that could change nothing are never delivered (see `concurrency.Ticker`).
 Mirrors: pkg/kubelet/kubelet.go syncLoop, syncLoopIteration
 """
 
@@ -85,6 +85,7 @@ class SyncLoop:
             clock, "housekeeping", settings.housekeeping_period, phase=now, every=settings.every_tick
         )
         self._queue.on_enqueue = lambda uid, due: self._sync_ticker.want(due + 1)
+        self._workers.next_sync_tick = lambda due: self._sync_ticker.next_tick(due + 1)
         self._housekeeping.on_wanted(self._housekeeping_ticker.want)
         channels: list[Channel[Any]] = [
             self._config,
@@ -170,7 +171,7 @@ class SyncLoop:
     def _sync_tick(self, channel: Channel[Any], ready: tuple[str, ...]) -> None:
         """Pods whose time has come, and pods past their active deadline."""
         now = self._clock.now()
-        due = dict.fromkeys(self._queue.get_work())
+        due = dict.fromkeys(uid for uid in self._queue.get_work() if not self._rests(uid))
         late = [uid for uid in list(self._deadlines) if self._past_deadline(uid, now)]
         due.update(dict.fromkeys(late))
         pods = [pod for uid in due if (pod := self._pods.by_uid(uid)) is not None]
@@ -183,6 +184,10 @@ class SyncLoop:
             self._sync_ticker.want(earliest + 1)  # work is due strictly after its time
         if late:
             self._sync_ticker.want(now + 1)
+
+    def _rests(self, uid: str) -> bool:
+        pod = self._pods.by_uid(uid)
+        return pod is None or self._workers.rests(pod, self._pods.mirror_of(pod))
 
     def _past_deadline(self, uid: str, now: int) -> bool:
         pod = self._pods.by_uid(uid)
@@ -204,14 +209,13 @@ class SyncLoop:
 
     def _probe_update(self, channel: Channel[Any], update: Update, ready: tuple[str, ...]) -> None:
         success = update.result == "success"
-        if channel is self._probes.liveness.updates:
-            if update.result != "failure":
-                return
-        elif channel is self._probes.readiness.updates:
-            self._statuses.set_container_readiness(update.pod_uid, update.container_id, success)
-        else:
-            self._statuses.set_container_startup(update.pod_uid, update.container_id, success)
+        if channel is self._probes.liveness.updates and update.result != "failure":
+            return
         self._selected(channel, ready, update.cause, f"the {channel.name} result is now {update.result}")
+        if channel is self._probes.readiness.updates:
+            self._statuses.set_container_readiness(update.pod_uid, update.container_id, success)
+        elif channel is self._probes.startup.updates:
+            self._statuses.set_container_startup(update.pod_uid, update.container_id, success)
         pod = self._pods.by_uid(update.pod_uid)
         if pod is not None:
             self._handler("HandlePodSyncs", [pod])

@@ -94,6 +94,17 @@ class PodSync:
             raise _as_error(result, error)
         return SyncOutcome(post_sync=(lambda: self._pleg.request_relist(uid)) if result.results else None)
 
+    def would_change_nothing(self, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus) -> bool:
+        """Would `sync_pod` now find everything as it should be? Only looks; true for a pod that rests."""
+        if pod.metadata.deletion_timestamp is not None or (self._runtime_state.network_problem()):
+            return False
+        if self._mirrors.needs_work(pod, mirror_pod) or not self._probes.has_all_workers(pod):
+            return False
+        probes = ProbeResults(self._probes.liveness.by_id, self._probes.startup.by_id)
+        return self._generator.would_change_nothing(pod, status) and self._runtime.would_do_nothing(
+            pod, status, probes
+        )
+
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
         """The sandbox stands and images come next: say so now, but beside the sync, not in it."""
         if self._gates.enabled("PodReadyToStartContainersCondition"):

@@ -88,6 +88,10 @@ class PodSyncer(Protocol):
         status: RuntimePodStatus,
     ) -> SyncOutcome: ...
 
+    def would_change_nothing(self, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus) -> bool:
+        """Would `sync_pod` now leave everything as it is? Must have no effect itself."""
+        ...
+
     async def sync_terminating_pod(
         self,
         context: SyncContext,

@@ -76,6 +76,7 @@ class PodWorkers:
         *,
         intervals: Intervals | None = None,
         jitter: bool = True,
+        every: bool = False,
         pod_from_allocation: Callable[[Pod], Pod] | None = None,
         on_crash: Callable[[str, Exception], None] | None = None,
     ) -> None:
@@ -88,8 +89,11 @@ class PodWorkers:
         self._events = events
         self._intervals = intervals or Intervals()
         self._jitter = Jitter(randomness, jitter)
+        self._every = every  # look at resting pods at each of their resyncs; nothing is seen of the difference
         self._on_crash = on_crash or _report_crash
         self._workers: dict[str, _Worker] = {}
+        self._resting: dict[str, int] = {}  # pods whose syncs would change nothing, and when their next one is due
+        self.next_sync_tick: Callable[[int], int] = lambda due: due + 1  # the sync loop's tick that takes up such work
         self._tasks: dict[asyncio.Task[None], None] = {}  # in the order they began, for a shutdown in that order
 
     # -- from outside -------------------------------------------------------------------------------------------
@@ -107,12 +111,41 @@ class PodWorkers:
         if not decision.accepted:
             return
         worker = self._workers.get(uid) or self._start(uid, decision.pod)
+        self._end_rest(worker)
         worker.cause = seq
         if decision.terminating:
             worker.cause = self._record_state(worker, "terminating", f"the pod must end: {decision.terminating}", seq)
         worker.wake()
         if decision.cancel:
             worker.context.cancel()
+
+    def rests(self, pod: Pod, mirror_pod: Pod | None) -> bool:
+        """Would a sync of this pod change nothing? Then it is not worth one: it is noted as done, and so are all that
+        would follow, until the worker is told something."""
+        uid = pod.metadata.uid
+        worker, state = self._workers.get(uid), self.states.statuses.get(uid)
+        if worker is None or state is None or state.working or not state.is_started or state.is_termination_requested:
+            return False
+        if not self._syncer.would_change_nothing(pod, mirror_pod, self._cached(uid) or RuntimePodStatus(uid)):
+            return False
+        worker.last_sync = self._clock.now()
+        delay = self._stretch(worker, self._intervals.resync)
+        if self._every:
+            self._queue.enqueue(uid, delay)
+        else:
+            self._resting[uid] = worker.last_sync + delay
+        return True
+
+    def _end_rest(self, worker: _Worker) -> None:
+        """Count the resyncs that would have come meanwhile, and let the next one be due."""
+        due = self._resting.pop(worker.uid, None)
+        if due is None:
+            return
+        now = self._clock.now()
+        while (tick := self.next_sync_tick(due)) < now:
+            worker.last_sync = tick
+            due = tick + self._stretch(worker, self._intervals.resync)
+        self._queue.enqueue(worker.uid, due - now)
 
     def sync_known_pods(self, desired: Collection[str]) -> dict[str, PodWorkerSync]:
         """Housekeeping: the uids that some source wants. Answers the workers there are."""
@@ -123,6 +156,7 @@ class PodWorkers:
                 worker.close()
         for uid in known.wake:
             worker = self._workers[uid]
+            self._end_rest(worker)
             why = "no source wants the pod any more, so its worker must end it"
             worker.cause = self._record_state(worker, self.states.statuses[uid].work_type(), why)
             worker.wake()
@@ -299,6 +333,7 @@ class PodWorkers:
         self._record_state(worker, "finished", why)
         if self._workers.get(worker.uid) is worker:
             del self._workers[worker.uid]
+            self._resting.pop(worker.uid, None)
 
     def _enqueue(self, worker: _Worker, delay: int) -> None:
         self._queue.enqueue(worker.uid, self._stretch(worker, delay))

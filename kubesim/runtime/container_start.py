@@ -14,8 +14,8 @@ from kubesim.runtime.container_kill import ContainerKiller
 from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeHelper
 from kubesim.runtime.hooks import HookFailed, HookRunner
 from kubesim.runtime.images import ImageError, ImageManager
-from kubesim.runtime.logs import LogDirectory
 from kubesim.runtime.labels import new_container_annotations, new_container_labels
+from kubesim.runtime.logs import LogDirectory
 from kubesim.runtime.naming import container_log_path
 from kubesim.runtime.protocol import ContainerConfig, Runtime, SandboxConfig
 from kubesim.runtime.results import (

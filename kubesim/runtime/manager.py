@@ -22,8 +22,8 @@ from kubesim.runtime.container_start import ContainerStarter, StartFailed, Start
 from kubesim.runtime.helper import EventRecorder, RuntimeHelper
 from kubesim.runtime.hooks import HookRunner, HttpGet
 from kubesim.runtime.images import ImageManager
-from kubesim.runtime.logs import LogDirectory
 from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
+from kubesim.runtime.logs import LogDirectory
 from kubesim.runtime.naming import format_pod, pod_logs_directory
 from kubesim.runtime.pod_listing import group_by_pod, running_pod, runtime_pod, runtime_pod_status, sandbox_ips
 from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig, SandboxInfo
@@ -84,16 +84,7 @@ class RuntimeManager:
     ) -> PodSyncResult:
         """Bring the pod's sandbox and containers to what its spec asks for."""
         result = PodSyncResult()
-        actions = compute_pod_actions(
-            pod,
-            status,
-            liveness=probes.liveness,
-            startup=probes.startup,
-            actuated=self.actuated.containers(pod.metadata.uid),
-            actuated_pod=self.actuated.pod(pod.metadata.uid),
-            restart_all_containers=restart_all_containers,
-            gates=self._gates,
-        )
+        actions = self._decide(pod, status, probes, restart_all_containers=restart_all_containers)
         self._record(pod, actions)
         if actions.create_sandbox and actions.sandbox_id:
             message = "Pod sandbox changed, it will be killed and re-created."
@@ -105,6 +96,30 @@ class RuntimeManager:
         if target is not None:
             await self._start_steps(pod, status, actions, target, result)
         return result
+
+    def would_do_nothing(self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults) -> bool:
+        """Would `sync_pod` leave everything as it is? Only looks."""
+        actions = self._decide(pod, status, probes, restart_all_containers=False)
+        if _summary(actions).keys() - {"attempt"} or actions.containers_to_update or actions.update_pod_resources:
+            return False
+        init = {container.name for container in pod.spec.init_containers}
+        dead = [r.name for r in status.containers if r.name in init and r.state in ("exited", "unknown")]
+        return len(dead) == len(set(dead))  # else superseded init records would be dropped
+
+    def _decide(
+        self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, *, restart_all_containers: bool
+    ) -> PodActions:
+        uid = pod.metadata.uid
+        return compute_pod_actions(
+            pod,
+            status,
+            liveness=probes.liveness,
+            startup=probes.startup,
+            actuated=self.actuated.containers(uid),
+            actuated_pod=self.actuated.pod(uid),
+            restart_all_containers=restart_all_containers,
+            gates=self._gates,
+        )
 
     def _record(self, pod: Pod, actions: PodActions) -> None:
         if self._recorder.on:

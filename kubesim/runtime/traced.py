@@ -23,7 +23,7 @@ from kubesim.runtime.protocol import (
 )
 from kubesim.runtime.types import RuntimeResources
 from kubesim.trace import Recorder
-from kubesim.trace.records import CriCall, CriReturn
+from kubesim.trace.records import CriCall, CriReturn, Note
 
 T = TypeVar("T")
 
@@ -37,15 +37,40 @@ class TracedRuntime:
         self._recorder = recorder
         self._node = node
         self._pods: dict[str, tuple[str, str]] = {}  # sandbox or container id -> pod, container
-        # Reading calls go straight through.
-        self.status: Callable[[], Awaitable[RuntimeConditions]] = inner.status
-        self.pod_sandbox_status: Callable[[str], Awaitable[SandboxInfo]] = inner.pod_sandbox_status
-        self.container_status: Callable[[str], Awaitable[ContainerInfo]] = inner.container_status
-        self.list_pod_sandboxes = inner.list_pod_sandboxes
-        self.list_containers = inner.list_containers
-        self.image_status: Callable[[str], Awaitable[ImageInfo | None]] = inner.image_status
-        self.list_images: Callable[[], Awaitable[list[ImageInfo]]] = inner.list_images
-        self.on_change = inner.on_change
+
+    # -- reading goes straight through --------------------------------------------------------------------------
+
+    async def status(self) -> RuntimeConditions:
+        return await self._inner.status()
+
+    async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo:
+        return await self._inner.pod_sandbox_status(sandbox_id)
+
+    async def list_pod_sandboxes(self, pod_uid: str | None = None) -> list[SandboxInfo]:
+        return await self._inner.list_pod_sandboxes(pod_uid)
+
+    async def container_status(self, container_id: str) -> ContainerInfo:
+        return await self._inner.container_status(container_id)
+
+    async def list_containers(self, pod_uid: str | None = None) -> list[ContainerInfo]:
+        return await self._inner.list_containers(pod_uid)
+
+    async def image_status(self, image: str) -> ImageInfo | None:
+        return await self._inner.image_status(image)
+
+    async def list_images(self) -> list[ImageInfo]:
+        return await self._inner.list_images()
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        self._inner.on_change(listener)
+
+    def exited(self, container_id: str, code: int, reason: str) -> None:
+        """A container ended by itself or was killed: nobody called for it, but a reader should know."""
+        pod, container = self._pods.get(container_id, ("", ""))
+        text = f"container {container} ended with exit code {code} ({reason})"
+        self._recorder.record(Note(node=self._node, pod=pod, container=container, text=text))
+
+    # -- acting is recorded -------------------------------------------------------------------------------------
 
     async def _call(
         self, call: str, args: Mapping[str, Any], awaitable: Awaitable[T], *, pod: str = "", container: str = ""

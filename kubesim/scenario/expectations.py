@@ -6,14 +6,15 @@ The judge watches pods and events at the API server, as a user with `kubectl get
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from kubesim.api.event import Event
 from kubesim.api.gotext import duration
 from kubesim.api.pod import ContainerStatus, Pod
 from kubesim.clock import LoopClock
-from kubesim.cluster.store import Store, WatchEvent
+from kubesim.cluster.store import Store
+from kubesim.cluster.watches import WatchEvent
 from kubesim.scenario.language import Expect
 from kubesim.trace import Recorder
 from kubesim.trace.records import Expectation
@@ -116,6 +117,7 @@ class Judge:
         self._start = clock.now()
         self._open: dict[tuple[str, str], list[_Open]] = {}
         self.verdicts: list[Verdict] = []
+        self.on_verdict: Callable[[], None] = lambda: None
         self._stops = [store.watch("Pod", self._pod_changed), store.watch("Event", self._event_changed)]
         for expect in expectations:
             item = _Open(expect)
@@ -123,10 +125,13 @@ class Judge:
             if expect.by is not None:
                 item.timer = clock.call_at(self._start + expect.by + 1, self._time_is_up, item)
 
-    def waits(self, *, for_gone: bool) -> bool:
-        """Is something still to come true? `for_gone` also counts pods that are expected to go."""
-        items = [item.expect for found in self._open.values() for item in found]
-        return any(not expect.never and (for_gone or expect.gone is None) for expect in items)
+    def waits(self, *, before_deletion: bool) -> bool:
+        """Is something still to come true? Before pods are deleted only what has a time counts, and not that they go."""
+        for items in self._open.values():
+            for expect in (item.expect for item in items if not item.expect.never):
+                if not before_deletion or (expect.by is not None and expect.gone is None):
+                    return True
+        return False
 
     def _pod_changed(self, change: WatchEvent) -> None:
         pod = change.object
@@ -160,6 +165,7 @@ class Judge:
     def _say(self, text: str, met: bool, why: str, pod: str) -> None:
         self.verdicts.append(Verdict(text, met, why))
         self._recorder.record(Expectation(pod=pod, expectation=text, met=met, why=why))
+        self.on_verdict()
 
     def step_failed(self, text: str, why: str, pod: str = "") -> None:
         """A step that could not be taken fails the run like an expectation."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from kubesim.api import gojson
 from kubesim.api.defaults import set_pod_defaults
+from kubesim.api.quantity import quantity
 from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.api.validation import Options, validate_pod_create
@@ -103,6 +104,11 @@ def _misfits(type_: Type, value: Any, path: Path) -> Iterator[Problem]:
         case "list" if isinstance(value, list):
             for n, item in enumerate(value):
                 yield from _misfits(type_.of, item, (*path, n))
+        case "Quantity" if _fits("Quantity", value):
+            try:
+                quantity(value)
+            except ValueError:
+                yield Problem(path, f"{value!r} is not a quantity such as 500m or 64Mi")
         case kind if not _fits(kind, value):
             yield Problem(path, f"must be {_WANTED.get(kind, kind)}, not {_found(value)}")
 

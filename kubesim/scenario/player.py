@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from kubesim.api.gotext import duration
 from kubesim.api.pod import Pod
@@ -42,13 +43,15 @@ class Player:
         self._limit = self._start + min(limits) if limits else None
         self._changed: asyncio.Future[None] | None = None
         self._busy = 0  # steps that take time and are under way
+        judge.on_verdict = self._wake
 
     async def play(self) -> None:
         """Returns when the run is over."""
         stop = self._world.on_change(self._wake)
         try:
             for manifest in self._spec.objects:
-                self._attempt(f"apply {manifest['kind']} {manifest['metadata']['name']}", manifest)
+                text = f"apply {manifest['kind']} {manifest['metadata']['name']}"
+                self._attempt(text, partial(self._world.apply, manifest))
             if await self._steps():
                 await self._ending()
         finally:
@@ -66,21 +69,18 @@ class Player:
         name = next(name for name in ACTIONS if getattr(step, name) is not None)
         text = f"step at {duration(step.at)}: {name}"
         if step.apply is not None:
-            self._attempt(text, step.apply)
-        elif step.exec is not None or step.kill is not None:
+            self._attempt(text, partial(self._world.apply, step.apply))
+        elif step.patch is not None:
+            self._attempt(text, partial(self._world.patch, step.patch))
+        elif step.delete is not None:
+            self._attempt(text, partial(self._world.delete, step.delete))
+        else:
             self._busy += 1
             self._tasks.start(text, self._take_time(text, step))
-        else:
-            self._attempt(text, step)
 
-    def _attempt(self, text: str, what: Step | dict[str, object]) -> None:
+    def _attempt(self, text: str, action: Callable[[], None]) -> None:
         try:
-            if isinstance(what, dict):
-                self._world.apply(what)
-            elif what.patch is not None:
-                self._world.patch(what.patch)
-            elif what.delete is not None:
-                self._world.delete(what.delete)
+            action()
         except StepFailed as error:
             self._judge.step_failed(text, str(error))
 
@@ -103,7 +103,7 @@ class Player:
             await self._sleep_until(self._start + self._spec.duration)
             return
         whole_life = not self._spec.steps
-        await self._wait_until(lambda: self._at_rest(for_gone=not whole_life), self._patience())
+        await self._wait_until(lambda: self._at_rest(before_deletion=whole_life), self._patience())
         if whole_life and await self._sleep_until(self._clock.now() + RUNNING_TIME):
             await self._delete_all()
         await self._sleep_until(self._clock.now() + LAST_WORDS)
@@ -113,15 +113,16 @@ class Player:
         latest = max((expect.by or 0 for expect in self._spec.expect), default=0)
         return max(self._clock.now() + PATIENCE, self._start + latest + 1)
 
-    def _at_rest(self, *, for_gone: bool) -> bool:
-        pods = self._world.pods()
-        return not self._busy and not self._judge.waits(for_gone=for_gone) and all(_is_settled(pod) for pod in pods)
+    def _at_rest(self, *, before_deletion: bool) -> bool:
+        if self._busy or self._judge.waits(before_deletion=before_deletion):
+            return False
+        return all(_is_settled(pod) for pod in self._world.pods())
 
     async def _delete_all(self) -> None:
         pods = self._world.pods()
         for pod in pods:
             name = f"{pod.metadata.namespace}/{pod.metadata.name}"
-            self._attempt(f"delete {name}", Step(at=0, delete=Delete(pod=name)))
+            self._attempt(f"delete pod {name}", partial(self._world.delete, Delete(pod=name)))
         grace = max((pod.spec.termination_grace_period_seconds or 0 for pod in pods), default=0)
         await self._wait_until(lambda: not self._world.pods(), self._clock.now() + grace * SECOND + PATIENCE)
 
@@ -148,7 +149,6 @@ class Player:
         while not condition() and self._clock.now() < deadline:
             self._changed = asyncio.get_running_loop().create_future()
             timer = self._clock.call_at(deadline, self._wake)
-            # Time can pass judgement, too: an expectation whose time is up is no longer waited for.
             try:
                 await self._changed
             finally:

@@ -18,7 +18,9 @@ MAX_DEPTH = 100
 MAX_ALIASED = 100_000  # values that stand there only because an alias repeats them
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_PLAIN_TAGS = ("", "!", "tag:yaml.org,2002:str")
+_TAG = "tag:yaml.org,2002:"
+_TEXT_TAGS = ("", "!", _TAG + "str")
+_RESOLVED_TAGS = tuple(_TAG + name for name in ("bool", "float", "int", "null", "timestamp"))
 
 Path = tuple[str | int, ...]
 
@@ -63,6 +65,8 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, source: str) -> InputE
     if mark is None:
         return InputError(source, f"malformed YAML: {problem}")
     lines = text.splitlines()
+    if mark.line >= len(lines) and error.context_mark is not None:
+        mark, problem = error.context_mark, f"{problem} before the end of the file"
     line = lines[mark.line] if mark.line < len(lines) else ""
     if "\t" in line[: len(line) - len(line.lstrip())]:
         problem = "a tab in the indentation, where YAML wants spaces"
@@ -120,11 +124,11 @@ class _Composer:
     def _scalar(self, event: Any, line: int) -> Any:
         if event.implicit[0]:
             return plain_scalar(event.value)
-        if event.implicit[1] or (event.tag or "") in _PLAIN_TAGS:
+        if event.implicit[1] or (event.tag or "") in _TEXT_TAGS:
             return event.value
-        if str(event.tag).startswith("tag:yaml.org,2002:"):
+        if event.tag in _RESOLVED_TAGS:
             return plain_scalar(event.value)
-        raise self._fail(f"the tag {event.tag} means nothing here", line)
+        raise self._fail(f"the tag {str(event.tag).replace(_TAG, '!!')} means nothing here", line)
 
     def _sequence(self, line: int, depth: int) -> Marked:
         node = Marked([], line)

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock
-from kubesim.cluster.store import Store, WatchEvent
+from kubesim.cluster.store import Store
+from kubesim.cluster.watches import WatchEvent
 from kubesim.sources.config import ConfigStream
 
 SOURCE = "api"

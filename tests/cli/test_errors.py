@@ -22,7 +22,10 @@ BAD_FILES = {
         "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers:\n  - name: web\n    imagee: nginx\n",
         r":7: spec\.containers\[0\]\.imagee: unknown field; did you mean image\?",
     ),
-    "wrong type": ("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers: 5\n", r":5: spec\.containers: "),
+    "wrong type": (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers: 5\n",
+        r":5: spec\.containers: ",
+    ),
     "a pod the API refuses": (POD.replace("name: web", "name: WEB"), r"spec\.containers\[0\]\.name: "),
     "bad duration": (SCENARIO + "  duration: soon\n", r":5: spec\.duration: .*duration"),
     "unknown feature gate": (SCENARIO + "  featureGates: {PodLevelResource: true}\n", r"PodLevelResources"),
@@ -103,7 +106,8 @@ def test_wrong_use(arguments: list[str], expected: str, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    ("variable", "value"), [("KUBESIM_SEED", "x"), ("KUBESIM_UNTIL", "x"), ("KUBESIM_SPEED", "x"), ("KUBESIM_OUTPUT", "x")]
+    ("variable", "value"),
+    [("KUBESIM_SEED", "x"), ("KUBESIM_UNTIL", "x"), ("KUBESIM_SPEED", "x"), ("KUBESIM_OUTPUT", "x")],
 )
 def test_a_bad_value_in_the_environment_is_told_by_its_name(
     variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

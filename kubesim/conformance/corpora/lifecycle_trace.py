@@ -1,4 +1,4 @@
-"""`lifecycle_trace`: the whole agent in virtual time, judged by content, time within 20 ms, and order where it is stable."""
+"""`lifecycle_trace`: the whole agent in virtual time; judged by content, time (20 ms), and order where it is stable."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _in_order(want: list[dict[str, Any]], got: list[dict[str, Any]]) -> Iterator
 
 
 def _close(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return abs(one["t"] - other["t"]) <= SLACK_S
+    return bool(abs(one["t"] - other["t"]) <= SLACK_S)
 
 
 def _content(entry: dict[str, Any]) -> str:

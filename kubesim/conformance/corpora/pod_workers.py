@@ -151,6 +151,9 @@ class _Stage:
 
     # -- the scripted syncer ------------------------------------------------------------------------------------
 
+    def would_change_nothing(self, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus) -> bool:
+        return False
+
     async def sync_pod(
         self,
         context: SyncContext,

@@ -116,7 +116,8 @@ def _with_sorted_runs(items: Iterable[Any], run_of: Callable[[Any], str], key: C
     """What the kubelet does in no fixed order comes sorted; everything else keeps its place."""
     out: list[Any] = []
     for run, group in groupby(items, run_of):
-        out += sorted(group, key=key) if run else group
+        members = list(group)
+        out += sorted(members, key=key) if run else members
     return out
 
 

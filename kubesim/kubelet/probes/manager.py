@@ -81,6 +81,16 @@ class ProbeManager:
                     return
                 workers = self._add_worker(pod, container, probe_type)
 
+    def has_all_workers(self, pod: Pod) -> bool:
+        """Does every probe of the pod have its worker, so that `add_pod` would start none?"""
+        existing = self.workers_of(pod.metadata.uid)
+        return all(
+            (container.name, probe_type) in existing
+            for container in _probed_containers(pod)
+            for probe_type in ADD_ORDER
+            if probe_of(container, probe_type) is not None
+        )
+
     def _add_worker(self, pod: Pod, container: Container, probe_type: ProbeType) -> dict[WorkerName, Worker]:
         uid = pod.metadata.uid
         subject = WorkerSubject.of(pod, container, probe_type)

@@ -94,14 +94,23 @@ class StatusManager:
         return self._statuses.get(uid)
 
     def set_pod_status(self, pod: Pod, status: PodStatus) -> bool:
-        """Take a generated status; was it new? For a pod being deleted every status is, so that it keeps moving."""
+        """Take a generated status; was it new? A pod being deleted has every status counted as new, to keep it moving."""
+        status = self._with_observed_generation(pod, status)
+        return self._update(pod, status, force=pod.metadata.deletion_timestamp is not None)
+
+    def would_change(self, pod: Pod, status: PodStatus) -> bool:
+        """Would `set_pod_status` take it for new? Only looks."""
+        cached = self._statuses.get(pod.metadata.uid)
+        if cached is None:
+            return True
+        return self._new_status(pod, self._with_observed_generation(pod, status), cached.status, force=False) is not None
+
+    def _with_observed_generation(self, pod: Pod, status: PodStatus) -> PodStatus:
         if self._gates.enabled("PodObservedGenerationTracking") or pod.status.observed_generation:
             generation = pod.metadata.generation
         else:
             generation = 0
-        if status.observed_generation != generation:
-            status = status.changed(observed_generation=generation)
-        return self._update(pod, status, force=pod.metadata.deletion_timestamp is not None)
+        return status if status.observed_generation == generation else status.changed(observed_generation=generation)
 
     def set_container_readiness(self, uid: str, container_id: str, ready: bool) -> None:
         pod = self._pods.by_uid(uid)
@@ -150,20 +159,26 @@ class StatusManager:
         else:
             mirror = self._pods.mirror_of(pod)
             old = pod.status if mirror is None else mirror.status
-        if rules.check_container_state_transition(old, status, pod.spec, self._gates):
+        new = self._new_status(pod, status, old, force=force or cached is None)
+        if new is None:
             return False
-        now = self._clock.now()
-        start_time = old.start_time or status.start_time or format_time(now)
+        conditions = rules.with_transition_times(new.conditions, old.conditions, self._clock.now())
+        new = new.changed(conditions=conditions)
+        self._store(pod, new, 1 if cached is None else cached.version + 1, finished)
+        return True
+
+    def _new_status(self, pod: Pod, status: PodStatus, old: PodStatus, *, force: bool) -> PodStatus | None:
+        """The status as it will be kept; None if it may not follow the old one or says nothing else than it."""
+        if rules.check_container_state_transition(old, status, pod.spec, self._gates):
+            return None
+        start_time = old.start_time or status.start_time or format_time(self._clock.now())
         generation = max(old.observed_generation, status.observed_generation)
         if status.start_time != start_time or status.observed_generation != generation:
             status = status.changed(start_time=start_time, observed_generation=generation)
         status = rules.normalize_status(pod, status)
-        if cached is not None and not force and rules.is_pod_status_by_kubelet_equal(old, status, self._gates):
-            return False
-        conditions = rules.with_transition_times(status.conditions, old.conditions, now)
-        status = status.changed(conditions=conditions)
-        self._store(pod, status, 1 if cached is None else cached.version + 1, finished)
-        return True
+        if not force and rules.is_pod_status_by_kubelet_equal(old, status, self._gates):
+            return None
+        return status
 
     def _store(self, pod: Pod, status: PodStatus, version: int, finished: bool) -> None:
         meta = pod.metadata

@@ -20,7 +20,6 @@ from kubesim.runtime.simulated.process import SIGKILL, Exit, ProcessContext
 from kubesim.runtime.simulated.settings import Span
 from kubesim.runtime.simulated.shell import Listener, Log, Ports
 
-
 ZERO = Span(0)
 
 

@@ -1,7 +1,7 @@
 """The simulated container runtime: sandboxes, containers and images as containerd would show them, in virtual time.
 
-It keeps states and takes time; what a container does is its Process. Infos are immutable and replaced on change, so that a
-reader can tell by identity what did not change. Every change is told to the listeners with the pod's uid.
+It keeps states and takes time; what a container does is its Process. Infos are immutable and replaced on change, so
+that a reader can tell by identity what did not change. Every change is told to the listeners with the pod's uid.
 """
 
 from __future__ import annotations

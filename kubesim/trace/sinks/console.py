@@ -38,17 +38,37 @@ class ConsoleSink:
         self._syncs: dict[int, str] = {}  # open syncs, by the number of the record that began them
         self._calls: dict[int, tuple[int, int | None]] = {}  # runtime calls under way: when they began, in which sync
         self._selected: r.LoopSelect | None = None  # waits for its handler, to be told in one line
+        self._pending: list[Line] = []  # the beginning of a sync that may turn out to have had nothing to do
+        self._verdicts: list[Line] = []  # expectations of this instant: told after what met them
         self._told: set[tuple[str, Phrase]] = set()  # what loop and workers have said to whom in this instant
         self._told_at = -1
 
     def record(self, record: r.Record) -> None:
+        if self._verdicts and record.t != self._verdicts[0].t:
+            self.close()
         lines = self._verbose(record) if self._level == "verbose" else self._chosen(record)
         for line in lines:
+            self._write_pending()
             self._layout.write(line, apart=isinstance(record, _CHAPTERS))
+
+    def close(self) -> None:
+        """Write what was held back."""
+        self._write_pending()
+        for line in self._verdicts:
+            self._layout.write(line)
+        self._verdicts = []
+
+    def _write_pending(self) -> None:
+        for line in self._pending:
+            self._layout.write(line)
+        self._pending = []
 
     def _chosen(self, record: r.Record) -> Iterable[Line]:
         if isinstance(record, r.ApiWrite):
             return self._write(record)
+        if isinstance(record, r.Expectation):
+            self._verdicts.append(self._line(record, phrase(record)))
+            return []
         if self._level == "quiet":
             if isinstance(record, _TOLD_QUIETLY):
                 return [self._line(record, phrase(record))]
@@ -69,8 +89,13 @@ class ConsoleSink:
             return self._handler(record)
         if isinstance(record, r.WorkerUpdate):
             return self._worker_update(record)
-        if isinstance(record, r.SyncBegin | r.SyncEnd):
-            return self._sync(record)
+        if isinstance(record, r.SyncBegin):
+            return self._sync_begin(record)
+        if isinstance(record, r.SyncEnd):
+            return self._sync_end(record)
+        if isinstance(record, r.Actions) and not record.decision and self._pending:
+            self._pending.append(self._line(record, phrase(record)))
+            return []
         if isinstance(record, r.CriReturn):
             return self._returned(record)
         if isinstance(record, r.CriCall):
@@ -108,14 +133,24 @@ class ConsoleSink:
         self._told.add(told)
         return [Line(record.t, about, said)]
 
-    def _sync(self, record: r.SyncBegin | r.SyncEnd) -> Iterable[Line]:
+    def _sync_begin(self, record: r.SyncBegin) -> Iterable[Line]:
+        self._write_pending()
+        self._told.clear()
+        self._syncs[record.seq] = record.uid
         said = phrase(record)
-        if isinstance(record, r.SyncBegin):
-            self._told.clear()
-            self._syncs[record.seq] = record.uid
-            reasons = () if record.sync == "SyncPod" else said.reasons
-            return [Line(record.t, subject(record), Phrase(said.part, said.text, reasons), "┌ ")]
+        reasons = () if record.sync == "SyncPod" else said.reasons
+        self._pending = [Line(record.t, subject(record), Phrase(said.part, said.text, reasons), "┌ ")]
+        return []
+
+    def _sync_end(self, record: r.SyncEnd) -> Iterable[Line]:
+        """A sync that had nothing to do is one line."""
         self._syncs.pop(record.cause or 0, None)
+        said = phrase(record)
+        held = self._pending
+        if held and held[0].subject == subject(record) and not record.error:
+            self._pending = []
+            text = ": ".join(line.phrase.text for line in held)
+            return [Line(record.t, held[0].subject, Phrase(said.part, text, held[0].phrase.reasons), "─ ")]
         text = said.text if record.error else f"{record.sync} done"
         return [Line(record.t, subject(record), Phrase(said.part, text, (), said.tone), "└ ")]
 

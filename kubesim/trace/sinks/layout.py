@@ -51,7 +51,7 @@ class Layout:
         self._width = width
         self._colour = colour
         self._numbered = numbered
-        self._subject_width = 12
+        self._subject_width = 16
         self._last: int | None = None
 
     def header(self) -> None:
@@ -79,7 +79,7 @@ class Layout:
             + self._styled(f"{part:<{_PART_WIDTH}}", _PART_COLOURS.get(part, ""))
             + f" {_shortened(line.subject, self._subject_width):<{self._subject_width}} "
         )
-        continued = {"┌ ": "│ ", "└ ": "  "}.get(line.mark, line.mark)
+        continued = {"┌ ": "│ ", "└ ": "  ", "─ ": "  "}.get(line.mark, line.mark)
         for n, text in enumerate(self._wrapped(line, len(margin))):
             self._out.write((first + line.mark if n == 0 else margin + continued + "  ") + text + "\n")
 

@@ -84,7 +84,7 @@ def _sync_begin(record: r.SyncBegin) -> Phrase:
 
 
 def _sync_end(record: r.SyncEnd) -> Phrase:
-    again = f", again in {duration(record.requeue)}" if record.requeue else ""
+    again = f", again in {duration(round(record.requeue, -3))}" if record.requeue else ""
     if record.error:
         return Phrase("sync", f"{record.sync} failed{again}: {record.error}", tone="bad")
     return Phrase("sync", f"{record.sync} done{again}", _reasons(record))

@@ -97,7 +97,7 @@ class Events:
     def __init__(self) -> None:
         self.told: list[tuple[str, str, str]] = []
 
-    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:  # noqa: A002  # theirs
+    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:  # theirs
         self.told.append((reason, message, container))
 
 

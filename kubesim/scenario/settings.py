@@ -1,0 +1,118 @@
+"""What a scenario says about nodes, images and containers, as the settings that those parts take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from kubesim.clock.randomness import Stream
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
+from kubesim.runtime.simulated.behaviour import Behaviour, LogEntry
+from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
+from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings, Span
+from kubesim.scenario.language import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, KubeletConfiguration, Spec
+
+
+def kubelet_settings(
+    node_name: str, number: int, configuration: KubeletConfiguration, stream: Stream, *, every_tick: bool
+) -> KubeletSettings:
+    """The kubelet of the node with this number (from 0). When its parts were started, a real node leaves to chance."""
+    base = KubeletSettings()
+    back_off = configuration.crash_loop_back_off.max_container_restart_period
+    return replace(
+        base,
+        node_name=node_name,
+        host_ips=(f"10.0.{number // 250}.{number % 250 + 1}",),
+        max_pods=configuration.max_pods,
+        jitter=configuration.jitter,
+        every_tick=every_tick,
+        resync_interval=base.resync_interval if configuration.sync_frequency is None else configuration.sync_frequency,
+        serialize_image_pulls=configuration.serialize_image_pulls,
+        max_container_restart_period=base.max_container_restart_period if back_off is None else back_off,
+        status_manager_starts=stream.randrange(base.status_sync_period),
+        container_gc_starts=stream.randrange(base.container_gc_period),
+        pleg_starts=stream.randrange(base.relist_period),
+        sync_loop_starts=stream.randrange(base.housekeeping_period),
+    )
+
+
+def runtime_settings(number: int, spec: Spec) -> SimulatedSettings:
+    """The runtime of the node with this number; each node has its own range of pod addresses."""
+    return SimulatedSettings(
+        images={name: _image(name, item) for name, item in _images(spec)},
+        first_ip=f"10.{88 + number // 256}.{number % 256}.10",
+    )
+
+
+def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:
+    """Each image that the scenario mentions, as the kubelet asks for it, with the first item that is about it."""
+    mentioned = dict.fromkeys((*_mentions(spec.objects), *_mentions(spec.model_dump(include={"steps"}))))
+    for written in (*mentioned, *(item.name for item in spec.images)):
+        try:
+            name = apply_default_image_tag(written)
+        except InvalidReference:
+            continue
+        for item in spec.images:
+            if fnmatchcase(written, item.name) or fnmatchcase(name, item.name):
+                yield name, item
+                break
+
+
+def _mentions(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key == "image" and isinstance(item, str):
+                yield item
+            else:
+                yield from _mentions(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _mentions(item)
+
+
+def _image(name: str, item: ImageItem) -> ImageBehaviour:
+    missing = item.missing if isinstance(item.missing, str) else ""
+    if item.missing is True:
+        reference = f"docker.io/library/{name}" if "/" not in name else name
+        resolving = f'failed to resolve reference "{reference}": {reference}: not found'
+        missing = f'failed to pull and unpack image "{reference}": {resolving}'
+    pull = None if item.pull_time is None else _draw(item.pull_time)
+    return ImageBehaviour(pull=pull, errors=item.errors, missing=missing, size=item.size, present=item.present)
+
+
+def behaviours(spec: Spec) -> tuple[Behaviour, ...]:
+    return tuple(_behaviour(item) for item in spec.behaviours)
+
+
+def _behaviour(item: BehaviourItem) -> Behaviour:
+    return Behaviour(
+        pod=item.pod,
+        container=item.container,
+        image=item.image,
+        times=item.times,
+        run_for=None if item.run_for is None else _draw(item.run_for),
+        exit_code=_exit_code(item.exit_code),
+        oom_killed=item.oom_killed,
+        ready_after=_draw(item.ready_after),
+        log=tuple(LogEntry(entry.after, entry.text) for entry in item.log),
+        termination_message=item.termination_message,
+        start_error=item.start_error,
+        ignores_term=item.on_term.ignore,
+        stop_after=_draw(item.on_term.after),
+        stop_exit_code=item.on_term.exit_code,
+    )
+
+
+def _draw(draw: DurationDraw) -> Draw:
+    if draw.value is not None:
+        return Span(draw.value)
+    if draw.min is not None:
+        return Span(draw.min, draw.max)
+    return Choice(draw.choices) if draw.choices else Exponential(draw.mean or 0)
+
+
+def _exit_code(draw: ExitCodeDraw) -> Draw:
+    return Choice(draw.choices) if draw.choices else Span(draw.value or 0)

@@ -1,0 +1,102 @@
+"""`kubesim conformance`: the table, the differences, the JSON, and the answers written to files."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from kubesim.cli.main import main
+from kubesim.cli.progress import Observer
+
+GIVEN = {"container": {"command": ["sleep", "f4"], "env": [{"name": "A", "value": "92a"}], "image": "app:v1",
+                       "name": "db-de95"}}  # fmt: skip
+ANSWER = {"hash": "2408615832", "hashHex": "8f908f98"}
+
+
+@pytest.fixture
+def corpora(tmp_path: Path) -> Path:
+    """One that passes in part, one whose cases have no answers, one that nobody knows."""
+    folder = tmp_path / "corpora"
+    folder.mkdir()
+    cases = [
+        {"case": f"hash-{n}", "input": GIVEN, "output": ANSWER | ({"hashHex": "0"} if n > 1 else {})} for n in range(7)
+    ]
+    write(folder / "container_hash.jsonl", cases)
+    write(folder / "weather.jsonl", [{"case": "rain"}])
+    return folder
+
+
+def write(path: Path, cases: Sequence[object]) -> None:
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases))
+
+
+def test_the_table_and_the_first_differences(corpora: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", str(corpora)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["hash-2", '    hashHex: expected "0", got "8f908f98"']
+    assert "... and 2 more failures of container_hash (--all-failures shows them)" in lines
+    assert lines[-3].split() == ["corpus", "cases", "passed", "failed", "seconds"]
+    assert lines[-2].split()[:4] == ["container_hash", "7", "2", "5"]
+    assert lines[-1] == "weather: not known here"
+
+
+@pytest.mark.parametrize(("flags", "shown"), [(["--show", "1"], 1), (["--show", "0"], 0), (["--all-failures"], 5)])
+def test_how_many_failures_are_shown(
+    corpora: Path, flags: list[str], shown: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["conformance", str(corpora), *flags])
+    assert sum(line.startswith("hash-") for line in capsys.readouterr().out.splitlines()) == shown
+
+
+def test_json_for_machines(corpora: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", str(corpora / "container_hash.jsonl"), "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert list(said) == ["corpora"]
+    (corpus,) = said["corpora"]
+    assert {key: corpus[key] for key in ("name", "cases", "passed", "failed")} == {
+        "name": "container_hash", "cases": 7, "passed": 2, "failed": 5,
+    }  # fmt: skip
+    assert corpus["failures"][0] == {"case": "hash-2", "expected": ANSWER | {"hashHex": "0"}, "actual": ANSWER}
+    assert len(corpus["failures"]) == 5
+
+
+def test_without_answers_nothing_is_judged_but_everything_is_emitted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "container_hash.jsonl", [{"case": "a", "input": GIVEN}, {"id": "b", "input": GIVEN}])
+    out = tmp_path / "new" / "out"
+    assert main(["conformance", str(tmp_path / "container_hash.jsonl"), "--emit", str(out)]) == 0
+    assert "(2 without an answer: not judged)" in capsys.readouterr().out
+    emitted = [json.loads(line) for line in (out / "container_hash.jsonl").read_text().splitlines()]
+    assert emitted == [{"case": "a", "output": ANSWER}, {"case": "b", "output": ANSWER}]
+
+
+def test_only_unknown_corpora_do_not_fail(corpora: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", str(corpora), "--only", "weather"]) == 0
+    assert "weather: not known here" in capsys.readouterr().out
+
+
+def test_a_corpus_in_two_places_is_emitted_to_one_file(corpora: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more"
+    more.mkdir()
+    write(more / "container_hash.jsonl", [{"case": "other", "input": GIVEN}])
+    main(["conformance", str(corpora), str(more), "--emit", str(tmp_path / "out")])
+    assert len((tmp_path / "out" / "container_hash.jsonl").read_text().splitlines()) == 8
+
+
+def test_the_bar_is_drawn_on_a_terminal_only() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for screen, drawn in ((Terminal(), True), (io.StringIO(), False)):
+        with Observer(None, screen) as observer:
+            observer.begin("pod_phase", 2)
+            observer.played("a", {})
+            observer.played("b", {})
+        assert ("100% pod_phase" in screen.getvalue()) == drawn
+        assert screen.getvalue().endswith("\r\x1b[K" if drawn else "")

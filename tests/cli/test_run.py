@@ -1,0 +1,201 @@
+"""`kubesim run`: the three outputs, the levels, where values come from, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubesim.cli.main import main
+from kubesim.trace.records import KINDS
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: hello}
+spec:
+  restartPolicy: Never
+  containers:
+  - {name: main, image: "busybox:1", command: [sh, -c, "sleep 2; exit 3"]}
+"""
+SCENARIO = """
+apiVersion: kubesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: wish}
+spec:
+  seed: 5
+  expect: [{pod: hello, phase: Succeeded}]
+---
+"""
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> str:
+    path = tmp_path / "pod.yaml"
+    path.write_text(POD)
+    return str(path)
+
+
+@pytest.fixture
+def wish(tmp_path: Path) -> str:
+    """A scenario whose expectation is not met."""
+    path = tmp_path / "wish.yaml"
+    path.write_text(SCENARIO + POD)
+    return str(path)
+
+
+def out(capsys: pytest.CaptureFixture[str]) -> str:
+    said = capsys.readouterr()
+    assert said.err == ""
+    return said.out
+
+
+def test_the_timeline_tells_the_whole_flow(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", pod]) == 0
+    said = out(capsys)
+    for expected in (
+        "ADD from source api",
+        "config → HandlePodAdditions",
+        "told: create",
+        "┌ SyncPod",
+        "create sandbox, start main — no sandbox exists yet",
+        "RunPodSandbox",
+        "StartContainer",
+        "Started: Container started",
+        "pleg → HandlePodSyncs",
+        "Pending → Running",
+        "main: running → terminated/3/Error",
+        "SyncTerminatedPod",
+        "hello: Failed",
+    ):
+        assert expected in said, expected
+    assert "\x1b" not in said
+
+
+def test_quiet_is_shorter_and_verbose_is_complete(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lengths = []
+    for flags in (["-q"], [], ["-v"]):
+        assert main(["run", *flags, pod]) == 0
+        lengths.append(len(out(capsys).splitlines()))
+    assert lengths[0] < lengths[1] < lengths[2]
+    main(["run", "-q", pod])
+    parts = {line[10:18].strip() for line in out(capsys).splitlines()[1:-3] if line[10:18].strip()}
+    assert parts == {"api", "event", "status"}
+
+
+def test_json_lines_are_records(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-o", "jsonl", pod]) == 0
+    records = [json.loads(line) for line in out(capsys).splitlines()]
+    assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
+    assert {record["kind"] for record in records} <= {kind.KIND for kind in KINDS}
+    known = {record["seq"] for record in records}
+    assert all(record["cause"] in known and record["cause"] < record["seq"] for record in records if "cause" in record)
+    assert any(record["kind"] == "actions" and record["why"] for record in records)
+
+
+def test_json_is_one_object_with_the_outcome(pod: str, wish: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-o", "json", pod, wish]) == 1
+    first, second = json.loads(out(capsys))["runs"]
+    assert first["file"] == pod
+    assert first["phases"] == {"default/hello": "Failed"}
+    assert first["records"][0]["seq"] == 1
+    assert second["scenario"] == "wish"
+    assert len(second["expectations"]["failed"]) == 1
+
+
+def test_a_failed_expectation_is_told_and_exits_with_1(wish: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-q", wish]) == 1
+    assert "expectation NOT met: pod hello: phase Succeeded" in out(capsys)
+
+
+def last_line(capsys: pytest.CaptureFixture[str]) -> str:
+    return out(capsys).splitlines()[-1]
+
+
+def test_flag_before_environment_before_scenario(
+    wish: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main(["run", wish])
+    assert "wish, seed 5:" in last_line(capsys)
+    monkeypatch.setenv("KUBESIM_SEED", "6")
+    main(["run", wish])
+    assert "wish, seed 6:" in last_line(capsys)
+    main(["run", "--seed", "7", wish])
+    assert "wish, seed 7:" in last_line(capsys)
+    monkeypatch.setenv("KUBESIM_UNTIL", "2s")
+    main(["run", wish])
+    assert ": 2s on the node" in last_line(capsys)
+    monkeypatch.setenv("KUBESIM_OUTPUT", "jsonl")
+    main(["run", wish])
+    assert json.loads(last_line(capsys))["t"] <= 2
+
+
+def test_the_same_seed_gives_the_same_output(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = []
+    for seed in ("3", "3", "4"):
+        main(["run", "-v", "--seed", seed, pod])
+        runs.append(out(capsys))
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+
+
+def test_manifests_come_from_standard_input_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(POD.encode())))
+    assert main(["run", "-q", "-"]) == 0
+    assert "hello: Failed" in out(capsys)
+
+
+def test_speed_changes_nothing_but_the_pace(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", pod])
+    at_once = out(capsys)
+    main(["run", "--speed", "100000", pod])
+    assert out(capsys) == at_once
+
+
+def test_colours_on_a_terminal_unless_unwanted(pod: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for no_color, coloured in (("", True), ("1", False)):
+        monkeypatch.setenv("NO_COLOR", no_color)
+        screen = Terminal()
+        monkeypatch.setattr("sys.stdout", screen)
+        main(["run", pod])
+        assert ("\x1b[" in screen.getvalue()) == coloured
+
+
+def start(*arguments: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "kubesim", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_a_reader_who_leaves_is_no_error(pod: str) -> None:
+    process = start("run", "-v", "--speed", "2", pod)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 0
+
+
+def test_an_interrupt_ends_it_quietly_with_130(pod: str) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kubesim", "run", "-v", "--speed", "0.01", pod],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+    )  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.readline()  # it runs
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert (process.returncode, said) == (130, b"")

@@ -1,0 +1,39 @@
+"""Every scenario that ships with the project meets its own expectations, and says what to look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubesim.app import run_scenario
+from kubesim.scenario.load import load_scenario
+
+SCENARIOS = sorted((Path(__file__).parent.parent.parent / "scenarios").glob("*.yaml"))
+
+
+def test_there_are_scenarios() -> None:
+    assert {path.stem for path in SCENARIOS} >= {
+        "hello-pod", "two-containers", "init-containers", "job", "crashloop", "graceful-delete", "missing-image", "probes",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_it_meets_its_expectations(path: Path) -> None:
+    scenario = load_scenario(str(path))
+    assert scenario.spec.expect
+    assert scenario.name == path.stem
+    for seed in range(5):
+        result = run_scenario(scenario, seed=seed)
+        assert result.expectations_failed == ()
+        assert len(result.expectations_met) == len(scenario.spec.expect)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_it_begins_by_saying_what_to_look_at(path: Path) -> None:
+    comment = []
+    for line in path.read_text().splitlines():
+        if not line.startswith("#"):
+            break
+        comment.append(line)
+    assert "# Look at:" in "\n".join(comment)

@@ -1,0 +1,66 @@
+"""(scenario, seed) -> the same trace hash: again and again, in another process, and with or without idle ticks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubesim.app import RunResult, run_scenario
+from kubesim.scenario.load import load_scenario
+from kubesim.trace import HashSink
+
+ROOT = Path(__file__).parent.parent
+SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))
+SCRIPT = """
+import sys
+from kubesim.app import run_scenario
+from kubesim.scenario.load import load_scenario
+from kubesim.trace import HashSink
+for path in sys.argv[1:]:
+    print(run_scenario(load_scenario(path), seed=7, sinks=(HashSink(),)).trace_hash)
+"""
+
+
+def run(path: Path, seed: int, *, every_tick: bool = False) -> RunResult:
+    return run_scenario(load_scenario(str(path)), seed=seed, sinks=(HashSink(),), every_tick=every_tick)
+
+
+@pytest.mark.parametrize("name", ["hello-pod", "two-containers"])
+def test_fifty_runs_give_one_hash(name: str) -> None:
+    path = ROOT / "scenarios" / f"{name}.yaml"
+    assert len({run(path, 7).trace_hash for _ in range(50)}) == 1
+
+
+def test_other_processes_with_other_hash_seeds_give_the_same_hashes() -> None:
+    here = [run(path, 7).trace_hash for path in SCENARIOS]
+    for hash_seed in ("0", "1", "4242"):
+        answer = subprocess.run(
+            [sys.executable, "-c", SCRIPT, *map(str, SCENARIOS)],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert answer.stdout.split() == here
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_another_seed_is_another_run(path: Path) -> None:
+    first = run(path, 7).trace_hash
+    assert any(run(path, seed).trace_hash != first for seed in range(10))
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_every_seed_ends_in_the_same_phases(path: Path) -> None:
+    phases = [run(path, seed).phases for seed in range(10)]
+    assert all(other == phases[0] for other in phases)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_executing_every_idle_tick_changes_nothing(path: Path) -> None:
+    for seed in range(3):
+        assert run(path, seed, every_tick=True).trace_hash == run(path, seed).trace_hash
