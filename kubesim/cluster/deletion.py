@@ -24,6 +24,7 @@ ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 DEFAULT_GRACE_S = 30
 _POLICIES = ("Foreground", "Background", "Orphan")
+_SYSTEM_PRIORITIES = ("system-cluster-critical", "system-node-critical")
 _PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
 
 
@@ -54,6 +55,9 @@ def plan_deletion(obj: ApiObject, options: DeleteOptions, now: int) -> Deletion:
     check_preconditions(obj, options)
     if options.grace_s is not None and options.grace_s < 0:
         options = replace(options, grace_s=1)
+    if obj.kind == "PriorityClass" and obj.metadata.name in _SYSTEM_PRIORITIES:
+        problem = "this is a system priority class and cannot be deleted"
+        raise forbidden(resource_of("PriorityClass"), obj.metadata.name, problem)
     if obj.kind == "Namespace":
         return _plan_namespace(obj, options, now)
     if isinstance(obj, Pod):

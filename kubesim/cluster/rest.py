@@ -42,6 +42,7 @@ from kubesim.cluster.wire import decode_json, object_to_json, unknown_fields
 from kubesim.errors import ApiError
 
 _ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
 _METADATA = "meta.k8s.io/v1"
@@ -387,6 +388,9 @@ def _delete_options(call: _Call) -> DeleteOptions:
             value = gojson.loads(call.request.body)
         except gojson.JsonSyntaxError as error:
             raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+        kind, version = value.get("kind", ""), value.get("apiVersion", "")
+        if kind not in ("", "DeleteOptions"):
+            raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{_META_SCHEME}"')
         if value:
             return _read_delete_options(value)
     query: JsonObject = {}

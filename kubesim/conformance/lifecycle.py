@@ -40,13 +40,13 @@ NODE_NAME = "127.0.0.1"
 PROBE_COMMANDS = {"ready": "readinessFailsBetween", "live": "livenessFailsBetween", "start": "startupFailsBetween"}
 
 
-def play(case: Mapping[str, Any], *, every_tick: bool = False) -> dict[str, Any]:
+def play(case: Mapping[str, Any], *, seed: int = 0, every_tick: bool = False) -> dict[str, Any]:
     """Live the life and give its trace."""
-    return {"trace": run_virtual(_live, case["input"], every_tick)}
+    return {"trace": run_virtual(_live, case["input"], seed, every_tick)}
 
 
-async def _live(story: Mapping[str, Any], every_tick: bool) -> list[dict[str, Any]]:
-    life = _Life(story, every_tick)
+async def _live(story: Mapping[str, Any], seed: int, every_tick: bool) -> list[dict[str, Any]]:
+    life = _Life(story, seed, every_tick)
     async with TaskSet() as tasks:
         await tasks.run_until(life.run(tasks))
     return life.diary.entries
@@ -295,15 +295,16 @@ class _NoNetwork:
 
 
 class _Life:
-    def __init__(self, story: Mapping[str, Any], every_tick: bool) -> None:
+    def __init__(self, story: Mapping[str, Any], seed: int, every_tick: bool) -> None:
         self._story = story
+        self._seed = seed
         self._every_tick = every_tick
         self._clock = LoopClock()
         self.diary = _Diary(self._clock)
 
     async def run(self, tasks: TaskSet) -> None:
         story, clock = self._story, self._clock
-        randomness = Randomness(0)
+        randomness = Randomness(self._seed)
         recorder = Recorder(clock, self.diary)
         self._store = Store(clock.now, lambda: "uid-of-the-mirror")
         self._store.create(Node(kind="Node", metadata=ObjectMeta(name=NODE_NAME, uid="node-uid")))
@@ -449,6 +450,7 @@ def _settings(story: Mapping[str, Any]) -> SimulatedSettings:
             create_container=Span(seconds(delays["createContainer"])),
             start_container=Span(seconds(delays["startContainer"])),
             pull=Span(seconds(story["pullSeconds"])),
+            shortest_run=0,
         ),
         images={image: ImageBehaviour(errors=("manifest unknown",) * count) for image, count in errors.items()},
         sandbox_errors=("cni: no address",) * story.get("sandboxErrors", 0),

@@ -126,7 +126,7 @@ class Judge:
                 item.timer = clock.call_at(self._start + expect.by + 1, self._time_is_up, item)
 
     def waits(self, *, before_deletion: bool) -> bool:
-        """Is something still to come true? Before pods are deleted only what has a time counts, and not that they go."""
+        """Is something still to come? Before pods are deleted only what has a time counts, and not that they go."""
         for items in self._open.values():
             for expect in (item.expect for item in items if not item.expect.never):
                 if not before_deletion or (expect.by is not None and expect.gone is None):

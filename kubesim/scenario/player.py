@@ -42,12 +42,14 @@ class Player:
         limits = [limit for limit in (spec.duration, until) if limit is not None]
         self._limit = self._start + min(limits) if limits else None
         self._changed: asyncio.Future[None] | None = None
+        self._pods: dict[tuple[str, str], Pod] = {}  # those that exist ...
+        self._unsettled: dict[tuple[str, str], None] = {}  # ... and those that are on their way to somewhere
         self._busy = 0  # steps that take time and are under way
         judge.on_verdict = self._wake
 
     async def play(self) -> None:
         """Returns when the run is over."""
-        stop = self._world.on_change(self._wake)
+        stop = self._world.watch_pods(self._pod_changed)
         try:
             for manifest in self._spec.objects:
                 text = f"apply {manifest['kind']} {manifest['metadata']['name']}"
@@ -116,17 +118,29 @@ class Player:
     def _at_rest(self, *, before_deletion: bool) -> bool:
         if self._busy or self._judge.waits(before_deletion=before_deletion):
             return False
-        return all(_is_settled(pod) for pod in self._world.pods())
+        return not self._unsettled
 
     async def _delete_all(self) -> None:
-        pods = self._world.pods()
+        pods = [self._pods[key] for key in sorted(self._pods)]
         for pod in pods:
             name = f"{pod.metadata.namespace}/{pod.metadata.name}"
             self._attempt(f"delete pod {name}", partial(self._world.delete, Delete(pod=name)))
         grace = max((pod.spec.termination_grace_period_seconds or 0 for pod in pods), default=0)
-        await self._wait_until(lambda: not self._world.pods(), self._clock.now() + grace * SECOND + PATIENCE)
+        await self._wait_until(lambda: not self._pods, self._clock.now() + grace * SECOND + PATIENCE)
 
     # -- waiting ------------------------------------------------------------------------------------------------
+
+    def _pod_changed(self, pod: Pod, gone: bool) -> None:
+        key = (pod.metadata.namespace, pod.metadata.name)
+        if gone:
+            self._pods.pop(key, None)
+        else:
+            self._pods[key] = pod
+        if gone or _is_settled(pod):
+            self._unsettled.pop(key, None)
+        else:
+            self._unsettled[key] = None
+        self._wake()
 
     def _wake(self) -> None:
         if self._changed is not None:

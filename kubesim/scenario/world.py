@@ -12,6 +12,7 @@ from kubesim.cluster.deletion import DeleteOptions
 from kubesim.cluster.kinds import RESOURCES, resource_of
 from kubesim.cluster.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.store import Store
+from kubesim.cluster.watches import WatchEvent
 from kubesim.errors import ApiError, KubesimError, RuntimeCallError
 from kubesim.runtime.simulated.process import SIGKILL, SIGTERM
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
@@ -39,10 +40,8 @@ class World(Protocol):
     async def exec(self, exec: Exec) -> None: ...
     async def kill(self, kill: Kill) -> None: ...
 
-    def pods(self) -> list[Pod]: ...
-
-    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call this after every change of a pod; the answer ends it."""
+    def watch_pods(self, listener: Callable[[Pod, bool], None]) -> Callable[[], None]:
+        """Tell every later change of a pod, and whether it is gone now; the answer ends the watch."""
         ...
 
 
@@ -55,11 +54,12 @@ class SimulatedWorld:
         self._runtimes = runtimes
         self._first_node = next(iter(runtimes))
 
-    def pods(self) -> list[Pod]:
-        return [pod for pod in self._store.list("Pod") if isinstance(pod, Pod)]
+    def watch_pods(self, listener: Callable[[Pod, bool], None]) -> Callable[[], None]:
+        def changed(change: WatchEvent) -> None:
+            if isinstance(change.object, Pod):
+                listener(change.object, change.type == "DELETED")
 
-    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        return self._store.watch("Pod", lambda change: listener())
+        return self._store.watch("Pod", changed)
 
     # -- kubectl ------------------------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class SimulatedWorld:
         exists = self._store.find(kind, namespace, metadata["name"]) is not None
         target = Target(resource, namespace, metadata["name"] if exists else "")
         if resource.namespaced:
-            self._ensure_namespace(namespace)
+            self.ensure_namespace(namespace)
         if kind == "Pod" and not exists and not manifest["spec"].get("nodeName"):
             # Scheduling is not simulated.
             manifest = {**manifest, "spec": {**manifest["spec"], "nodeName": self._first_node}}
@@ -85,7 +85,7 @@ class SimulatedWorld:
             else:
                 registry.create(self._store, target, manifest)
 
-    def _ensure_namespace(self, name: str) -> None:
+    def ensure_namespace(self, name: str) -> None:
         """A namespace with its default service account, as the controllers of a cluster would have made it."""
         if self._store.find("Namespace", "", name) is None:
             registry.create(self._store, Target(RESOURCES["Namespace"]), {"metadata": {"name": name}})

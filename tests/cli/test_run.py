@@ -50,6 +50,12 @@ def wish(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is looked for is broken into two lines."""
+    monkeypatch.setenv("COLUMNS", "160")
+
+
 def out(capsys: pytest.CaptureFixture[str]) -> str:
     said = capsys.readouterr()
     assert said.err == ""

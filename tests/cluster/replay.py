@@ -16,6 +16,7 @@ from typing import Any
 
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.cluster.bootstrap import SYSTEM_NAMESPACES, create_namespace, furnish_namespace
+from kubesim.cluster.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.kinds import RESOURCES
 from kubesim.cluster.registry import Target, create
 from kubesim.cluster.rest import Request, Response, WatchStream, handle
@@ -24,7 +25,15 @@ from kubesim.cluster.store import Store
 DATA = Path(__file__).parent / "data"
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _GENERATED = re.compile(r"kube-api-access-[a-z0-9]{5}")
-_FURNITURE = {"default", "kube-root-ca.crt", "node-a", "node-b", "wk-7", "wk-8"}  # was there before the story
+_FURNITURE = {
+    "default",
+    "kube-root-ca.crt",
+    "node-a",
+    "node-b",
+    "wk-7",
+    "wk-8",
+    *SYSTEM_PRIORITIES,
+}  # was there before the story
 _TIME_FIELDS = {"creationTimestamp", "deletionTimestamp", "lastTransitionTime"}
 _DIFF = "\n@@ "  # of Go structs that we do not have
 
@@ -49,6 +58,8 @@ class Replay:
         for name in (*SYSTEM_NAMESPACES, namespace):
             create_namespace(self.store, name)
         furnish_namespace(self.store, namespace)
+        for name, value in SYSTEM_PRIORITIES.items():
+            create(self.store, Target(RESOURCES["PriorityClass"]), {"metadata": {"name": name}, "value": value})
         for name in nodes:
             create(self.store, Target(RESOURCES["Node"]), {"metadata": {"name": name}})
         self.problems: list[str] = []
@@ -57,12 +68,10 @@ class Replay:
         self._seen: dict[str, tuple[Any, Any]] = {}
         self._watches: list[tuple[dict[str, Any], WatchStream]] = []
 
-    def play(self, steps: list[dict[str, Any]], skipped: set[int]) -> None:
+    def play(self, steps: list[dict[str, Any]]) -> None:
         begin = self.moment
         for step in steps:
             number = step["step"]
-            if number in skipped:
-                continue
             self.moment = begin + round(step.get("t", 0) * SECOND)
             self._close_watches(step.get("t", 0))
             response = self.send(step["request"])

@@ -133,7 +133,10 @@ def test_an_empty_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a: [1, 2", "f.yaml:1: malformed YAML: did not find expected ',' or ']' before the end of the file (column 4)"),
+        (
+            "a: [1, 2",
+            "f.yaml:1: malformed YAML: did not find expected ',' or ']' before the end of the file (column 4)",
+        ),
         ("a:\n\t- b\n", "f.yaml:2: malformed YAML: a tab in the indentation, where YAML wants spaces (column 1)"),
         ("a: *b\n", "f.yaml:1: malformed YAML: nothing is named &b"),
         ("a: &x [*x]\n", "f.yaml:1: the value of &x contains itself"),
@@ -158,46 +161,53 @@ def test_aliases_cannot_blow_up() -> None:
 # -- what is refused: manifests -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (POD + "    imagee: x\n", "f.yaml:9: spec.containers[0].imagee: unknown field; did you mean image?"),
-        (POD.replace("nginx", "5"), "f.yaml:8: spec.containers[0].image: must be text, not the number 5 (put text in quotes)"),
-        (POD.replace("name: web\n    image", "name: Web\n    image"), "f.yaml:7: spec.containers[0].name: Invalid value"),
-        (POD.replace("Pod", "Pood"), "f.yaml:2: kind: unknown kind 'Pood'; did you mean Pod?"),
-        (POD.replace("Pod", "Deployment"), "f.yaml:2: kind: Deployment is a controller's affair"),
-        (POD.replace("v1", "v2"), "f.yaml:1: apiVersion: a Pod is of apiVersion v1, not 'v2'"),
-        (POD.replace("kind: Pod\n", ""), "f.yaml:1: kind: is needed"),
-        (POD.replace("  name: web\nspec", "  labels: {}\nspec"), "f.yaml:3: metadata.name: is needed"),
-        (POD.replace("  containers:\n  - name: web\n    image: nginx\n", "  containers: web\n"), "f.yaml:6: spec.containers: must be a list"),
-        (POD + "    resources: {limits: {memory: lots}}\n", "f.yaml:9: spec.containers[0].resources.limits.memory: 'lots' is not a quantity"),
-        (SCENARIO + "  objects:\n  - {apiVersion: v1, kind: Pod, metadata: {name: a}}\n", "f.yaml:7: spec.objects[0].spec.containers: Required value"),
-    ],
-)  # fmt: skip
+BAD_OBJECTS = {
+    POD + "    imagee: x\n": "9: spec.containers[0].imagee: unknown field; did you mean image?",
+    POD.replace("nginx", "5"): "8: spec.containers[0].image: must be text, not the number 5 (put text in quotes)",
+    POD.replace("name: web\n    image", "name: Web\n    image"): "7: spec.containers[0].name: Invalid value",
+    POD.replace("Pod", "Pood"): "2: kind: unknown kind 'Pood'; did you mean Pod?",
+    POD.replace("Pod", "Deployment"): "2: kind: Deployment is a controller's affair",
+    POD.replace("v1", "v2"): "1: apiVersion: a Pod is of apiVersion v1, not 'v2'",
+    POD.replace("kind: Pod\n", ""): "1: kind: is needed",
+    POD.replace("  name: web\nspec", "  labels: {}\nspec"): "3: metadata.name: is needed",
+    POD.partition("\n  - ")[0] + " web\n": "6: spec.containers: must be a list, not 'web'",
+    POD
+    + "    resources: {limits: {cpu: lots}}\n": "9: spec.containers[0].resources.limits.cpu: 'lots' is not a quantity",
+    SCENARIO + "  objects:\n  - {apiVersion: v1, kind: Pod, metadata: {name: a}}\n": (
+        "7: spec.objects[0].spec.containers: Required value"
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), BAD_OBJECTS.items())
 def test_objects_that_cannot_be_applied(text: str, expected: str) -> None:
-    assert problem(text).startswith(expected)
+    assert problem(text).startswith(f"f.yaml:{expected}")
 
 
 # -- what is refused: scenarios -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("  stepz: []\n", "f.yaml:6: spec.stepz: unknown field; did you mean steps?"),
-        ("  faults: []\n", "f.yaml:6: spec.faults: is not supported yet"),
-        ("  profile: v1.30\n", "f.yaml:6: spec.profile: must be 'v1.36', not 'v1.30'"),
-        ("  seed: often\n", "f.yaml:6: spec.seed: must be a whole number"),
-        ("  duration: 10\n", "f.yaml:6: spec.duration: a duration needs its unit: 10s"),
-        ("  behaviours:\n  - runFor: soon\n", "f.yaml:7: spec.behaviours[0].runFor: 'soon' is not a duration such as 1m30s or 250ms"),
-        ("  steps:\n  - at: 1s\n    delete: {pot: a}\n", "f.yaml:8: spec.steps[0].delete.pot: unknown field; did you mean pod?"),
-        ("  steps:\n  - at: 1s\n    delete: {}\n", "f.yaml:8: spec.steps[0].delete.pod: is needed"),
-        ("  steps: {}\n", "f.yaml:6: spec.steps: must be a list"),
-        ("  steps:\n  - at: 1s\n    apply:\n      apiVersion: v1\n      kind: Pud\n", "f.yaml:10: spec.steps[0].apply.kind: unknown kind 'Pud'; did you mean Pod?"),
-    ],
-)  # fmt: skip
+BAD_SPECS = {
+    "  stepz: []\n": "6: spec.stepz: unknown field; did you mean steps?",
+    "  faults: []\n": "6: spec.faults: is not supported yet",
+    "  profile: v1.30\n": "6: spec.profile: must be 'v1.36', not 'v1.30'",
+    "  seed: often\n": "6: spec.seed: must be a whole number",
+    "  duration: 10\n": "6: spec.duration: a duration needs its unit: 10s",
+    "  behaviours:\n  - runFor: soon\n": (
+        "7: spec.behaviours[0].runFor: 'soon' is not a duration such as 1m30s or 250ms"
+    ),
+    "  steps:\n  - at: 1s\n    delete: {pot: a}\n": "8: spec.steps[0].delete.pot: unknown field; did you mean pod?",
+    "  steps:\n  - at: 1s\n    delete: {}\n": "8: spec.steps[0].delete.pod: is needed",
+    "  steps: {}\n": "6: spec.steps: must be a list",
+    "  steps:\n  - at: 1s\n    apply:\n      apiVersion: v1\n      kind: Pud\n": (
+        "10: spec.steps[0].apply.kind: unknown kind 'Pud'; did you mean Pod?"
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "expected"), BAD_SPECS.items())
 def test_scenarios_that_cannot_be_played(spec: str, expected: str) -> None:
-    assert problem(SCENARIO + spec) == expected
+    assert problem(SCENARIO + spec) == f"f.yaml:{expected}"
 
 
 def test_a_second_scenario() -> None:

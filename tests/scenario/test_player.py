@@ -1,4 +1,4 @@
-"""When things happen in a run, when it ends, and how its expectations are judged: against a world that obeys at once."""
+"""When things happen in a run, when it ends, how its expectations are judged: in a world that obeys at once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kubesim.api.pod import Pod, PodCondition, PodSpec, PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.store import Store
+from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import Delete, Exec, Kill, Patch, Spec
@@ -59,11 +60,12 @@ class FakeWorld:
     async def kill(self, kill: Kill) -> None:
         self.note("kill")
 
-    def pods(self) -> list[Pod]:
-        return [pod for pod in self.store.list("Pod") if isinstance(pod, Pod)]
+    def watch_pods(self, listener: Callable[[Pod, bool], None]) -> Callable[[], None]:
+        def changed(change: WatchEvent) -> None:
+            assert isinstance(change.object, Pod)
+            listener(change.object, change.type == "DELETED")
 
-    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        return self.store.watch("Pod", lambda change: listener())
+        return self.store.watch("Pod", changed)
 
 
 class Run:

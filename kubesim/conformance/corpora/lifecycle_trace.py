@@ -12,8 +12,8 @@ from kubesim.conformance.frame import Case
 SLACK_S = 0.02
 
 
-def play(case: Case) -> dict[str, Any]:
-    return lifecycle.play(case)
+def play(case: Case, *, seed: int = 0) -> dict[str, Any]:
+    return lifecycle.play(case, seed=seed)
 
 
 def judge(case: Case, expected: dict[str, Any], actual: dict[str, Any]) -> Iterator[str]:

@@ -249,7 +249,16 @@ class SimulatedRuntime:
         container.process = self._processes.make(context)
         container.info = replace(container.info, state="running", started_at=now)
         self._changed(container.info.pod_uid)
-        container.process.start(lambda exit: self._exited(container, exit))
+        container.process.start(lambda exit: self._ended(container, exit))
+
+    def _ended(self, container: _Container, exit: Exit) -> None:
+        """The program has ended; the runtime takes a moment to make something of a very short run."""
+        assert container.info.started_at is not None
+        noticed = container.info.started_at + self.settings.latencies.shortest_run
+        if self._clock.now() < noticed:
+            self._clock.call_at(noticed, self._exited, container, exit)
+        else:
+            self._exited(container, exit)
 
     def _exited(self, container: _Container, exit: Exit) -> None:
         if container.info.state != "running":

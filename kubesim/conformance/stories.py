@@ -1,0 +1,162 @@
+"""Stories: what a real node's API server saw, replayed by a whole simulated node.
+
+A story has manifests and actions; played here it gives every status and every event in the same format. Which seed is
+played decides the phases and jitters that a real node leaves to chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubesim.api.event import Event
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND, seconds
+from kubesim.app import Simulation
+from kubesim.clock import run_virtual
+from kubesim.clock.clock import VIRTUAL_START
+from kubesim.cluster import registry
+from kubesim.cluster.deletion import DeleteOptions
+from kubesim.cluster.kinds import RESOURCES
+from kubesim.cluster.registry import Target
+from kubesim.cluster.watches import WatchEvent
+from kubesim.concurrency import TaskSet
+from kubesim.errors import ApiError, KubesimError
+from kubesim.scenario.language import Scenario
+
+Story = Mapping[str, Any]
+
+NODE = "real-0"
+SCENARIO: dict[str, Any] = {
+    "apiVersion": "kubesim.dev/v1alpha1",
+    "kind": "Scenario",
+    "metadata": {"name": "story"},
+    "spec": {
+        "nodes": [{"name": NODE, "capacity": {"cpu": "2"}}],
+        "images": [{"name": "docker.io/library/busybox:*", "present": True}],
+    },
+}
+
+
+class CannotPlay(KubesimError):
+    """The story asks for something that is not simulated."""
+
+
+ACTIONS = ("create", "create-object", "delete", "patch", "http-get")
+
+
+def play(story: Story, seed: int) -> dict[str, Any]:
+    """The statuses and events of the story, in its own format."""
+    unknown = next((action["do"] for action in story["actions"] if action["do"] not in ACTIONS), None)
+    if unknown is not None:
+        raise CannotPlay(f"story {story['name']}: the action {unknown!r} is not simulated")
+    return run_virtual(_play, story, seed)
+
+
+async def _play(story: Story, seed: int) -> dict[str, Any]:
+    async with TaskSet() as tasks:
+        return await tasks.run_until(_Stage(story, seed, tasks).run())  # type: ignore[no-any-return]
+
+
+class _Stage:
+    def __init__(self, story: Story, seed: int, tasks: TaskSet) -> None:
+        self._story = story
+        self._simulation = Simulation(_scenario(story), seed, tasks)
+        self._clock = self._simulation.clock
+        self._store = self._simulation.store
+        self._statuses: list[dict[str, Any]] = []
+        self._events: list[dict[str, Any]] = []
+        self._begin = VIRTUAL_START
+
+    async def run(self) -> dict[str, Any]:
+        for node in self._simulation.nodes.values():
+            node.start()
+        self._simulation.world.ensure_namespace("trace")
+        await self._clock.sleep_until(self._begin)
+        self._store.watch("Pod", self._saw_pod)
+        self._store.watch("Event", self._saw_event)
+        for action in self._story["actions"]:
+            moment = self._begin + max(0, seconds(action["at"]))
+            self._clock.call_at(moment, self._act, action)
+        await self._clock.sleep_until(self._begin + seconds(self._story["endSeconds"]))
+        for node in self._simulation.nodes.values():
+            await node.close()
+        return {"name": self._story["name"], "statuses": self._statuses, "events": self._events}
+
+    # -- what is done from outside ------------------------------------------------------------------------------
+
+    def _act(self, action: Mapping[str, Any]) -> None:
+        try:
+            self._carry_out(action)
+        except ApiError:
+            pass  # the recording goes on after a refusal, too
+
+    def _carry_out(self, action: Mapping[str, Any]) -> None:
+        do, pod = action["do"], action.get("pod", "")
+        if do == "create":
+            self._create(next(m for m in self._story["manifests"] if m["metadata"]["name"] == pod))
+        elif do == "create-object":
+            self._create(action["object"])
+        elif do == "delete":
+            grace = action.get("gracePeriodSeconds")
+            registry.delete(self._store, _pod(pod), DeleteOptions(grace_s=grace))
+        elif do == "patch":
+            target = _pod(pod, action.get("subresource") or "")
+            registry.patch(self._store, target, action["patchType"], action["patch"])
+        # "http-get" tells what a request from outside saw; it changes nothing.
+
+    def _create(self, manifest: Mapping[str, Any]) -> None:
+        resource = RESOURCES[manifest["kind"]]
+        namespace = manifest["metadata"].get("namespace", "trace") if resource.namespaced else ""
+        registry.create(self._store, Target(resource, namespace), dict(manifest))
+
+    # -- what the API server saw --------------------------------------------------------------------------------
+
+    def _now(self) -> float:
+        return round((self._clock.now() - self._begin) / SECOND, 3)
+
+    def _saw_pod(self, change: WatchEvent) -> None:
+        pod = change.object
+        assert isinstance(pod, Pod)
+        metadata = pod.metadata
+        entry = {
+            "t": self._now(),
+            "type": change.type,
+            "pod": metadata.name,
+            "uid": metadata.uid,
+            "generation": metadata.generation,
+            "status": pod.status.to_json(),
+        }
+        if metadata.deletion_timestamp is not None:
+            entry["deletionTimestamp"] = metadata.deletion_timestamp
+            entry["deletionGracePeriodSeconds"] = metadata.deletion_grace_period_seconds
+        self._statuses.append(entry)
+
+    def _saw_event(self, change: WatchEvent) -> None:
+        event = change.object
+        if not isinstance(event, Event) or event.involved_object.kind != "Pod":
+            return
+        entry = {
+            "t": self._now(),
+            "watch": change.type,
+            "pod": event.involved_object.name,
+            "type": event.type,
+            "reason": event.reason,
+            "message": event.message,
+            "count": event.count,
+            "component": event.source.component,
+        }
+        if event.involved_object.field_path:
+            entry["fieldPath"] = event.involved_object.field_path
+        self._events.append(entry)
+
+
+def _pod(name: str, subresource: str = "") -> Target:
+    return Target(RESOURCES["Pod"], "trace", name, subresource)
+
+
+def _scenario(story: Story) -> Scenario:
+    spec = {**SCENARIO["spec"], "objects": list(story["manifests"])}
+    return Scenario.model_validate({**SCENARIO, "spec": spec})
+
+
