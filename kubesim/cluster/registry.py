@@ -43,7 +43,7 @@ from kubesim.cluster.problems import (
 from kubesim.cluster.store import Store
 from kubesim.cluster.strategic import StrategicPatchError, go_value, strategic_merge_patch
 from kubesim.cluster.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
-from kubesim.cluster.wire import json_text, misfit, object_to_json, to_wire
+from kubesim.cluster.wire import json_text, misfit, object_to_json, to_wire, unknown_fields
 from kubesim.errors import ApiError
 
 MERGE_PATCH = "application/merge-patch+json"
@@ -157,7 +157,8 @@ def update(store: Store, target: Target, body: JsonObject, *, dry_run: bool = Fa
     old = store.find(resource.kind, target.namespace, target.name)
     if old is None:
         if resource.put_creates and not target.subresource:
-            return create(store, target, {**body, "metadata": {**new["metadata"], "name": target.name}}), True
+            metadata = {name: value for name, value in new["metadata"].items() if name != "resourceVersion"}
+            return create(store, target, {**body, "metadata": metadata}, dry_run=dry_run), True
         raise not_found(resource, target.name)
     uid = new["metadata"].get("uid")
     if uid and uid != old.metadata.uid:
@@ -217,30 +218,39 @@ def _check_version(target: Target, metadata: JsonObject, current: ApiObject) -> 
 # -- patch ----------------------------------------------------------------------------------------------------------
 
 
-def patch(store: Store, target: Target, content_type: str, body: Any, *, dry_run: bool = False) -> ApiObject:
-    """PATCH with a parsed body."""
+def patch(
+    store: Store, target: Target, content_type: str, body: Any, *, dry_run: bool = False, strict: bool = False
+) -> tuple[ApiObject, list[str]]:
+    """PATCH with a parsed body: the object as it is stored then, and the fields that nobody knows."""
     if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
         raise unsupported_media_type()
     current = store.get(target.resource.kind, target.namespace, target.name)
-    new = _patched(target.resource, object_to_json(current), content_type, body)
+    new, unknown = _patched(target.resource, object_to_json(current), content_type, body, strict)
     _check_name(target, new)
-    return _replace(store, target, current, new, dry_run)
+    return _replace(store, target, current, new, dry_run), unknown
 
 
-def _patched(resource: Resource, document: JsonObject, content_type: str, body: Any) -> JsonObject:
+def _patched(
+    resource: Resource, document: JsonObject, content_type: str, body: Any, strict: bool
+) -> tuple[JsonObject, list[str]]:
     merged, shown = _apply(resource, document, content_type, body)
+    unknown = list(unknown_fields(resource.kind, merged))
     kind, version = merged.get("kind", ""), merged.get("apiVersion", "")
     try:
         problem = misfit(resource.kind, merged) if content_type == STRATEGIC_MERGE_PATCH else None
+        problem = problem or _wrong_kind(resource, kind, version)
         if problem:
             raise DecodeError(problem)
-        wrong = _wrong_kind(resource, kind, version)
-        if wrong:
-            raise DecodeError(wrong)
         obj = internal(resource, merged)
+        if unknown and strict:
+            raise DecodeError(strict_error(unknown))
     except DecodeError as error:
         raise invalid("", "", "", (FieldError("Invalid value", "patch", shown, str(error)),)) from None
-    return {**obj, "kind": kind, "apiVersion": version}
+    return {**obj, "kind": kind, "apiVersion": version}, unknown
+
+
+def strict_error(unknown: list[str]) -> str:
+    return "strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in unknown)
 
 
 def _apply(resource: Resource, document: JsonObject, content_type: str, body: Any) -> tuple[JsonObject, str]:

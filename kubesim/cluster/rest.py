@@ -31,11 +31,10 @@ from kubesim.cluster.lists import (
     parse_list_options,
     parse_version,
 )
-from kubesim.cluster.problems import bad_request, invalid, invalid_options, status_of
+from kubesim.cluster.problems import bad_request, invalid_options, status_of
 from kubesim.cluster.registry import STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.routes import BINDINGS, NotOurs, Route, route
 from kubesim.cluster.store import Store
-from kubesim.cluster.strategic import go_value
 from kubesim.cluster.subresources import bind, evict
 from kubesim.cluster.watches import Watch, WatchEvent
 from kubesim.cluster.wire import decode_json, object_to_json, unknown_fields
@@ -235,30 +234,9 @@ def _patch(store: Store, call: _Call, dry_run: bool) -> Response:
         except gojson.JsonSyntaxError as error:
             raise bad_request(f"error decoding patch: {error}") from None
         body = json.loads(call.request.body)
-    warnings = _check_patch_fields(call, content_type, body)
-    return Response(
-        200,
-        call.view(registry.patch(store, call.target, content_type, body, dry_run=dry_run)),
-        warnings=warnings,
-    )
-
-
-def _check_patch_fields(call: _Call, content_type: str, body: Any) -> tuple[str, ...]:
-    """Fields of a patch that the kind does not have; of a JSON patch, those that it adds at the top."""
-    if isinstance(body, list):
-        paths = [str(op.get("path", ""))[1:] for op in body if isinstance(op, dict) and op.get("op") == "add"]
-        body = {path: None for path in paths if "/" not in path}
-    if not isinstance(body, dict):
-        return ()
-    unknown = [path for path in unknown_fields(call.resource.kind, body) if "$" not in path]
-    if unknown and _field_validation(call) == "Strict":
-        shown = go_value(body) if content_type == STRATEGIC_MERGE_PATCH else json.dumps(body)
-        raise invalid("", "", "", (FieldError("Invalid value", "patch", shown, _strict(unknown)),))
-    return _warnings(call, unknown)
-
-
-def _strict(unknown: list[str]) -> str:
-    return "strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in unknown)
+    strict = _field_validation(call) == "Strict"
+    obj, unknown = registry.patch(store, call.target, content_type, body, dry_run=dry_run, strict=strict)
+    return Response(200, call.view(obj), warnings=_warnings(call, unknown))
 
 
 def _warnings(call: _Call, unknown: list[str]) -> tuple[str, ...]:
@@ -290,7 +268,7 @@ def _body(call: _Call) -> tuple[JsonObject, tuple[str, ...]]:
     unknown = list(unknown_fields(call.resource.kind, body)) if body.get("kind") in (None, call.resource.kind) else []
     if unknown and _field_validation(call) == "Strict":
         kind = call.resource.kind
-        raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {_strict(unknown)}')
+        raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {registry.strict_error(unknown)}')
     return body, _warnings(call, unknown)
 
 

@@ -7,13 +7,14 @@ stores a new object, a reader may keep the old one. No write looks at more than 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.resources import compute_pod_qos
-from kubesim.api.timestamps import format_time
+from kubesim.api.timestamps import SECOND, format_time
 from kubesim.api.validation.field import FieldError
 from kubesim.cluster.deletion import DeleteOptions, is_done, plan_deletion
 from kubesim.cluster.kinds import resource_of
@@ -32,6 +33,7 @@ from kubesim.cluster.watches import (
 Key = tuple[str, str]  # namespace, name
 Listener = Callable[[WatchEvent], None]
 
+EVENT_TTL = 3600 * SECOND
 _NEVER_ERASED = ("qos_class", "observed_generation")  # by a client that does not know of them
 
 
@@ -48,6 +50,7 @@ class Store:
         self._listeners: dict[str, dict[Listener, None]] = {}
         self._history: dict[str, History] = {}
         self._history_limit = history_limit
+        self._expiring: deque[tuple[int, Key, str]] = deque()  # events: until when, which one, in which version
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -60,14 +63,6 @@ class Store:
             raise not_found(resource_of(kind), name)
         return found
 
-    def list(self, kind: str, namespace: str | None = None, selection: Selection = EVERYTHING) -> list[ApiObject]:
-        """By namespace and name."""
-        objects = self._objects.get(kind, {})
-        keys = sorted(objects if namespace is None else (key for key in objects if key[0] == namespace))
-        if selection is EVERYTHING:
-            return [objects[key] for key in keys]
-        return [objects[key] for key in keys if selection.matches(objects[key])]
-
     def list_at(self, kind: str, version: int, selection: Selection = EVERYTHING) -> list[ApiObject]:
         """The objects as they were at an earlier version: the later changes are taken back one by one."""
         objects = dict(self._objects.get(kind, {}))
@@ -78,6 +73,14 @@ class Store:
             else:
                 objects[key] = event.previous
         return [objects[key] for key in sorted(objects) if selection.matches(objects[key])]
+
+    def list(self, kind: str, namespace: str | None = None, selection: Selection = EVERYTHING) -> list[ApiObject]:
+        """By namespace and name."""
+        objects = self._objects.get(kind, {})
+        keys = sorted(objects if namespace is None else (key for key in objects if key[0] == namespace))
+        if selection is EVERYTHING:
+            return [objects[key] for key in keys]
+        return [objects[key] for key in keys if selection.matches(objects[key])]
 
     def history(self, kind: str) -> History:
         history = self._history.get(kind)
@@ -91,7 +94,11 @@ class Store:
         """Tell the listener about every later change; the answer ends the watch."""
         listeners = self._listeners.setdefault(kind, {})
         listeners[listener] = None
-        return lambda: listeners.pop(listener, None) and None
+
+        def stop() -> None:
+            listeners.pop(listener, None)
+
+        return stop
 
     def open_watch(
         self, kind: str, selection: Selection = EVERYTHING, since: int = 0, *, limit: int = QUEUE_LIMIT
@@ -184,7 +191,18 @@ class Store:
         stored = self._stamp(obj)
         self._objects.setdefault(obj.kind, {})[(metadata.namespace, metadata.name)] = stored
         self._tell(type, stored, previous)
+        if obj.kind == "Event":
+            self._expiring.append((self.now() + EVENT_TTL, (metadata.namespace, metadata.name), _version(stored)))
+            self._expire()
         return stored
+
+    def _expire(self) -> None:
+        """Events that nobody has touched for an hour go, so that a long run does not remember everything."""
+        while self._expiring and self._expiring[0][0] <= self.now():
+            _, key, version = self._expiring.popleft()
+            event = self._objects["Event"].get(key)
+            if event is not None and _version(event) == version:
+                self._remove(event, event)
 
     def _stamp(self, obj: ApiObject) -> ApiObject:
         self.resource_version += 1
@@ -195,6 +213,10 @@ class Store:
         self.history(obj.kind).append(event)
         for listener in list(self._listeners.get(obj.kind, ())):
             listener(event)
+
+
+def _version(obj: ApiObject) -> str:
+    return obj.metadata.resource_version
 
 
 def initial_status(pod: Pod) -> PodStatus:

@@ -148,8 +148,9 @@ def _merge_ordered_list(original: JsonObject, patch: JsonObject, key: str, type_
     if old is None and new is None:
         return
     _check_order(new or [], order, merge_key)
+    merged: list[Json]
     if new is None:
-        merged = old
+        merged = old or []
     elif old is None:
         merged = _without_directives(new)[1]
     elif merged_as == "replace":

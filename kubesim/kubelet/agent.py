@@ -140,6 +140,7 @@ class Kubelet:
             intervals=Intervals(settings.resync_interval, settings.backoff_period),
             jitter=jitter,
             every=every,
+            on_state=self._worker_state_changed,
         )
         deletor = ContainerDeletor(clock, self.runtime, settings.containers_to_keep)
         self.handlers = Handlers(self.pods, self.workers, self.statuses, self.cache, deletor, events, admission)
@@ -199,6 +200,10 @@ class Kubelet:
 
     async def close(self) -> None:
         await self.workers.close()
+
+    def _worker_state_changed(self) -> None:
+        self.handlers.usage_changed()
+        self.something_changed()
 
     def something_changed(self) -> None:
         """The runtime or a worker changed: the next clean-up and the next collection may find something."""

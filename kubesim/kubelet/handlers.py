@@ -6,7 +6,7 @@ HandlePodSyncs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from kubesim.api.pod import Pod, PodStatus
@@ -29,7 +29,10 @@ from kubesim.runtime.pod_cache import PodCache
 class Admission(Protocol):
     """May this pod run beside the active ones? An empty reason admits it."""
 
-    def admit(self, pod: Pod, active: Sequence[Pod]) -> tuple[str, str]: ...
+    def admit(self, pod: Pod, others: Callable[[], Iterable[Pod]]) -> tuple[str, str]: ...
+
+    def pods_changed(self) -> None:
+        """Which pods are active, or what they use, may have changed otherwise than by an admission."""
 
 
 class Handlers:
@@ -76,8 +79,11 @@ class Handlers:
             or _is_terminal(pod.status)
         ):
             return True
-        active = [other for other in self.active_pods() if other.metadata.uid != uid]
-        reason, message = self._admission.admit(pod, active)
+
+        def others() -> Iterable[Pod]:
+            return (other for other in self.active_pods() if other.metadata.uid != uid)
+
+        reason, message = self._admission.admit(pod, others)
         if not reason:
             return True
         self._events.event(pod, "Warning", reason, message)
@@ -86,6 +92,11 @@ class Handlers:
         )
         self._statuses.set_pod_status(pod, status)
         return False
+
+    def usage_changed(self) -> None:
+        """A pod ended, went or changed: what the node has left must be counted anew."""
+        if self._admission is not None:
+            self._admission.pods_changed()
 
     def active_pods(self) -> list[Pod]:
         """Pods that may use resources: not finished, not rejected, not known to have ended."""
@@ -101,6 +112,7 @@ class Handlers:
         return _is_terminal(pod.status) or (cached is not None and _is_terminal(cached))
 
     def handle_pod_updates(self, pods: Sequence[Pod]) -> None:
+        self.usage_changed()
         for updated in pods:
             self._store(updated)
             found = self._pods.pod_and_mirror(updated)
@@ -108,6 +120,7 @@ class Handlers:
                 self._update(found.pod, found.mirror, "update")
 
     def handle_pod_removes(self, pods: Sequence[Pod]) -> None:
+        self.usage_changed()
         for removed in pods:
             self._pods.remove(removed)
             self._statuses.pod_changed(removed.metadata.uid)
@@ -123,6 +136,8 @@ class Handlers:
         """Only the status differs: the status manager looks at it when it makes its rounds."""
         for changed in pods:
             self._store(changed)
+            if _is_terminal(changed.status) or _asks_for_resources(changed):
+                self.usage_changed()
             found = self._pods.pod_and_mirror(changed)
             if found.pod is None:
                 continue
@@ -156,6 +171,12 @@ def need_to_reconcile_pod_readiness(pod: Pod) -> bool:
 
 def _is_terminal(status: PodStatus) -> bool:
     return status.phase in ("Succeeded", "Failed")
+
+
+def _asks_for_resources(pod: Pod) -> bool:
+    """Then its status has a say in what it uses: the kubelet may have given it more than it asks for now."""
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    return pod.spec.resources is not None or any(c.resources.requests or c.resources.limits for c in containers)
 
 
 def _creation_time(pod: Pod) -> int:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -86,6 +86,7 @@ class GenericPleg:
         self._requests: deque[_RelistRequest] = deque()
         self._changed: dict[str, int | None] = {}  # pods that changed since the last listing, and what caused that
         self._listing_failed = True  # until the first one succeeds
+        self._listed_all = False
         self._relist_time: int | None = None
         self._next: int | None = None  # when the next relist begins; None until `run`
         self._busy = False
@@ -206,18 +207,28 @@ class GenericPleg:
             changed, self._changed = self._changed, {}
             self._listing_failed = True
             try:
-                pods = await self._runtime.get_pods()
+                listed = await self._list(changed)
             except RuntimeCallError:
                 self._changed = changed | self._changed
                 return
             self._listing_failed = False
             self._relist_time = started
-            self._records.set_current(pods)
-            for uid in self._records.to_reconcile(self._reinspect):
+            for uid in self._records.to_reconcile(self._reinspect, listed):
                 await self._reconcile(uid, read_at, changed.get(uid))
             self._cache.update_time(started)
         finally:
             self._busy = False
+
+    async def _list(self, changed: Collection[str]) -> Collection[str] | None:
+        """Take the current listing into the records. A runtime that tells its changes is only asked about those pods."""
+        if self._every or not self._listed_all:
+            self._records.set_current(await self._runtime.get_pods())
+            self._listed_all = True
+            return None
+        found = {uid: await self._runtime.get_pod(uid) for uid in changed}
+        for uid, pod in found.items():
+            self._records.set_current_pod(uid, pod)
+        return changed
 
     async def relist_pod(self, uid: str, cause: int | None = None) -> None:
         """Look at one pod only. If it cannot be found nothing is said: the next relist will see that it has gone."""
@@ -230,7 +241,7 @@ class GenericPleg:
                 return
             if pod is None:
                 return
-            self._records.set_current_pod(pod)
+            self._records.set_current_pod(uid, pod)
             await self._reconcile(uid, read_at, self._changed.get(uid, cause))
             self._cache.set_observed_time(uid, read_at)
         finally:

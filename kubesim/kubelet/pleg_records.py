@@ -35,27 +35,40 @@ class PodRecords:
     """Each pod as it was when its events were last sent (old), and as the latest listing shows it (current)."""
 
     def __init__(self) -> None:
-        self._known: dict[str, None] = {}  # every pod with a record, in the order in which they were first seen
+        self._known: dict[str, int] = {}  # every pod with a record, and the how-manieth it was to be seen
+        self._seen = 0
         self._old: dict[str, RuntimePod] = {}
         self._current: dict[str, RuntimePod] = {}
 
     def set_current(self, pods: Iterable[RuntimePod]) -> None:
         """A full listing: pods that are not in it have gone."""
         self._current = {pod.uid: pod for pod in pods}
-        known = self._known
         for uid in self._current:
-            if uid not in known:
-                known[uid] = None
+            self._number(uid)
 
-    def set_current_pod(self, pod: RuntimePod) -> None:
-        """A listing of one pod says nothing about the others."""
-        self._current[pod.uid] = pod
-        self._known[pod.uid] = None
+    def set_current_pod(self, uid: str, pod: RuntimePod | None) -> None:
+        """A listing of one pod (None: it has gone) says nothing about the others."""
+        if pod is None:
+            self._current.pop(uid, None)
+        else:
+            self._current[uid] = pod
+            self._number(uid)
 
-    def to_reconcile(self, reinspect: Collection[str]) -> list[str]:
-        """Pods that may have changed, or that must be inspected whatever they look like."""
-        old, current = self._old.get, self._current.get
-        return [uid for uid in self._known if old(uid) is not current(uid) or uid in reinspect]
+    def _number(self, uid: str) -> None:
+        if uid not in self._known:
+            self._seen += 1
+            self._known[uid] = self._seen
+
+    def to_reconcile(self, reinspect: Collection[str], listed: Collection[str] | None = None) -> list[str]:
+        """Pods that may have changed, or that must be inspected whatever they look like; in the order first seen.
+
+        `listed`: only these were looked at; the others are as they were.
+        """
+        old, current, known = self._old.get, self._current.get, self._known
+        if listed is None:
+            return [uid for uid in known if old(uid) is not current(uid) or uid in reinspect]
+        candidates = [uid for uid in {**dict.fromkeys(listed), **dict.fromkeys(reinspect)} if uid in known]
+        return sorted((u for u in candidates if old(u) is not current(u) or u in reinspect), key=known.__getitem__)
 
     def old(self, uid: str) -> RuntimePod | None:
         return self._old.get(uid)

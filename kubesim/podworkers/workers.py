@@ -79,6 +79,7 @@ class PodWorkers:
         every: bool = False,
         pod_from_allocation: Callable[[Pod], Pod] | None = None,
         on_crash: Callable[[str, Exception], None] | None = None,
+        on_state: Callable[[], None] | None = None,
     ) -> None:
         self.states = PodSyncStatuses(pod_from_allocation)
         self._clock = clock
@@ -91,6 +92,7 @@ class PodWorkers:
         self._jitter = Jitter(randomness, jitter)
         self._every = every  # look at resting pods at each of their resyncs; nothing is seen of the difference
         self._on_crash = on_crash or _report_crash
+        self._on_state = on_state or (lambda: None)  # told that some pod has come to its next state
         self._workers: dict[str, _Worker] = {}
         self._resting: dict[str, int] = {}  # pods whose syncs would change nothing, and when their next one is due
         self.next_sync_tick: Callable[[int], int] = lambda due: due + 1  # the sync loop's tick that takes up such work
@@ -370,6 +372,7 @@ class PodWorkers:
             self._recorder.because(seq)
 
     def _record_state(self, worker: _Worker, state: str, why: str, cause: int | None = None) -> int:
+        self._on_state()
         if not self._recorder.on:
             return 0
         return self._recorder.record(WorkerState(uid=worker.uid, pod=worker.pod, state=state, why=why, cause=cause))

@@ -329,6 +329,8 @@ def _summary(actions: PodActions) -> dict[str, object]:
         "startEphemeral": [container.name for container in actions.ephemeral_containers_to_start],
         "startInit": [container.name for container in actions.init_containers_to_start],
         "start": [container.name for container in actions.containers_to_start],
+        "resize": list(dict.fromkeys(u.container.name for group in actions.containers_to_update.values() for u in group)),
+        "resizePod": actions.update_pod_level_resources,
     }
     return {name: value for name, value in parts.items() if value}
 

@@ -100,7 +100,7 @@ class _Open:
 
     def _count_events(self) -> int:
         told = sum(self.events.values())
-        self.seen = f"it was told {told} times" if told else "it was not told"
+        self.seen = {0: "it was not told", 1: "it was told once"}.get(told, f"it was told {told} times")
         return told
 
 

@@ -1,6 +1,6 @@
 """What a node has and what the pods on it have taken: resources in whole numbers, and host ports.
 
-Built anew for each admission, from the node and the pods that are already admitted.
+Built from the node and the pods that are already admitted; it grows with each one that is admitted after them.
 
 Mirrors: pkg/scheduler/framework/types.go Resource, NodeInfo; kube-scheduler/framework/types.go HostPortInfo
 """
@@ -84,10 +84,13 @@ class NodeInfo:
         self.requested = NodeResources()
         self.ports = HostPorts()
         self.pod_count = 0
+        self._gates = gates
         for pod in pods:
-            self._add(pod, gates)
+            self.add(pod)
 
-    def _add(self, pod: Pod, gates: FeatureGates) -> None:
+    def add(self, pod: Pod) -> None:
+        """One more pod is on the node."""
+        gates = self._gates
         self.pod_count += 1
         self.requested.add(
             pod_requests(

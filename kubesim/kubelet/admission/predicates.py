@@ -87,10 +87,15 @@ ADMITTED = AdmissionResult(True)
 
 def admit(pod: Pod, node: Node, other_pods: Iterable[Pod], gates: FeatureGates = DEFAULT_GATES) -> AdmissionResult:
     """May this pod run on this node, where `other_pods` are already admitted?"""
-    hopeless = _unsupported(pod, node, gates)
+    return admit_beside(pod, NodeInfo(node, other_pods, gates), gates)
+
+
+def admit_beside(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) -> AdmissionResult:
+    """May this pod run beside those that the node has already?"""
+    hopeless = _unsupported(pod, info.node, gates)
     if hopeless is not None:
         return hopeless
-    failures = predicate_failures(pod, NodeInfo(node, other_pods, gates), gates)
+    failures = predicate_failures(pod, info, gates)
     if not failures:
         return ADMITTED
     return AdmissionResult(False, failures[0].reason, failures[0].message, failures)
