@@ -109,7 +109,7 @@ def _admit_service_account(store: Store, pod: JsonObject, new_suffix: Callable[[
     if automount is None or automount:
         _mount_token(spec, new_suffix)
     if not spec.get("imagePullSecrets") and extra.get("imagePullSecrets"):
-        spec["imagePullSecrets"] = [{"name": secret["name"]} for secret in extra["imagePullSecrets"]]
+        spec["imagePullSecrets"] = [{"name": secret.get("name", "")} for secret in extra["imagePullSecrets"]]
 
 
 def _extra(obj: ApiObject) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _check_mirror_pod(pod: JsonObject) -> None:
 def _mount_token(spec: JsonObject, new_suffix: Callable[[], str]) -> None:
     """The token in every container that has nothing mounted at its place."""
     volumes = spec.get("volumes") or []
-    existing = next((v["name"] for v in volumes if v.get("name", "").startswith(_TOKEN_VOLUME)), "")
+    existing = next((v.get("name", "") for v in volumes if v.get("name", "").startswith(_TOKEN_VOLUME)), "")
     name = existing or _TOKEN_VOLUME + new_suffix()
     mounted = False
     for container in [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]:

@@ -181,7 +181,7 @@ def _validate_node_update(errors: Errors, new: JsonObject, old: JsonObject) -> N
     seen = []
     for n, address in enumerate((new.get("status") or {}).get("addresses") or ()):
         if address in seen:
-            shown = {"Type": address["type"], "Address": address["address"]}
+            shown = {"Type": address.get("type", ""), "Address": address.get("address", "")}
             errors.duplicate(f"status.addresses[{n}]", Raw(json_text(shown)))
         seen.append(address)
     spec, before = new.get("spec") or {}, old.get("spec") or {}

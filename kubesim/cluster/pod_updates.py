@@ -46,10 +46,10 @@ def validate_pod_update(errors: Errors, new: JsonObject, old: JsonObject) -> Non
     if not _validate_deadline(errors, new_spec.get("activeDeadlineSeconds"), old_spec.get("activeDeadlineSeconds")):
         return
     _validate_added_tolerations(errors, new_spec.get("tolerations") or [], old_spec.get("tolerations") or [])
-    old_gates = {gate["name"] for gate in old_spec.get("schedulingGates") or ()}
+    old_gates = {gate.get("name", "") for gate in old_spec.get("schedulingGates") or ()}
     for n, gate in enumerate(new_spec.get("schedulingGates") or ()):
-        if gate["name"] not in old_gates:
-            detail = f"only deletion is allowed, but found new scheduling gate '{gate['name']}'"
+        if gate.get("name", "") not in old_gates:
+            detail = f"only deletion is allowed, but found new scheduling gate '{gate.get('name', '')}'"
             errors.forbidden(f"spec.schedulingGates[{n}].name", detail)
     if spec_of(new) == spec_of(old):
         return
@@ -201,9 +201,9 @@ def validate_ephemeral_containers_update(errors: Errors, new: JsonObject, old: J
     validate_metadata_and_spec(errors, new, old)
     _validate_annotation_updates(errors, new, old)
     path = "spec.ephemeralContainers"
-    after = {container["name"]: container for container in spec_of(new).get("ephemeralContainers") or ()}
+    after = {container.get("name", ""): container for container in spec_of(new).get("ephemeralContainers") or ()}
     for container in spec_of(old).get("ephemeralContainers") or ():
-        name = container["name"]
+        name = container.get("name", "")
         if name not in after:
             errors.forbidden(path, f"existing ephemeral containers {quoted(name)} may not be removed\n")
         elif after[name] != container:
@@ -247,12 +247,16 @@ def _validate_transitions(
     """A container that has ended for good cannot be said to run again; `containers` is None if none ever restarts."""
     if containers is not None and _all_could_restart(spec):
         return
-    after = {status["name"]: status.get("state") or {} for status in reversed(new.get(kind) or [])}
+    after = {status.get("name", ""): status.get("state") or {} for status in reversed(new.get(kind) or [])}
     for n, status in enumerate(old.get(kind) or ()):
         terminated = (status.get("state") or {}).get("terminated")
-        if terminated is None or status["name"] not in after or after[status["name"]].get("terminated") is not None:
+        if (
+            terminated is None
+            or status.get("name", "") not in after
+            or after[status.get("name", "")].get("terminated") is not None
+        ):
             continue
-        container = next((c for c in containers or () if c["name"] == status["name"]), None)
+        container = next((c for c in containers or () if c.get("name", "") == status.get("name", "")), None)
         if container is None or not _should_restart(container, spec, terminated.get("exitCode", 0)):
             errors.forbidden(f"status.{kind}[{n}].state", _NOT_BACK)
 

@@ -238,12 +238,12 @@ def _patched(
     kind, version = merged.get("kind", ""), merged.get("apiVersion", "")
     try:
         problem = misfit(resource.kind, merged) if content_type == STRATEGIC_MERGE_PATCH else None
-        problem = problem or _wrong_kind(resource, kind, version)
         if problem:
             raise DecodeError(problem)
         obj = internal(resource, merged)
-        if unknown and strict:
-            raise DecodeError(strict_error(unknown))
+        problem = _wrong_kind(resource, kind, version) or (strict_error(unknown) if unknown and strict else "")
+        if problem:
+            raise DecodeError(problem)
     except DecodeError as error:
         raise invalid("", "", "", (FieldError("Invalid value", "patch", shown, str(error)),)) from None
     return {**obj, "kind": kind, "apiVersion": version}, unknown
@@ -258,11 +258,14 @@ def _apply(resource: Resource, document: JsonObject, content_type: str, body: An
     if content_type == JSON_PATCH:
         if not isinstance(body, list):
             raise _undecodable(body, "[]handlers.jsonPatchOp")
+        for operation in body:
+            if operation is not None and not isinstance(operation, dict):
+                raise _undecodable(operation, "handlers.jsonPatchOp")
         try:
-            merged = json_patch(document, body)
+            merged = json_patch(document, [operation or {} for operation in body])
         except PatchError:
             raise rejected() from None
-        return merged, json_text(merged)
+        return (merged if isinstance(merged, dict) else {}), json_text(merged)
     if not isinstance(body, dict):
         raise _undecodable(body, "map[string]interface {}")
     if content_type == MERGE_PATCH:

@@ -81,7 +81,7 @@ def _validate_order(errors: Errors, new: JsonObject, old: JsonObject) -> bool:
             errors.forbidden(f"spec.{kind}", f"{kind} may not be added or removed on resize")
             continue
         for n, container in enumerate(previous):
-            if after[n]["name"] != container["name"]:
+            if after[n].get("name") != container.get("name"):
                 errors.forbidden(f"spec.{kind}[{n}].name", f"{kind} may not be renamed or reordered on resize")
     return len(errors) == before
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -205,19 +205,25 @@ class WatchStream:
 
 
 def _post_subresource(store: Store, call: _Call, dry_run: bool) -> Response:
-    body = _parse(call.request, call.resource.kind)
     target = call.target
-    if target.resource is BINDINGS:
-        name = (body.get("metadata") or {}).get("name", "")
-        bind(store, Target(RESOURCES["Pod"], target.namespace, name), body, dry_run=dry_run)
-    elif target.subresource == "binding":
-        bind(store, target, body, dry_run=dry_run)
+    if target.subresource == "eviction":
+        body = _read_as("Eviction", call.request)
+        options = _delete_options_of(body.get("deleteOptions") or {})
+        evict(store, target, body, replace(options, dry_run=options.dry_run or dry_run))
     else:
-        options = _read_delete_options(_plain(body.get("deleteOptions") or {}))
-        if dry_run:
-            options = DeleteOptions(options.grace_s, options.uid, options.resource_version, dry_run=True)
-        evict(store, target, body, options)
+        body = _read_as("Binding", call.request)
+        if target.resource is BINDINGS:
+            name = (body.get("metadata") or {}).get("name", "")
+            target = Target(RESOURCES["Pod"], target.namespace, name)
+        bind(store, target, body, dry_run=dry_run)
     return Response(201, _success() | {"code": 201})
+
+
+def _read_as(kind: str, request: Request) -> JsonObject:
+    try:
+        return decode_json(kind, _parse(request, kind))
+    except DecodeError as error:
+        raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None
 
 
 def _success() -> JsonObject:
@@ -287,23 +293,48 @@ def _parse(request: Request, kind: str) -> JsonObject:
     except ValueError as error:
         shown = f"{text[:30]} ..." if len(text) > 30 else text or "<empty>"
         raise bad_request(
-            f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; "
-            f"json parse error: {error} ({shown})"
+            f"the object provided is unrecognized (must be of type {kind}): {_NO_KIND}: {error} ({shown})"
         ) from None
+    problem = _unreadable(value)
+    if problem:
+        unrecognized = f"the object provided is unrecognized (must be of type {kind}): {_NO_KIND}"
+        raise bad_request(f"{unrecognized}: {problem} ({text.encode().hex()})")
+    return value or {}
+
+
+_NO_KIND = "couldn't get version/kind; json parse error"
+
+
+def _unreadable(value: Any) -> str:
+    """Why a JSON value cannot be any object: one has a kind and a version, both text."""
     if value is None:
-        return {}
+        return ""
     if not isinstance(value, dict):
-        found = "array" if isinstance(value, list) else "number" if isinstance(value, gojson.Number) else "string"
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse "
-            f"error: json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string "
-            f'"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }} ({text.encode().hex()})'
+        return (
+            f"json: cannot unmarshal {_json_kind(value)} into Go value of type struct {{ APIVersion string "
+            '"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
         )
-    return value
+    for name in ("apiVersion", "kind"):
+        found = _json_kind(value.get(name))
+        if found not in ("null", "string"):
+            return f"json: cannot unmarshal {found} into Go struct field .{name} of type string"
+    return ""
 
 
-def _plain(value: Any) -> Any:
-    return json.loads(gojson.dumps(value))
+def _json_kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "bool"
+        case gojson.Number():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
 
 
 def _media_type(header: str) -> str:
@@ -365,8 +396,12 @@ def _delete_options(call: _Call) -> DeleteOptions:
         try:
             value = gojson.loads(call.request.body)
         except gojson.JsonSyntaxError as error:
-            raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
-        kind, version = value.get("kind", ""), value.get("apiVersion", "")
+            raise bad_request(f"{_NO_KIND}: {error}") from None
+        problem = _unreadable(value)
+        if problem:
+            raise bad_request(f"{_NO_KIND}: {problem}")
+        value = value or {}
+        kind, version = value.get("kind") or "", value.get("apiVersion") or ""
         if kind not in ("", "DeleteOptions"):
             raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{_META_SCHEME}"')
         if value:
@@ -389,6 +424,10 @@ def _read_delete_options(value: JsonObject) -> DeleteOptions:
         options = decode_json("DeleteOptions", value)
     except DecodeError as error:
         raise bad_request(str(error)) from None
+    return _delete_options_of(options)
+
+
+def _delete_options_of(options: JsonObject) -> DeleteOptions:
     preconditions = options.get("preconditions") or {}
     return DeleteOptions(
         grace_s=options.get("gracePeriodSeconds"),

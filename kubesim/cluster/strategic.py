@@ -147,6 +147,8 @@ def _merge_ordered_list(original: JsonObject, patch: JsonObject, key: str, type_
     old, new = original.get(name), patch.pop(name, None)
     if old is None and new is None:
         return
+    if not isinstance(new, list | None) or not isinstance(old, list | None):
+        raise StrategicPatchError(f"expected a []interface {{}}, but received a {_go_kind(new)}")
     _check_order(new or [], order, merge_key)
     merged: list[Json]
     if new is None:
@@ -199,7 +201,11 @@ def _merge_list(
     if not any(isinstance(item, dict) for item in (*original, *patch)):
         if deleting:
             return [item for item in original if item not in patch]
+        if any(isinstance(item, list) for item in (*original, *patch)):
+            raise StrategicPatchError("lists of lists are not supported")
         return _in_order(list(dict.fromkeys((*original, *patch))), patch, original, "")
+    if not all(isinstance(item, dict) for item in (*original, *patch)):
+        raise StrategicPatchError(f"list element types are not identical: {go_value([original, patch])}")
     if not merge_key:
         raise StrategicPatchError(f"cannot merge lists without merge key for {element.struct if element else ''}")
     original, patch = _special_elements(original, patch, merge_key)

@@ -119,7 +119,7 @@ class _Stage:
         pod = change.object
         assert isinstance(pod, Pod)
         metadata = pod.metadata
-        entry = {
+        entry: dict[str, Any] = {
             "t": self._now(),
             "type": change.type,
             "pod": metadata.name,
@@ -158,5 +158,3 @@ def _pod(name: str, subresource: str = "") -> Target:
 def _scenario(story: Story) -> Scenario:
     spec = {**SCENARIO["spec"], "objects": list(story["manifests"])}
     return Scenario.model_validate({**SCENARIO, "spec": spec})
-
-

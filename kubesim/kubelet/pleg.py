@@ -220,14 +220,14 @@ class GenericPleg:
             self._busy = False
 
     async def _list(self, changed: Collection[str]) -> Collection[str] | None:
-        """Take the current listing into the records. A runtime that tells its changes is only asked about those pods."""
+        """Take the listing into the records. A runtime that tells its changes is only asked about those pods."""
         if self._every or not self._listed_all:
             self._records.set_current(await self._runtime.get_pods())
             self._listed_all = True
             return None
-        found = {uid: await self._runtime.get_pod(uid) for uid in changed}
-        for uid, pod in found.items():
-            self._records.set_current_pod(uid, pod)
+        found = [(uid, await self._runtime.get_pod(uid)) for uid in changed]
+        for uid, pod in sorted(found, key=lambda item: -item[1].created_at if item[1] is not None else 0):
+            self._records.set_current_pod(uid, pod)  # newest first, as in a full listing
         return changed
 
     async def relist_pod(self, uid: str, cause: int | None = None) -> None:

@@ -101,9 +101,7 @@ class PodSync:
         if self._mirrors.needs_work(pod, mirror_pod) or not self._probes.has_all_workers(pod):
             return False
         probes = ProbeResults(self._probes.liveness.by_id, self._probes.startup.by_id)
-        return self._generator.would_change_nothing(pod, status) and self._runtime.would_do_nothing(
-            pod, status, probes
-        )
+        return self._generator.would_change_nothing(pod, status) and self._runtime.would_do_nothing(pod, status, probes)
 
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
         """The sandbox stands and images come next: say so now, but beside the sync, not in it."""

@@ -320,6 +320,7 @@ class RuntimeManager:
 
 def _summary(actions: PodActions) -> dict[str, object]:
     """The decision for the trace; what is empty or False is left out."""
+    resized = actions.containers_to_update.values()
     parts: dict[str, object] = {
         "killPod": actions.kill_pod,
         "createSandbox": actions.create_sandbox,
@@ -329,7 +330,7 @@ def _summary(actions: PodActions) -> dict[str, object]:
         "startEphemeral": [container.name for container in actions.ephemeral_containers_to_start],
         "startInit": [container.name for container in actions.init_containers_to_start],
         "start": [container.name for container in actions.containers_to_start],
-        "resize": list(dict.fromkeys(u.container.name for group in actions.containers_to_update.values() for u in group)),
+        "resize": list(dict.fromkeys(item.container.name for group in resized for item in group)),
         "resizePod": actions.update_pod_level_resources,
     }
     return {name: value for name, value in parts.items() if value}

@@ -45,6 +45,7 @@ class Scene:
         self.calls: list[tuple[str, str, Any]] = []
         self.events: list[tuple[str, str, str]] = []
         self.crashes: list[str] = []
+        self.idle = False
         self.on_sync: Callable[[str, str, SyncContext], Awaitable[SyncOutcome]] = self.succeed
         settings = {"jitter": False, "on_crash": lambda uid, error: self.crashes.append(f"{uid}: {error}"), **settings}
         recorder = Recorder(self.clock, self.sink)
@@ -63,6 +64,9 @@ class Scene:
 
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         self.events.append((type, reason, message))
+
+    def would_change_nothing(self, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus) -> bool:
+        return self.idle
 
     async def sync_pod(
         self, context: SyncContext, update_type: SyncPodType, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus
@@ -337,5 +341,33 @@ def test_a_resting_worker_is_small() -> None:
         size, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert size / len(pods) < 3 * 1024
+
+    play(scene)
+
+
+def test_a_resting_pod_is_not_synced_and_its_missed_resyncs_are_counted() -> None:
+    async def scene(s: Scene) -> None:
+        s.tell(make_pod(), "create")
+        await s.rest()
+        await s.clock.sleep(60 * SECOND + 1)
+        assert s.queue.get_work() == ["u"]
+        s.idle = True
+        assert s.workers.rests(make_pod(), None)
+        assert len(s.queue) == 0  # it asks for no further tick
+        await s.clock.sleep(150 * SECOND)
+        s.tell(make_pod(version=2))
+        # Resyncs would have come after 60 and 120 s; the next one is due 180 s after it began to rest.
+        assert s.queue.earliest() == s.clock.now() + 30 * SECOND + 2
+        await s.rest()
+        assert s.calls == [("SyncPod", "u", 1), ("SyncPod", "u", 2)]
+
+    play(scene)
+
+
+def test_a_pod_that_is_being_worked_on_does_not_rest() -> None:
+    async def scene(s: Scene) -> None:
+        s.idle = True
+        s.tell(make_pod(), "create")
+        assert not s.workers.rests(make_pod(), None)
 
     play(scene)

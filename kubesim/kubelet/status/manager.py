@@ -94,7 +94,7 @@ class StatusManager:
         return self._statuses.get(uid)
 
     def set_pod_status(self, pod: Pod, status: PodStatus) -> bool:
-        """Take a generated status; was it new? A pod being deleted has every status counted as new, to keep it moving."""
+        """Take a generated status; was it new? For a pod being deleted every one counts as new, to keep it moving."""
         status = self._with_observed_generation(pod, status)
         return self._update(pod, status, force=pod.metadata.deletion_timestamp is not None)
 
@@ -103,7 +103,9 @@ class StatusManager:
         cached = self._statuses.get(pod.metadata.uid)
         if cached is None:
             return True
-        return self._new_status(pod, self._with_observed_generation(pod, status), cached.status, force=False) is not None
+        return (
+            self._new_status(pod, self._with_observed_generation(pod, status), cached.status, force=False) is not None
+        )
 
     def _with_observed_generation(self, pod: Pod, status: PodStatus) -> PodStatus:
         if self._gates.enabled("PodObservedGenerationTracking") or pod.status.observed_generation:

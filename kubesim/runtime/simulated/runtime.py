@@ -47,6 +47,9 @@ class _Container:
         self.process: Process | None = None
         self.exited: list[asyncio.Future[None]] = []  # who waits for its end
 
+    def runs(self) -> bool:
+        return self.info.state == "running"
+
 
 class SimulatedRuntime:
     """Implements `Runtime`. One per node; it outlives a restart of the kubelet."""
@@ -281,11 +284,11 @@ class SimulatedRuntime:
     async def stop_container(self, container_id: str, timeout: int) -> None:
         """TERM, then KILL when the time is up."""
         container = self._container(container_id)
-        if container.info.state != "running":
+        if not container.runs():
             return
         assert container.process is not None
         container.process.signal(SIGTERM)
-        if container.info.state != "running":
+        if not container.runs():
             return
         gone = asyncio.get_running_loop().create_future()
         container.exited.append(gone)
@@ -347,7 +350,7 @@ class SimulatedRuntime:
     async def exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult:
         """Run a command in a container; a timeout of 0 means none."""
         container = self._container(container_id)
-        if container.info.state != "running" or container.process is None:
+        if not container.runs() or container.process is None:
             raise RuntimeCallError(f"container not running ({container_id})")
         call = go(container.process.exec(command), f"exec {container_id}")
         ended = asyncio.get_running_loop().create_future()
@@ -357,7 +360,7 @@ class SimulatedRuntime:
             await asyncio.wait((call, ended), return_when=asyncio.FIRST_COMPLETED)
             if call.done():
                 return call.result()
-            if container.info.state == "running":
+            if container.runs():
                 text = f"timeout {timeout // SECOND}s exceeded: context deadline exceeded"
                 raise DeadlineExceeded(f"failed to exec in container: {text}")
             return ExecResult(128 + SIGKILL)  # the end of a container takes along everything that runs in it
