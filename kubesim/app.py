@@ -84,7 +84,7 @@ def run_scenario(
 
     async def main() -> RunResult:
         async with TaskSet() as tasks:
-            _raise_failures_of_callbacks(tasks)
+            raise_failures_of_callbacks(tasks)
             simulation = Simulation(scenario, chosen, tasks, sinks, every_tick=every_tick)
             result: RunResult = await tasks.run_until(simulation.run(until, speed))
             return result
@@ -92,7 +92,7 @@ def run_scenario(
     return run_virtual(main)
 
 
-def _raise_failures_of_callbacks(tasks: TaskSet) -> None:
+def raise_failures_of_callbacks(tasks: TaskSet) -> None:
     """asyncio only logs what a timer's callback raises; here it ends the run, as an error in a task does."""
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -250,8 +250,8 @@ class _Scripts:
 
 
 class _Client(MemoryClient):
-    """The recording's API server keeps the uid that a mirror pod is sent with, and the fraction of a deletion time until
-    the next write of the status cuts it."""
+    """The recording's API server keeps the uid that a mirror pod is sent with, and the fraction of a deletion time
+    until the next write of the status cuts it."""
 
     async def create_pod(self, pod: Pod) -> Pod:
         created = self._store.create(pod)

@@ -86,7 +86,6 @@ class GenericPleg:
         self._requests: deque[_RelistRequest] = deque()
         self._changed: dict[str, int | None] = {}  # pods that changed since the last listing, and what caused that
         self._listing_failed = True  # until the first one succeeds
-        self._listed_all = False
         self._relist_time: int | None = None
         self._next: int | None = None  # when the next relist begins; None until `run`
         self._busy = False
@@ -205,9 +204,10 @@ class GenericPleg:
         try:
             read_at = await self._list_delay(started)
             changed, self._changed = self._changed, {}
+            everything = self._every or self._listing_failed or "" in changed
             self._listing_failed = True
             try:
-                listed = await self._list(changed)
+                listed = await self._list(None if everything else changed)
             except RuntimeCallError:
                 self._changed = changed | self._changed
                 return
@@ -219,11 +219,14 @@ class GenericPleg:
         finally:
             self._busy = False
 
-    async def _list(self, changed: Collection[str]) -> Collection[str] | None:
-        """Take the listing into the records. A runtime that tells its changes is only asked about those pods."""
-        if self._every or not self._listed_all:
+    async def _list(self, changed: Collection[str] | None) -> Collection[str] | None:
+        """Take the listing of these pods into the records; None stands for all.
+
+        A runtime that tells its changes is only asked about those pods; a change of nobody (uid "") is one of the runtime
+        itself.
+        """
+        if changed is None:
             self._records.set_current(await self._runtime.get_pods())
-            self._listed_all = True
             return None
         found = [(uid, await self._runtime.get_pod(uid)) for uid in changed]
         for uid, pod in sorted(found, key=lambda item: -item[1].created_at if item[1] is not None else 0):

@@ -156,6 +156,8 @@ class PodWorkers:
             worker = self._workers.pop(uid, None)
             if worker is not None:
                 worker.close()
+        if known.stop:
+            self._on_state()  # what these pods left in the runtime may be collected now
         for uid in known.wake:
             worker = self._workers[uid]
             self._end_rest(worker)

@@ -66,6 +66,9 @@ class FakeRuntime:
         return list(self.pods.values())
 
     async def get_pod(self, uid: str) -> RuntimePod | None:
+        self.listings += 1
+        if self.list_fails:
+            raise RuntimeCallError("the runtime is down")
         return self.pods.get(uid)
 
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:

@@ -17,8 +17,8 @@ from kubesim.kubelet.admission.predicates import admit_beside
 class NodeAdmission:
     """The last check of one node; implements the handlers' `Admission`.
 
-    What the active pods use is summed up once and grows with each pod that is admitted; `pods_changed` says that it must
-    be summed up anew.
+    What the active pods use is summed up once and grows with each pod that is admitted; `pods_changed` says that it
+    must be summed up anew.
     """
 
     def __init__(self, node: Node, gates: FeatureGates = DEFAULT_GATES) -> None:

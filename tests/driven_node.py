@@ -1,0 +1,192 @@
+"""A whole simulated node that a test drives step by step, and what must always hold on it.
+
+The virtual loop runs only inside `run`; between two calls the node stands still and can be looked at. What the API
+server tells is checked while it is told, the rest by `check`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine, Iterator
+from contextlib import suppress
+from typing import Any
+
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND, parse_time
+from kubesim.app import Simulation, raise_failures_of_callbacks
+from kubesim.clock import VirtualLoop
+from kubesim.clock.clock import VIRTUAL_START
+from kubesim.cluster.watches import WatchEvent
+from kubesim.concurrency import TaskSet
+from kubesim.podworkers.workers import PodWorkers
+from kubesim.runtime.protocol import ContainerInfo
+from kubesim.scenario.language import Delete, Kill, Patch, Scenario
+from kubesim.scenario.world import StepFailed
+
+NODE = "node-1"
+GONE_AFTER = 40 * SECOND  # how long the end of a pod may take beyond its grace period
+FORGOTTEN_AFTER = 240 * SECOND  # dead containers and sandboxes are collected once a minute
+
+
+class DrivenNode:
+    def __init__(self, scenario: Scenario, seed: int, *, every_tick: bool = False) -> None:
+        self._loop = VirtualLoop()
+        self.live = Counter[str]()  # running worker tasks by pod uid
+        self._versions = 0
+        self._restarts: dict[tuple[str, str], int] = {}
+        self._ended: dict[str, str] = {}  # uid -> the terminal phase that the API server was told
+        self._stop_by: dict[str, int] = {}  # uid of a pod that is gone -> when its containers must have ended
+        self._tasks = TaskSet()
+        self._loop.run_until_complete(self._open(scenario, seed, every_tick))
+        self.run(self._simulation.clock.sleep_until(VIRTUAL_START))
+        self._resting_tasks = self._task_names()
+
+    async def _open(self, scenario: Scenario, seed: int, every_tick: bool) -> None:
+        await self._tasks.__aenter__()
+        raise_failures_of_callbacks(self._tasks)
+        self._simulation = Simulation(scenario, seed, self._tasks, every_tick=every_tick)
+        self.kubelet = self._simulation.nodes[NODE].kubelet
+        self.runtime = self._simulation.nodes[NODE].runtime
+        self.world, self.store = self._simulation.world, self._simulation.store
+        self._count_workers(self.kubelet.workers)
+        for kind in ("Pod", "Event", "Node", "Namespace", "ServiceAccount"):
+            self.store.watch(kind, self._saw)
+        self.store.watch("Pod", self._saw_pod)
+        self.world.ensure_namespace("default")
+        self._simulation.nodes[NODE].start()
+
+    def _count_workers(self, workers: PodWorkers) -> None:
+        loop = workers._loop
+
+        async def counted(worker: Any) -> None:
+            self.live[worker.uid] += 1
+            assert self.live[worker.uid] == 1, f"a second worker of pod {worker.uid}"
+            try:
+                await loop(worker)
+            finally:
+                self.live[worker.uid] -= 1
+
+        workers._loop = counted  # type: ignore[method-assign]
+
+    # -- steps --------------------------------------------------------------------------------------------------
+
+    def run(self, step: Coroutine[Any, Any, Any]) -> Any:
+        return self._loop.run_until_complete(self._tasks.run_until(step))
+
+    def wait(self, duration: int) -> None:
+        self.run(self._simulation.clock.sleep(duration))
+
+    def apply(self, manifest: dict[str, Any]) -> None:
+        self._attempt(lambda: self.world.apply(manifest))
+
+    def patch(self, name: str, body: dict[str, Any]) -> None:
+        patch = Patch.model_validate({"pod": name, "patch": body})
+        self._attempt(lambda: self.world.patch(patch))
+
+    def delete(self, name: str, grace_s: int | None = None) -> None:
+        options = {} if grace_s is None else {"gracePeriodSeconds": grace_s}
+        self._attempt(lambda: self.world.delete(Delete.model_validate({"pod": name, **options})))
+
+    def kill(self, name: str, **options: Any) -> None:
+        async def kill() -> None:
+            with suppress(StepFailed):
+                await self.world.kill(Kill.model_validate({"pod": name, **options}))
+
+        self.run(kill())
+
+    def _attempt(self, write: Any) -> None:
+        """What an API server refuses changes nothing, and the story goes on."""
+
+        async def attempt() -> None:
+            with suppress(StepFailed):
+                write()
+
+        self.run(attempt())
+
+    # -- what the API server tells ------------------------------------------------------------------------------
+
+    def _saw(self, change: WatchEvent) -> None:
+        assert change.resource_version > self._versions, f"{change.object.kind}: a version that is not newer"
+        assert int(change.object.metadata.resource_version) <= change.resource_version
+        self._versions = change.resource_version
+
+    def _saw_pod(self, change: WatchEvent) -> None:
+        pod = change.object
+        assert isinstance(pod, Pod)
+        uid, status = pod.metadata.uid, pod.status
+        if change.type == "DELETED":
+            grace = max(pod.spec.termination_grace_period_seconds or 0, pod.metadata.deletion_grace_period_seconds or 0)
+            self._stop_by[uid] = self._simulation.clock.now() + grace * SECOND + GONE_AFTER
+        for container in (*status.init_container_statuses, *status.container_statuses):
+            before = self._restarts.get((uid, container.name), 0)
+            assert container.restart_count >= before, f"{pod.metadata.name}: {container.name} restarted less often"
+            self._restarts[uid, container.name] = container.restart_count
+        if uid in self._ended:
+            assert status.phase == self._ended[uid], f"{pod.metadata.name} had ended and is {status.phase}"
+        elif status.phase in ("Succeeded", "Failed"):
+            self._ended[uid] = status.phase
+
+    # -- what must hold -----------------------------------------------------------------------------------------
+
+    def pods(self) -> list[Pod]:
+        return [pod for pod in self.store.list("Pod") if isinstance(pod, Pod)]
+
+    def containers(self) -> list[ContainerInfo]:
+        listed: list[ContainerInfo] = self.run(self.runtime.list_containers())
+        return listed
+
+    def check(self) -> None:
+        now = self._simulation.clock.now()
+        wanted = {pod.metadata.uid for pod in self.pods()}
+        running = [info for info in self.containers() if info.state == "running"]
+        for info in running:
+            if info.pod_uid not in wanted:
+                assert now < self._stop_by[info.pod_uid], f"{info.name} of a pod that is gone still runs"
+        twice = [key for key, count in Counter((info.pod_uid, info.name) for info in running).items() if count > 1]
+        assert not twice, f"containers that run twice: {twice}"
+        for pod in self.pods():
+            if pod.metadata.deletion_timestamp is not None:
+                late = now - parse_time(pod.metadata.deletion_timestamp)
+                assert late < GONE_AFTER, f"{pod.metadata.name} was deleted and is still there"
+
+    def close(self) -> None:
+        """Delete what is there, wait until it is gone, and see that nothing is left."""
+        for pod in self.pods():
+            self.delete(pod.metadata.name)
+        graces = [pod.metadata.deletion_grace_period_seconds or 0 for pod in self.pods()]
+        self.wait(max(graces, default=0) * SECOND + GONE_AFTER)
+        self.check()
+        assert not self.pods()
+        self.wait(FORGOTTEN_AFTER)
+        self.check()
+        left = {
+            "containers": self.containers(),
+            "sandboxes": self.run(self.runtime.list_pod_sandboxes()),
+            "workers": +self.live,
+            "pod states": self.kubelet.workers.states.statuses,
+            "probes": list(self.kubelet.probes.workers()),
+            "tasks": self._task_names() - self._resting_tasks,
+        }
+        assert not any(left.values()), left
+
+    def shut(self) -> None:
+        """End the node, whatever it is doing; not one task may survive."""
+        try:
+            self._loop.run_until_complete(self._shut())
+            assert not list(self._task_names())
+        finally:
+            self._loop.close()
+
+    async def _shut(self) -> None:
+        await self._simulation.nodes[NODE].close()
+        await self._tasks.__aexit__()
+        asyncio.current_task().set_name("shutting down")  # type: ignore[union-attr]
+
+    def _task_names(self) -> Counter[str]:
+        return Counter(self._names())
+
+    def _names(self) -> Iterator[str]:
+        for task in asyncio.all_tasks(self._loop):
+            if not task.done():
+                yield task.get_name()
