@@ -95,6 +95,15 @@ class DrivenNode:
 
         self.run(kill())
 
+    def kill_some_container(self, name: str, number: int, signal: str) -> None:
+        """One of those that run."""
+        running = [info.name for info in self.containers() if info.state == "running" and self._is_of(info, name)]
+        if running:
+            self.kill(name, container=running[number % len(running)], signal=signal)
+
+    def _is_of(self, info: ContainerInfo, name: str) -> bool:
+        return any(pod.metadata.name == name and pod.metadata.uid == info.pod_uid for pod in self.pods())
+
     def _attempt(self, write: Any) -> None:
         """What an API server refuses changes nothing, and the story goes on."""
 

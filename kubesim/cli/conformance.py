@@ -12,18 +12,20 @@ from kubesim.cli import options
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.conformance.runner import CorpusResult
+    from kubesim.conformance.results import CorpusResult
 
 HELP = "play recorded decisions of the real kubelet and compare the answers"
-DESCRIPTION = """Run every corpus (NAME.jsonl or NAME.jsonl.gz) found in the given files and directories: each case is
-played, and where the file holds the real answer, compared with it. Exits with 1 if any case fails."""
+DESCRIPTION = """Run every corpus (NAME.jsonl or NAME.jsonl.gz) and every story of a real node (NAME.json, NAME.json.gz;
+all of them the corpus traces) found in the given files and directories: each case is played, and where the file holds
+the real answer, compared with it. A story is played with the seeds 1 to 20 until one reproduces it, unless a seed is
+given. Exits with 1 if any case fails."""
 
 SHOWN = 3  # failures of each corpus
 SHOWN_DIFFERENCES = 6  # lines of each failure
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a corpus, or a directory with corpora")
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a corpus, a story, or a directory of them")
     parser.add_argument("--only", action="append", metavar="NAME", help="only this corpus; may be given several times")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument(
@@ -31,32 +33,49 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     shown.add_argument("--all-failures", action="store_true", help="show every failure")
     parser.add_argument("--json", action="store_true", help="results for machines; all failures unless --show is given")
-    parser.add_argument("--emit", type=Path, metavar="DIR", help="write our answers to DIR/NAME.jsonl")
+    emit = "write our answers to DIR/NAME.jsonl, those of stories to DIR/NAME.json"
+    parser.add_argument("--emit", type=Path, metavar="DIR", help=emit)
     options.add_seed(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     from kubesim.cli.progress import Observer
-    from kubesim.conformance.frame import corpus_name, is_known
+    from kubesim.conformance.frame import is_known
     from kubesim.conformance.runner import find_corpora, run_corpus
+    from kubesim.conformance.story_runner import TRACES, run_stories
 
-    found = find_corpora(args.paths)
+    found = _by_name(find_corpora(args.paths))
     if not found:
         raise UsageError(f"no corpora (NAME.jsonl or NAME.jsonl.gz) in {', '.join(map(str, args.paths))}")
-    _check_only(args.only, {corpus_name(path) for path in found})
-    chosen = [path for path in found if not args.only or corpus_name(path) in args.only]
+    _check_only(args.only, set(found))
+    chosen = {name: paths for name, paths in found.items() if not args.only or name in args.only}
+    seed = options.seed(args)
     results: list[CorpusResult] = []
     with Observer(args.emit, sys.stderr) as observer:
-        for path in chosen:
-            if is_known(corpus_name(path)):
-                results.append(run_corpus(path, seed=options.seed(args) or 0, watcher=observer))
-    unknown = sorted({corpus_name(path) for path in chosen if not is_known(corpus_name(path))})
+        for name, paths in chosen.items():
+            if name == TRACES:
+                results.append(run_stories(paths, seed=seed, watcher=observer))
+            elif is_known(name):
+                results += [run_corpus(path, seed=seed or 0, watcher=observer) for path in paths]
+    unknown = sorted(name for name in chosen if name != TRACES and not is_known(name))
     limit = None if args.all_failures else args.show
     if args.json:
         print(json.dumps(as_json(results, unknown, limit), ensure_ascii=False))
     else:
         _print(results, unknown, SHOWN if limit is None and not args.all_failures else limit)
     return 1 if any(result.failed for result in results) else 0
+
+
+def _by_name(paths: list[Path]) -> dict[str, list[Path]]:
+    """The files of each corpus."""
+    from kubesim.conformance.frame import corpus_name
+    from kubesim.conformance.story_files import STORY_SUFFIXES
+    from kubesim.conformance.story_runner import TRACES
+
+    named: dict[str, list[Path]] = {}
+    for path in paths:
+        named.setdefault(TRACES if path.name.endswith(STORY_SUFFIXES) else corpus_name(path), []).append(path)
+    return named
 
 
 def _check_only(wanted: list[str] | None, names: set[str]) -> None:

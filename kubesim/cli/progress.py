@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-from kubesim.conformance.runner import Watcher
+from kubesim.conformance.results import Watcher
 from kubesim.errors import UsageError
 
 BAR = 30
@@ -23,21 +23,27 @@ class Observer(Watcher):
         self._files: dict[str, TextIO] = {}
         self._name, self._total, self._done, self._shown = "", 0, 0, -1
 
-    def begin(self, name: str, cases: int) -> None:
+    def begin(self, name: str, cases: int, *, one_file: bool = True) -> None:
         self._name, self._total, self._done, self._shown = name, cases, 0, -1
-        if self._emit is not None and name not in self._files:
-            try:
-                self._emit.mkdir(parents=True, exist_ok=True)
-                self._files[name] = (self._emit / f"{name}.jsonl").open("w", encoding="utf-8")
-            except OSError as error:
-                raise UsageError(f"--emit {self._emit}: {error.strerror}") from None
+        if self._emit is not None and one_file and name not in self._files:
+            self._files[name] = self._open(self._emit, f"{name}.jsonl")
         self._draw()
 
     def played(self, case: str, output: Any) -> None:
-        if self._emit is not None:
+        if self._name in self._files:
             self._files[self._name].write(json.dumps({"case": case, "output": output}) + "\n")
+        elif self._emit is not None and output is not None:
+            with self._open(self._emit, f"{case}.json") as file:
+                json.dump(output, file)
         self._done += 1
         self._draw()
+
+    def _open(self, directory: Path, name: str) -> TextIO:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            return (directory / name).open("w", encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"--emit {directory}: {error.strerror}") from None
 
     def _draw(self) -> None:
         """Only when it would look different."""

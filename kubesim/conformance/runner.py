@@ -1,71 +1,46 @@
 """Runs corpora: finds the files, plays every case, judges those that carry an answer.
 
-Results only; what is printed is the command line's business. A new kind of input (stories of a whole cluster, which
-are one file each) joins here: another suffix in `find_corpora`, and its own function beside `run_corpus`.
+Results only; what is printed is the command line's business. Stories of a whole node are found here, too;
+`story_runner` runs them.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.conformance.frame import Case, answer_field, case_id, corpus_module, corpus_name, judge, read_cases
+from kubesim.conformance.results import CorpusResult, Failure, Watcher
+from kubesim.conformance.story_files import STORY_SUFFIXES, is_story
 from kubesim.errors import InputError
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A case whose answer was not the right one; `differences` in words."""
-
-    case: str
-    expected: Any
-    actual: Any
-    differences: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class CorpusResult:
-    name: str
-    cases: int = 0
-    passed: int = 0
-    not_judged: int = 0  # the file gives no answer to compare with
-    seconds: float = 0.0
-    failures: list[Failure] = field(default_factory=list)
-
-    @property
-    def failed(self) -> int:
-        return len(self.failures)
-
-
-class Watcher:
-    """Hears of every case while a corpus runs; the default does nothing."""
-
-    def begin(self, name: str, cases: int) -> None: ...
-
-    def played(self, case: str, output: Any) -> None: ...
-
-
 def find_corpora(paths: Iterable[Path]) -> list[Path]:
-    """Every corpus in these files and directories, in order of name within a directory."""
+    """Every corpus and every story in these files and directories, in order of name within a directory."""
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            inside = (entry for entry in path.rglob("*") if entry.name.endswith(SUFFIXES) and entry.is_file())
+            inside = (entry for entry in path.rglob("*") if entry.is_file() and _is_input(entry))
             found.update(dict.fromkeys(sorted(inside, key=lambda entry: (corpus_name(entry), entry))))
         elif not path.exists():
             raise InputError(str(path), "no such file or directory")
-        elif not path.name.endswith(SUFFIXES):
-            raise InputError(str(path), f"not a corpus: the name must end in {' or '.join(SUFFIXES)}")
+        elif not path.name.endswith((*SUFFIXES, *STORY_SUFFIXES)):
+            ends = " or ".join((*SUFFIXES, *STORY_SUFFIXES))
+            raise InputError(str(path), f"not a corpus: the name must end in {ends}")
         else:
             found[path] = None
     return list(found)
+
+
+def _is_input(path: Path) -> bool:
+    """In a directory, JSON that is no story is somebody else's."""
+    return path.name.endswith(SUFFIXES) or is_story(path)
 
 
 def run_corpus(path: Path, *, seed: int = 0, watcher: Watcher | None = None) -> CorpusResult:

@@ -9,7 +9,7 @@ Mirrors: pkg/kubelet/kubelet.go NewMainKubelet, Run
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from kubesim.api.pod import Container, HTTPGetAction, Pod
@@ -178,7 +178,8 @@ class Kubelet:
             config.mux.seen_all_sources,
         )
         self._deletor = deletor
-        runtime.on_change(lambda _: self.something_changed())
+        self._runtime_changed: Callable[[], None] = lambda: None  # the next poll of the runtime has something to tell
+        runtime.on_change(self._changed_in_runtime)
 
     def start(self) -> None:
         """Begin everything, each part at its own moment."""
@@ -205,6 +206,11 @@ class Kubelet:
         self.handlers.usage_changed()
         self.something_changed()
 
+    def _changed_in_runtime(self, uid: str) -> None:
+        if not uid:
+            self._runtime_changed()
+        self.something_changed()
+
     def something_changed(self) -> None:
         """The runtime or a worker changed: the next clean-up and the next collection may find something."""
         self.housekeeping.wanted()
@@ -213,9 +219,11 @@ class Kubelet:
     async def _poll_runtime(self) -> None:
         period = self.settings.runtime_poll_period
         ticker = Ticker(self._clock, "runtime poll", period, phase=self._clock.now(), every=self.settings.every_tick)
+        self._runtime_changed = lambda: ticker.want(self._clock.now())
         while True:
             if not await self.runtime_state.update(self._clock.now(), period):
                 ticker.want(self._clock.now())
+                self.sync_loop.look_up()
             await ticker.channel.receive(self._clock)
 
     # -- what the runtime manager asks (RuntimeHelper) ----------------------------------------------------------

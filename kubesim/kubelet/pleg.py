@@ -222,8 +222,8 @@ class GenericPleg:
     async def _list(self, changed: Collection[str] | None) -> Collection[str] | None:
         """Take the listing of these pods into the records; None stands for all.
 
-        A runtime that tells its changes is only asked about those pods; a change of nobody (uid "") is one of the runtime
-        itself.
+        A runtime that tells its changes is only asked about those pods; a change of nobody (uid "") is one of
+        the runtime itself.
         """
         if changed is None:
             self._records.set_current(await self._runtime.get_pods())

@@ -73,6 +73,7 @@ class SyncLoop:
         self._deletor = deletor
         self._runtime_state = runtime_state
         self._seen_all_sources = seen_all_sources
+        self._running = False
         self._seen: set[str] = set()
         self._deadlines: dict[str, None] = {}  # uids of pods that have an active deadline and have not ended
 
@@ -84,6 +85,7 @@ class SyncLoop:
         self._housekeeping_ticker = Ticker(
             clock, "housekeeping", settings.housekeeping_period, phase=now, every=settings.every_tick
         )
+        self._running = True
         self._queue.on_enqueue = lambda uid, due: self._sync_ticker.want(due + 1)
         self._workers.next_sync_tick = lambda due: self._sync_ticker.next_tick(due + 1)
         self._housekeeping.on_wanted(self._housekeeping_ticker.want)
@@ -107,6 +109,11 @@ class SyncLoop:
             pause = settings.runtime_down_backoff
             chosen = await select(clock, channels, self._stream)
             await self._dispatch(chosen.channel, chosen.item, chosen.ready)
+
+    def look_up(self) -> None:
+        """Something that every turn of the loop looks at has changed: the next tick must not be skipped."""
+        if self._running:
+            self._sync_ticker.want(self._clock.now())
 
     async def _dispatch(self, channel: Channel[Any], item: Any, ready: tuple[str, ...]) -> None:
         if channel is self._config:

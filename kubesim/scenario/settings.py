@@ -12,6 +12,7 @@ from kubesim.kubelet.settings import KubeletSettings
 from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
 from kubesim.runtime.simulated.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
+from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings, Span
 from kubesim.scenario.language import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, KubeletConfiguration, Spec
 
@@ -76,9 +77,7 @@ def _mentions(value: Any) -> Iterator[str]:
 def _image(name: str, item: ImageItem) -> ImageBehaviour:
     missing = item.missing if isinstance(item.missing, str) else ""
     if item.missing is True:
-        reference = f"docker.io/library/{name}" if "/" not in name else name
-        resolving = f'failed to resolve reference "{reference}": {reference}: not found'
-        missing = f'failed to pull and unpack image "{reference}": {resolving}'
+        missing = not_found(name)
     pull = None if item.pull_time is None else _draw(item.pull_time)
     return ImageBehaviour(pull=pull, errors=item.errors, missing=missing, size=item.size, present=item.present)
 

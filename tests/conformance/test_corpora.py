@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kubesim.conformance.frame import corpus_name, is_known
-from kubesim.conformance.runner import CorpusResult, run_corpus
+from kubesim.conformance.results import CorpusResult
+from kubesim.conformance.runner import run_corpus
 
 DATA = Path(__file__).parent / "data"
 CORPORA = sorted(DATA.glob("*.jsonl.gz"))

@@ -29,6 +29,7 @@ from kubesim.runtime.protocol import (
 )
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.process import SIGKILL, SIGTERM, Exit, Process, ProcessContext, ProcessFactory
+from kubesim.runtime.simulated.registries import connection_refused
 from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings
 from kubesim.runtime.types import RuntimeResources, SandboxNetwork
 
@@ -78,7 +79,7 @@ class SimulatedRuntime:
         self._pull_failures: dict[str, int] = {}
         self._listeners: list[Callable[[str], None]] = []
         self._exit_listeners: list[ExitListener] = []
-        self.conditions = RuntimeConditions()
+        self._conditions = RuntimeConditions()
 
     # -- listeners ----------------------------------------------------------------------------------------------
 
@@ -99,7 +100,12 @@ class SimulatedRuntime:
             await self._clock.sleep(duration)
 
     async def status(self) -> RuntimeConditions:
-        return self.conditions
+        return self._conditions
+
+    def set_conditions(self, conditions: RuntimeConditions) -> None:
+        """The runtime or its network becomes ready, or stops being so. Listeners hear of it as a change of no pod."""
+        self._conditions = conditions
+        self._changed("")
 
     # -- sandboxes ----------------------------------------------------------------------------------------------
 
@@ -373,7 +379,12 @@ class SimulatedRuntime:
     # -- images -------------------------------------------------------------------------------------------------
 
     async def pull_image(self, image: str, pod: Pod) -> str:
-        behaviour = self.settings.images.get(image, ImageBehaviour())
+        behaviour = self.settings.images.get(image)
+        refusal = connection_refused(image) if behaviour is None else ""
+        if refusal:
+            await self._take(self.settings.latencies.refusal)
+            raise RuntimeCallError(refusal)
+        behaviour = behaviour or ImageBehaviour()
         await self._take(behaviour.pull or self.settings.latencies.pull)
         failures = self._pull_failures.get(image, 0)
         if behaviour.missing or failures < len(behaviour.errors):

@@ -33,6 +33,7 @@ class Latencies:
     exec: Span = Span(10 * MILLISECOND)
     shortest_run: int = 30 * MILLISECOND  # a program that ends at once is seen to have ended no sooner
     pull: Span = Span(2 * SECOND)
+    refusal: Span = Span(5 * MILLISECOND)  # a registry at which nobody listens
     list: int = MILLISECOND  # what a relist takes; fixed, because skipped relists are counted with it
 
 

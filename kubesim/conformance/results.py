@@ -1,0 +1,39 @@
+"""What is known when a corpus was run, and who hears of it meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A case whose answer was not the right one; `differences` in words."""
+
+    case: str
+    expected: Any
+    actual: Any
+    differences: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class CorpusResult:
+    name: str
+    cases: int = 0
+    passed: int = 0
+    not_judged: int = 0  # the file gives no answer to compare with
+    seconds: float = 0.0
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def failed(self) -> int:
+        return len(self.failures)
+
+
+class Watcher:
+    """Hears of every case while a corpus runs; the default does nothing."""
+
+    def begin(self, name: str, cases: int, *, one_file: bool = True) -> None:
+        """`one_file`: the answers belong together; else each case's is a file of its own."""
+
+    def played(self, case: str, output: Any) -> None: ...

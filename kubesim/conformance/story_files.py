@@ -1,0 +1,51 @@
+"""Story files: NAME.json or NAME.json.gz, a JSON object with the manifests and actions of one story."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+from kubesim.errors import InputError
+
+STORY_SUFFIXES = (".json", ".json.gz")
+_INPUTS = ("manifests", "actions")
+
+
+def story_name(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".json")
+
+
+def is_story(path: Path) -> bool:
+    """Is there a story in this file? Other JSON is none of ours."""
+    return path.name.endswith(STORY_SUFFIXES) and _is_story(_read(path))
+
+
+def read_story(path: Path) -> dict[str, Any]:
+    story = _read(path)
+    if not _is_story(story):
+        raise InputError(str(path), f"not a story: a JSON object with {' and '.join(_INPUTS)} is expected")
+    return {"name": story_name(path), **story}
+
+
+def _is_story(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(name), list) for name in _INPUTS)
+
+
+def _read(path: Path) -> Any:
+    try:
+        content = path.read_bytes()
+        return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
+    except json.JSONDecodeError as error:
+        problem = f"not JSON: {error.msg} at column {error.colno}"
+        raise InputError(str(path), problem, line=error.lineno) from None
+    except RecursionError:
+        raise InputError(str(path), "not JSON that can be read: nested too deeply") from None
+    except UnicodeDecodeError:
+        raise InputError(str(path), "not UTF-8 text") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(str(path), f"damaged gzip file: {error}") from None
+    except OSError as error:
+        raise InputError(str(path), str(error.strerror)) from None

@@ -1,0 +1,59 @@
+"""What containerd says when a registry cannot be reached.
+
+The registries of the world are there and hold every image, unless a scenario says otherwise. On the node itself nobody
+serves one: a connection to a loopback address is refused.
+
+Mirrors: containerd remotes/docker (resolver.go Resolve, MatchLocalhost), pkg/cri/server/image_pull.go defaultScheme.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from kubesim.runtime.image_reference import parse_normalized
+
+HTTP_PORT = 80
+
+
+def connection_refused(image: str) -> str:
+    """The text of the failed pull; empty if the image's registry is not at a loopback address."""
+    reference = parse_normalized(image)
+    authority, _, repository = reference.name.partition("/")
+    host, port = _host_and_port(authority)
+    address = "::1" if host == "localhost" else host
+    if not _is_loopback(address):
+        return ""
+    endpoint = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+    url = f"http://{authority}/v2/{repository}/manifests/{reference.digest or reference.tag}"
+    request = f'failed to do request: Head "{url}": dial tcp {endpoint}: connect: connection refused'
+    return _pull_failure(image, request)
+
+
+def not_found(image: str) -> str:
+    """The text of a pull of an image that its registry does not have."""
+    return _pull_failure(image, f"{_in_full(image)}: not found")
+
+
+def _pull_failure(image: str, cause: str) -> str:
+    full = _in_full(image)
+    return f'failed to pull and unpack image "{full}": failed to resolve reference "{full}": {cause}'
+
+
+def _in_full(image: str) -> str:
+    reference = parse_normalized(image)
+    tag = f":{reference.tag}" if reference.tag else ""
+    return reference.name + tag + (f"@{reference.digest}" if reference.digest else "")
+
+
+def _host_and_port(authority: str) -> tuple[str, int]:
+    host, colon, port = authority.rpartition(":")
+    if not colon or "]" in port:
+        host, port = authority, str(HTTP_PORT)
+    return host.strip("[]"), int(port)
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

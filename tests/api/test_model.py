@@ -1,0 +1,111 @@
+"""API types: nothing is lost in a round trip, zero values are Go's, copies share what did not change."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from kubesim.api.model import json_name
+from kubesim.api.pod import ContainerStateTerminated, ContainerStatus, Pod, PodStatus
+
+MANIFEST: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {
+        "name": "web",
+        "namespace": "shop",
+        "creationTimestamp": None,
+        "labels": {"app": "web"},
+        "managedFields": [{"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:metadata": {}}}],
+        "someFutureField": {"nested": [1, 2, {"deep": None}]},
+    },
+    "spec": {
+        "containers": [
+            {
+                "name": "main",
+                "image": "nginx:1.27",
+                "ports": [{"containerPort": 80, "hostIP": "127.0.0.1"}],
+                "env": [{"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
+                "resources": {"limits": {"cpu": "500m", "memory": 134217728, "example.com/gpu": 1}},
+                "livenessProbe": {"httpGet": {"path": "/", "port": "http"}, "periodSeconds": 3, "unknownKnob": True},
+                "securityContext": {"runAsUser": 1000},
+                "unknownContainerField": ["kept"],
+            }
+        ],
+        "hostNetwork": False,
+        "terminationGracePeriodSeconds": 0,
+        "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone"}],
+        "dnsConfig": {"options": [{"name": "ndots", "value": "5"}]},
+    },
+    "status": {
+        "phase": "Running",
+        "podIP": "10.0.0.1",
+        "podIPs": [{"ip": "10.0.0.1"}],
+        "qosClass": "Burstable",
+        "conditions": [{"type": "Ready", "status": "True", "lastProbeTime": None}],
+        "containerStatuses": [
+            {"name": "main", "ready": True, "restartCount": 0, "image": "nginx:1.27", "imageID": "", "lastState": {},
+             "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}, "containerID": "containerd://abc"}
+        ],
+        "someFutureStatus": {"x": 1},
+    },
+    "topLevelSurprise": "kept too",
+}  # fmt: skip
+
+
+def test_a_pod_survives_the_round_trip_with_everything_we_do_not_know() -> None:
+    assert Pod.from_json(MANIFEST).to_json() == MANIFEST
+    assert Pod.from_json(json.loads(json.dumps(MANIFEST))).to_json() == MANIFEST
+
+
+def test_an_absent_field_is_gos_zero_value() -> None:
+    pod = Pod.from_json({"metadata": {"name": "x"}})
+    assert pod.spec.containers == ()
+    assert pod.spec.restart_policy == ""
+    assert pod.spec.termination_grace_period_seconds is None
+    assert pod.status.phase == ""
+
+
+def test_null_where_there_is_no_pointer_is_an_absent_field() -> None:
+    pod = Pod.from_json({"metadata": {"name": "x", "labels": None}, "spec": {"nodeName": None, "containers": None}})
+    assert pod.spec.node_name == ""
+    assert pod.spec.containers == ()
+    assert pod.to_json() == {"metadata": {"name": "x"}, "spec": {}}
+
+
+def test_a_wrong_type_is_an_error() -> None:
+    with pytest.raises(ValidationError):
+        Pod.from_json({"spec": {"containers": "all of them"}})
+
+
+def test_objects_are_frozen_and_copies_share_the_rest() -> None:
+    pod = Pod.from_json(MANIFEST)
+    with pytest.raises(ValidationError):
+        pod.kind = "Job"  # type: ignore[misc]
+    other = pod.changed(status=PodStatus(phase="Failed"))
+    assert other.status.phase == "Failed"
+    assert pod.status.phase == "Running"
+    assert other.spec is pod.spec
+    assert other.to_json() == {**MANIFEST, "status": {"phase": "Failed"}}
+    assert other != pod
+    assert other.changed(status=pod.status) == pod
+
+
+def test_statuses_are_written_as_go_writes_them() -> None:
+    """Zero values are left out, except those of fields without omitempty."""
+    terminated = ContainerStateTerminated(exit_code=0, reason="", signal=0, finished_at="2026-01-01T00:00:00Z")
+    assert terminated.to_json() == {"exitCode": 0, "finishedAt": "2026-01-01T00:00:00Z"}
+    status = ContainerStatus(name="main", ready=False, restart_count=0, image="x", image_id="", container_id="")
+    assert status.to_json() == {"name": "main", "ready": False, "restartCount": 0, "image": "x", "imageID": ""}
+
+
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [("pod_ip", "podIP"), ("pod_ips", "podIPs"), ("container_id", "containerID"), ("host_pid", "hostPID"),
+     ("restart_policy", "restartPolicy"), ("uid", "uid"), ("pod_cidrs", "podCIDRs"), ("dns_policy", "dnsPolicy")],
+)  # fmt: skip
+def test_names_are_spelled_as_kubernetes_spells_them(field: str, name: str) -> None:
+    assert json_name(field) == name

@@ -1,0 +1,27 @@
+"""Streams of randomness: named, seeded, independent of each other."""
+
+from __future__ import annotations
+
+from kubesim.clock import Randomness
+
+
+def draws(randomness: Randomness, *names: str) -> list[float]:
+    stream = randomness.stream(*names)
+    return [stream.random() for _ in range(5)]
+
+
+def test_the_same_seed_and_name_give_the_same_stream() -> None:
+    assert draws(Randomness(7), "probe", "uid") == draws(Randomness(7), "probe", "uid")
+
+
+def test_another_seed_or_name_gives_another() -> None:
+    streams = [draws(Randomness(7), "a", "b"), draws(Randomness(8), "a", "b"), draws(Randomness(7), "a", "c"),
+               draws(Randomness(7), "ab")]  # fmt: skip
+    assert len({tuple(stream) for stream in streams}) == len(streams)
+
+
+def test_draws_in_one_stream_change_nothing_in_another() -> None:
+    randomness = Randomness(1)
+    before = draws(randomness, "quiet")
+    draws(randomness, "busy")
+    assert draws(randomness, "quiet") == before

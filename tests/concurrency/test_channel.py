@@ -1,0 +1,115 @@
+"""Channels and select, with Go's meaning."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from kubesim.clock import LoopClock, Randomness, run_virtual
+from kubesim.concurrency import Channel, select
+
+
+def play(scene: Callable[[LoopClock], Awaitable[Any]]) -> Any:
+    async def main() -> Any:
+        return await scene(LoopClock())
+
+    return run_virtual(main)
+
+
+def test_items_come_out_in_the_order_they_went_in_and_a_full_channel_refuses() -> None:
+    async def scene(clock: LoopClock) -> None:
+        channel: Channel[int] = Channel("numbers", 2)
+        assert [channel.try_send(n) for n in (1, 2, 3)] == [True, True, False]
+        assert channel.statistics()["dropped"] == 1
+        assert [await channel.receive(clock), await channel.receive(clock)] == [1, 2]
+        assert channel.try_receive() is None
+
+    play(scene)
+
+
+def test_who_waits_first_is_served_first() -> None:
+    async def scene(clock: LoopClock) -> dict[str, int]:
+        channel: Channel[int] = Channel("numbers", 5)
+        got: dict[str, int] = {}
+
+        async def take(name: str) -> None:
+            got[name] = await channel.receive(clock)
+
+        tasks = [asyncio.create_task(take(name)) for name in ("first", "second")]
+        await clock.sleep(1)
+        channel.try_send(1)
+        channel.try_send(2)
+        await asyncio.gather(*tasks)
+        return got
+
+    assert play(scene) == {"first": 1, "second": 2}
+
+
+def test_a_blocking_send_waits_for_room() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        channel: Channel[int] = Channel("narrow", 1)
+        await channel.send(clock, 1)
+        sender = asyncio.create_task(channel.send(clock, 2))
+        await clock.sleep(1)
+        assert not sender.done()
+        got = [await channel.receive(clock), await channel.receive(clock)]
+        await sender
+        return got
+
+    assert play(scene) == [1, 2]
+
+
+def chosen(seed: int) -> list[str]:
+    async def scene(clock: LoopClock) -> list[str]:
+        channels: list[Channel[int]] = [Channel(name, 50) for name in "abc"]
+        for channel in channels:
+            for n in range(20):
+                channel.try_send(n)
+        stream = Randomness(seed).stream("select")
+        picks = []
+        for _ in range(30):
+            picked = await select(clock, channels, stream)
+            assert picked.ready == ("a", "b", "c")
+            picks.append(picked.channel.name)
+        return picks
+
+    result: list[str] = play(scene)
+    return result
+
+
+def test_among_several_ready_channels_the_seed_decides() -> None:
+    assert chosen(1) == chosen(1)
+    assert chosen(1) != chosen(2)
+    assert set(chosen(1)) == {"a", "b", "c"}
+
+
+def test_a_select_that_waits_gets_what_arrives_first() -> None:
+    async def scene(clock: LoopClock) -> tuple[str, int]:
+        left: Channel[int] = Channel("left", 5)
+        right: Channel[int] = Channel("right", 5)
+        waiting = asyncio.create_task(select(clock, (left, right), Randomness(0).stream("x")))
+        await clock.sleep(1)
+        right.try_send(7)
+        left.try_send(8)
+        picked = await waiting
+        assert len(left) == 1  # the other value stays where it is
+        return picked.channel.name, picked.item
+
+    assert play(scene) == ("right", 7)
+
+
+def test_a_value_handed_to_a_cancelled_receiver_is_not_lost() -> None:
+    async def scene(clock: LoopClock) -> int:
+        channel: Channel[int] = Channel("letters", 5)
+        receiver = asyncio.create_task(channel.receive(clock))
+        await clock.sleep(1)
+        channel.try_send(1)
+        receiver.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await receiver
+        return await channel.receive(clock)
+
+    assert play(scene) == 1

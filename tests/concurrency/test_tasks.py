@@ -1,0 +1,83 @@
+"""Tasks end in the order they were started; one that fails ends them all; helpers that run side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from kubesim.clock import LoopClock, run_virtual
+from kubesim.concurrency import TaskSet, run_together
+
+SECOND = 1_000_000
+
+
+def play(scene: Callable[[LoopClock], Awaitable[Any]]) -> Any:
+    async def main() -> Any:
+        return await scene(LoopClock())
+
+    return run_virtual(main)
+
+
+def test_leaving_the_set_ends_the_tasks_in_the_order_they_began() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        ended: list[int] = []
+
+        async def work(n: int) -> None:
+            try:
+                await clock.sleep(3_600 * SECOND)
+            finally:
+                ended.append(n)
+
+        async with TaskSet() as tasks:
+            for n in range(20):
+                tasks.start(f"work {n}", work(n))
+            await clock.sleep(1)
+        return ended
+
+    assert play(scene) == list(range(20))
+
+
+def test_an_error_in_one_task_ends_the_run() -> None:
+    async def scene(clock: LoopClock) -> None:
+        async def fail() -> None:
+            await clock.sleep(SECOND)
+            raise ValueError("broken")
+
+        async with TaskSet() as tasks:
+            tasks.start("fail", fail())
+            await tasks.run_until(clock.sleep(3_600 * SECOND))
+
+    with pytest.raises(ValueError, match="broken"):
+        play(scene)
+
+
+def test_run_together_answers_in_the_order_of_completion() -> None:
+    async def scene(clock: LoopClock) -> list[str]:
+        async def work(name: str, duration: int) -> str:
+            await clock.sleep(duration)
+            return name
+
+        jobs = (("slow", 3 * SECOND), ("quick", 1 * SECOND), ("medium", 2 * SECOND))
+        return await run_together((name, work(name, duration)) for name, duration in jobs)
+
+    assert play(scene) == ["quick", "medium", "slow"]
+
+
+def test_run_together_with_nothing_to_do_is_done() -> None:
+    async def scene(clock: LoopClock) -> list[str]:
+        nothing: list[tuple[str, Any]] = []
+        return await run_together(nothing)
+
+    assert play(scene) == []
+
+
+def test_no_task_is_left_behind() -> None:
+    async def scene(clock: LoopClock) -> int:
+        async with TaskSet() as tasks:
+            tasks.start("sleeper", clock.sleep(3_600 * SECOND))
+        return len(asyncio.all_tasks())
+
+    assert play(scene) == 1

@@ -1,0 +1,43 @@
+"""What a real node did, story by story: a simulated node does the same with one of the seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubesim.conformance.story_files import read_story, story_name
+from kubesim.conformance.story_runner import run_stories
+
+STORIES = sorted((Path(__file__).parent / "data" / "traces").glob("*.json.gz"))
+
+_VOLUMES = "volumes of config maps are mounted at once, also if the config map is not there"
+_STATIC = "static pod files cannot be written during a story"
+
+# Stories that are not reproduced yet, each with the cause. This list only gets shorter.
+NOT_YET = {
+    "configmap-missing": _VOLUMES,
+    "configmap-missing-long": _VOLUMES,
+    "delete-after-mount-fail": _VOLUMES,
+    "kubelet-restart": "a kubelet cannot be stopped and started again",
+    "static-pod": _STATIC,
+    "static-update": _STATIC,
+}
+
+
+@pytest.mark.parametrize("path", [path for path in STORIES if story_name(path) not in NOT_YET], ids=story_name)
+def test_the_story_is_reproduced(path: Path) -> None:
+    result = run_stories([path])
+    assert result.passed == 1, "\n".join(line for failure in result.failures for line in failure.differences)
+
+
+@pytest.mark.parametrize("path", [path for path in STORIES if story_name(path) in NOT_YET], ids=story_name)
+def test_what_is_reproduced_by_now_is_no_longer_listed(path: Path) -> None:
+    assert run_stories([path]).failed == 1, f"{story_name(path)} is reproduced: take it off the list"
+
+
+def test_the_stories_are_here() -> None:
+    names = {story_name(path) for path in STORIES}
+    assert len(names) == 46
+    assert names >= NOT_YET.keys()
+    assert all(read_story(path)["statuses"] for path in STORIES)
