@@ -58,6 +58,16 @@ class Model(BaseModel):
             out.update(self.__pydantic_extra__)
         return out
 
+    @classmethod
+    def make(cls, **fields: Any) -> Self:
+        """Construct from values that are known to be right: nothing is checked. For what a run makes all the time."""
+        new = cls.__new__(cls)
+        _set(new, "__dict__", {**_defaults(cls), **fields})
+        _set(new, "__pydantic_fields_set__", set(fields))
+        _set(new, "__pydantic_extra__", {})
+        _set(new, "__pydantic_private__", None)
+        return new
+
     def changed(self, **fields: Any) -> Self:
         """A copy with other values in some fields; nothing is validated or deep-copied.
 
@@ -82,6 +92,17 @@ def _json_names(cls: type[Model]) -> dict[str, str]:
     if names is None:
         names = _NAMES[cls] = {name: field.alias or name for name, field in cls.model_fields.items()}
     return names
+
+
+_DEFAULTS: dict[type[Model], dict[str, Any]] = {}
+
+
+def _defaults(cls: type[Model]) -> dict[str, Any]:
+    defaults = _DEFAULTS.get(cls)
+    if defaults is None:
+        defaults = {name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items()}
+        _DEFAULTS[cls] = defaults
+    return defaults
 
 
 def _plain(value: Any) -> Any:

@@ -10,6 +10,11 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self._start = wall_time.perf_counter()
+        self._cpu_start = wall_time.process_time()
 
     def seconds(self) -> float:
         return wall_time.perf_counter() - self._start
+
+    def cpu_seconds(self) -> float:
+        """What this process has computed meanwhile, whatever else the machine was doing."""
+        return wall_time.process_time() - self._cpu_start

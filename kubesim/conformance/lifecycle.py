@@ -24,7 +24,7 @@ from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.runtime.naming import container_field_path
 from kubesim.runtime.network import HttpRequest, HttpResponse, connection_refused, join_host_port
-from kubesim.runtime.protocol import ExecResult
+from kubesim.runtime.protocol import CallContext, ExecResult
 from kubesim.runtime.simulated.process import SIGKILL, Exit, Process, ProcessContext
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
@@ -273,9 +273,11 @@ class _Client(MemoryClient):
 
 
 class _ScriptedRuntime(SimulatedRuntime):
-    """The recording's runtime runs a probe also in a container that has ended."""
+    """The recording's runtime runs a probe also in a container that has ended, and heeds no context."""
 
-    async def exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult:
+    async def exec_sync(
+        self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
+    ) -> ExecResult:
         process = self._container(container_id).process
         assert process is not None
         return await process.exec(command)
@@ -305,7 +307,7 @@ class _Life:
     async def run(self, tasks: TaskSet) -> None:
         story, clock = self._story, self._clock
         randomness = Randomness(self._seed)
-        recorder = Recorder(clock, self.diary)
+        recorder = Recorder(clock)  # of all that the agent tells, the recording has the runtime's calls only
         self._store = Store(clock.now, lambda: "uid-of-the-mirror")
         self._store.create(Node(kind="Node", metadata=ObjectMeta(name=NODE_NAME, uid="node-uid")))
         self._runtime = _ScriptedRuntime(clock, randomness, _Scripts(clock, story["scripts"]), _settings(story))
@@ -322,7 +324,7 @@ class _Life:
             recorder,
             tasks,
             _kubelet_settings(self._every_tick),
-            TracedRuntime(self._runtime, recorder),
+            TracedRuntime(self._runtime, Recorder(clock, self.diary)),
             _NoNetwork(),
             client,
             self._config,
@@ -447,8 +449,10 @@ def _settings(story: Mapping[str, Any]) -> SimulatedSettings:
     return SimulatedSettings(
         latencies=Latencies(
             run_sandbox=Span(seconds(delays["runSandbox"])),
+            stop_sandbox=Span(0),
             create_container=Span(seconds(delays["createContainer"])),
             start_container=Span(seconds(delays["startContainer"])),
+            failed_start=Span(seconds(delays["startContainer"])),
             pull=Span(seconds(story["pullSeconds"])),
             shortest_run=0,
         ),

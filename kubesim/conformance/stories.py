@@ -11,8 +11,8 @@ from typing import Any
 
 from kubesim.api.event import Event
 from kubesim.api.pod import Pod
-from kubesim.api.timestamps import SECOND, seconds
-from kubesim.app import Simulation
+from kubesim.api.timestamps import MILLISECOND, SECOND, seconds
+from kubesim.app import Simulation, raise_failures_of_callbacks
 from kubesim.clock import run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster import registry
@@ -23,6 +23,7 @@ from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.errors import ApiError, KubesimError
 from kubesim.scenario.language import Scenario
+from kubesim.scenario.scheduler import Scheduler
 
 Story = Mapping[str, Any]
 
@@ -32,10 +33,11 @@ SCENARIO: dict[str, Any] = {
     "kind": "Scenario",
     "metadata": {"name": "story"},
     "spec": {
-        "nodes": [{"name": NODE, "capacity": {"cpu": "2"}}],
+        "nodes": [{"name": NODE, "capacity": {"cpu": "2", "memory": "24580016Ki"}}],
         "images": [{"name": "docker.io/library/busybox:*", "present": True}],
     },
 }
+REQUEST = 10 * MILLISECOND  # what a request from outside takes to have its effect
 
 
 class CannotPlay(KubesimError):
@@ -55,6 +57,7 @@ def play(story: Story, seed: int) -> dict[str, Any]:
 
 async def _play(story: Story, seed: int) -> dict[str, Any]:
     async with TaskSet() as tasks:
+        raise_failures_of_callbacks(tasks)
         return await tasks.run_until(_Stage(story, seed, tasks).run())  # type: ignore[no-any-return]
 
 
@@ -73,11 +76,13 @@ class _Stage:
             node.start()
         self._simulation.world.ensure_namespace("trace")
         await self._clock.sleep_until(self._begin)
+        Scheduler(self._clock, self._store)
         self._store.watch("Pod", self._saw_pod)
         self._store.watch("Event", self._saw_event)
-        for action in self._story["actions"]:
-            moment = self._begin + max(0, seconds(action["at"]))
-            self._clock.call_at(moment, self._act, action)
+        for number, action in enumerate(self._story["actions"]):
+            # Noted is when a request was sent; only the first one's effect is at a known time: it is where time begins.
+            sent = self._begin + max(0, seconds(action["at"]))
+            self._clock.call_at(sent + (REQUEST if number else 0), self._act, action)
         await self._clock.sleep_until(self._begin + seconds(self._story["endSeconds"]))
         for node in self._simulation.nodes.values():
             await node.close()

@@ -105,7 +105,7 @@ class Kubelet:
             self.runtime,
             self.cache,
             recorder,
-            on_change=runtime.on_change,
+            on_change=runtime.on_change if runtime.tells_changes else None,
             period=settings.relist_period,
             threshold=settings.relist_threshold,
             list_duration=list_duration,

@@ -121,10 +121,10 @@ class EventCorrelator:
             return event, _event_key(event)
         # Go forgets one at random; the oldest is as good.
         del aggregate.messages[next(iter(aggregate.messages))]
-        combined = Event(
+        combined = Event.make(
             api_version=event.api_version,
             kind=event.kind,
-            metadata=ObjectMeta(
+            metadata=ObjectMeta.make(
                 name=self._names.make(event.involved_object.name, now), namespace=event.metadata.namespace
             ),
             involved_object=event.involved_object,

@@ -74,7 +74,7 @@ class KubeletEvents:
                 )
             )
         if self._client is not None:
-            about = ObjectReference(
+            about = ObjectReference.make(
                 kind="Pod",
                 namespace=meta.namespace,
                 name=meta.name,
@@ -90,17 +90,17 @@ class KubeletEvents:
         if self._recorder.on:
             self._recorder.record(EventRecorded(node=self._node, type=type, reason=reason, message=message))
         if self._client is not None:
-            self._enqueue(ObjectReference(kind="Node", name=self._node, api_version="v1"), type, reason, message)
+            self._enqueue(ObjectReference.make(kind="Node", name=self._node, api_version="v1"), type, reason, message)
 
     def _enqueue(self, about: ObjectReference, event_type: str, reason: str, message: str) -> None:
         """A full queue drops the event: telling must never hold up the one who tells."""
         now = self._clock.now()
         moment = format_time(now)
         self._queue.try_send(
-            Event(
+            Event.make(
                 api_version="v1",
                 kind="Event",
-                metadata=ObjectMeta(name=self._names.make(about.name, now), namespace=about.namespace or "default"),
+                metadata=ObjectMeta.make(name=self._names.make(about.name, now), namespace=about.namespace or "default"),
                 involved_object=about,
                 type=event_type,
                 reason=reason,

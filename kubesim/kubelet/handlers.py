@@ -100,16 +100,16 @@ class Handlers:
 
     def active_pods(self) -> list[Pod]:
         """Pods that may use resources: not finished, not rejected, not known to have ended."""
-        return [pod for pod in self._pods.pods() if not self._is_inactive(pod)]
+        return [pod for pod in self._pods.pods() if self.is_active(pod)]
 
-    def _is_inactive(self, pod: Pod) -> bool:
+    def is_active(self, pod: Pod) -> bool:
         uid = pod.metadata.uid
         if self._workers.states.is_pod_known_terminated(uid):
-            return True
+            return False
         if self._workers.states.is_pod_termination_requested(uid):
-            return False  # it is still being stopped, so it still uses what it has
+            return True  # it is still being stopped, so it still uses what it has
         cached = self._statuses.get_pod_status(uid)
-        return _is_terminal(pod.status) or (cached is not None and _is_terminal(cached))
+        return not _is_terminal(pod.status) and (cached is None or not _is_terminal(cached))
 
     def handle_pod_updates(self, pods: Sequence[Pod]) -> None:
         self.usage_changed()

@@ -6,7 +6,7 @@ Mirrors: pkg/kubelet/kubelet_pods.go HandlePodCleanups; pkg/kubelet/kuberuntime/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock
@@ -60,27 +60,28 @@ class Housekeeping:
         self._want(self._clock.now())
 
     async def handle_pod_cleanups(self) -> None:
-        pods = self._pods.pods()
-        working = self._workers.sync_known_pods({pod.metadata.uid: None for pod in pods})
+        """Looks at what is wanted and not worked on, or worked on and not wanted; what is in order costs nothing."""
+        desired = self._pods.uids()
+        states = self._workers.states
+        self._workers.sync_known_pods(desired)
         try:
-            runtime_pods = [pod for pod in await self._runtime.get_pods() if _is_running(pod)]
+            running = await self._runtime.get_running_pods()
         except RuntimeCallError:
             self.wanted()
             return
-        alive = {uid for uid, worker in working.items() if worker.state in ("sync", "terminating")}
-        self._probes.cleanup_pods(alive)
-        known = {pod.metadata.uid for pod in [*pods, *self._pods.mirror_pods()]}
-        self._statuses.remove_orphaned_statuses(known)
+        self._probes.cleanup_pods(lambda uid: uid in states.statuses and not states.statuses[uid].is_terminated)
+        self._statuses.remove_orphaned_statuses(desired | self._pods.mirror_uids())
         await self._delete_orphaned_mirrors()
-        started = self._restart_unknown(pods, set(working))
-        deleted = self._end_rejected(pods, runtime_pods, set(working) | started)
-        orphans = self._end_orphans(runtime_pods, set(working) | started)
+        idle = [pod for uid in desired if uid not in states.statuses and (pod := self._pods.by_uid(uid)) is not None]
+        started = self._restart_unknown(idle)
+        deleted = self._end_rejected([pod for pod in idle if pod.metadata.uid not in started], running)
+        orphans = self._end_orphans([pod for uid, pod in running.items() if uid not in states.statuses])
         self._runtime.backoff.gc(self._clock.now())
         self._tell(started, deleted, orphans)
         expiry = self._runtime.backoff.next_expiry()
         if expiry is not None:
             self._want(expiry)
-        if started or deleted or orphans or any(worker.orphan for worker in working.values()):
+        if started or deleted or orphans or any(uid not in desired for uid in states.statuses):
             self.wanted()
 
     async def _delete_orphaned_mirrors(self) -> None:
@@ -88,51 +89,42 @@ class Housekeeping:
             if not self._workers.states.is_pod_for_mirror_pod_terminating_by_full_name(name):
                 await self._mirrors.delete(name)
 
-    def _restart_unknown(self, pods: list[Pod], working: set[str]) -> set[str]:
+    def _restart_unknown(self, idle: list[Pod]) -> set[str]:
         """Wanted pods without a worker: their uid was used before, and the worker of that life has ended by now."""
         started: set[str] = set()
-        for pod in self._handlers.active_pods():
-            found = self._pods.pod_and_mirror(pod)
-            if pod.metadata.uid not in working and found.pod is not None and not found.was_mirror:
-                options = UpdatePodOptions(update_type="create", pod=found.pod, mirror_pod=found.mirror)
-                self._workers.update_pod(options)
+        for pod in idle:
+            if self._handlers.is_active(pod):
+                mirror = self._pods.mirror_of(pod)
+                self._workers.update_pod(UpdatePodOptions(update_type="create", pod=pod, mirror_pod=mirror))
                 started.add(pod.metadata.uid)
         return started
 
-    def _end_rejected(self, pods: list[Pod], runtime_pods: list[RuntimePod], working: set[str]) -> set[str]:
+    def _end_rejected(self, idle: list[Pod], running: Mapping[str, RuntimePod]) -> set[str]:
         """Deleted pods that ended without ever having a worker, such as rejected ones: let a worker finish them."""
-        in_runtime = {pod.uid for pod in runtime_pods}
         ended: set[str] = set()
-        for pod in pods:
+        for pod in idle:
             uid = pod.metadata.uid
             if pod.metadata.deletion_timestamp is None or pod.status.phase not in ("Succeeded", "Failed"):
                 continue
-            if uid not in working and uid not in in_runtime:
+            if uid not in running:
                 self._workers.update_pod(UpdatePodOptions(update_type="kill", pod=pod))
                 ended.add(uid)
         return ended
 
-    def _end_orphans(self, runtime_pods: list[RuntimePod], working: set[str]) -> set[str]:
-        """Pods that only the runtime knows are stopped quickly."""
-        orphans: set[str] = set()
-        for running in runtime_pods:
-            if running.uid not in working:
-                options = UpdatePodOptions(
-                    update_type="kill", running_pod=running, kill=KillPodOptions(grace_period_override=1)
-                )
-                self._workers.update_pod(options)
-                orphans.add(running.uid)
-        return orphans
+    def _end_orphans(self, orphans: list[RuntimePod]) -> set[str]:
+        """Pods that only the runtime knows are stopped quickly, the newest first."""
+        for running in sorted(orphans, key=lambda pod: -pod.created_at):
+            options = UpdatePodOptions(
+                update_type="kill", running_pod=running, kill=KillPodOptions(grace_period_override=1)
+            )
+            self._workers.update_pod(options)
+        return {running.uid for running in orphans}
 
     def _tell(self, *acted_on: set[str]) -> None:
         """A clean-up that found nothing is not worth a record."""
         if self._recorder.on and any(acted_on):
             names = tuple(sorted(uid for group in acted_on for uid in group))
             self._recorder.record(Handler(name="HandlePodCleanups", pods=names))
-
-
-def _is_running(pod: RuntimePod) -> bool:
-    return any(item.state == "running" for item in (*pod.containers, *pod.sandboxes))
 
 
 class ContainerGC:

@@ -6,6 +6,7 @@ Mirrors: pkg/kubelet/pod/pod_manager.go
 
 from __future__ import annotations
 
+from collections.abc import KeysView
 from dataclasses import dataclass
 
 from kubesim.api.pod import Pod
@@ -57,6 +58,13 @@ class PodManager:
 
     def pods(self) -> list[Pod]:
         return list(self._by_uid.values())
+
+    def uids(self) -> KeysView[str]:
+        """The uids of all pods but mirrors; a live view."""
+        return self._by_uid.keys()
+
+    def mirror_uids(self) -> KeysView[str]:
+        return self._mirrors_by_uid.keys()
 
     def mirror_pods(self) -> list[Pod]:
         return list(self._mirrors_by_uid.values())

@@ -79,7 +79,7 @@ class PodSync:
             self._events.event(pod, "Warning", "NetworkNotReady", f"{NETWORK_NOT_READY}: {problem}")
             raise SyncError(f"{NETWORK_NOT_READY}: {problem}")
         await self._mirrors.reconcile(pod, mirror_pod)
-        self._probes.add_pod(pod)
+        self._probes.add_pod(pod, context)
         restarting = self._gates.enabled("RestartAllContainersOnContainerExits") and any(
             c.type == ALL_RESTARTING and c.status == "True" for c in api_status.conditions
         )
@@ -110,7 +110,7 @@ class PodSync:
 
     async def _mark_ready_to_start(self, pod: Pod) -> None:
         status = self._statuses.get_pod_status(pod.metadata.uid) or pod.status
-        ready = PodCondition(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
+        ready = PodCondition.make(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
         self._statuses.set_pod_status(pod, status.changed(conditions=_with_condition(status.conditions, ready)))
 
     # -- a pod that must end ------------------------------------------------------------------------------------

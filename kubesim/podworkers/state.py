@@ -70,9 +70,8 @@ class PodWorkerSync:
 
 @dataclass(frozen=True, slots=True)
 class KnownPods:
-    """The workers that remain, those to wake (they must end their pod), and those to stop."""
+    """The workers to wake (they must end their pod), and those to stop."""
 
-    workers: dict[str, PodWorkerSync]
     wake: list[str]
     stop: list[str]
 
@@ -83,6 +82,7 @@ class PodSyncStatuses(PodWorkerQueries):
     def __init__(self, pod_from_allocation: Callable[[Pod], Pod] | None = None) -> None:
         super().__init__()
         self.waiting_static_pods: dict[str, list[str]] = {}  # full name -> uids, first come first served
+        self.restart_requested: set[str] = set()  # uids with that mark, for housekeeping
         self._pod_from_allocation = pod_from_allocation
 
     # -- an update comes in -------------------------------------------------------------------------------------
@@ -107,6 +107,7 @@ class PodSyncStatuses(PodWorkerQueries):
             options = _with_known_config(status, options)
         if not first_time and status.is_termination_requested and options.update_type == "create":
             status.restart_requested = True
+            self.restart_requested.add(uid)
             return UpdateDecision(uid, title, False, "put off: this uid is still ending; it starts again after that")
         if status.finished:
             return UpdateDecision(uid, title, False, "ignored: the worker has finished with this uid")
@@ -228,6 +229,7 @@ class PodSyncStatuses(PodWorkerQueries):
         """Nothing else is known of such a pod, so it is forgotten."""
         self._finish(uid, self.statuses[uid], now)
         del self.statuses[uid]
+        self.restart_requested.discard(uid)
 
     def complete_terminated(self, uid: str) -> None:
         """The worker is done; the status stays until housekeeping finds that nobody wants the pod."""
@@ -258,21 +260,25 @@ class PodSyncStatuses(PodWorkerQueries):
     # -- housekeeping -------------------------------------------------------------------------------------------
 
     def sync_known_pods(self, desired: Collection[str], now: int) -> KnownPods:
-        """Forget what has ended and is not wanted, end what is not wanted, tell about the rest."""
+        """Forget what has ended and is not wanted, and end what is not wanted."""
         self.pods_synced = True
-        known = KnownPods({}, [], [])
-        for uid, status in list(self.statuses.items()):
-            orphan = uid not in desired
-            if (orphan or status.restart_requested) and self._remove_terminated_worker(uid, status, orphan, now, known):
+        known = KnownPods([], [])
+        for uid in [uid for uid in self.statuses if uid not in desired or uid in self.restart_requested]:
+            status = self.statuses[uid]
+            if self._remove_terminated_worker(uid, status, uid not in desired, now, known):
                 del self.statuses[uid]
+                self.restart_requested.discard(uid)
                 self._forget_worker(uid, status)
                 known.stop.append(uid)
-                continue
-            update = status.active_update or status.pending_update
-            pod = update.pod if update is not None else None
-            static = pod is not None and is_static_pod(pod)
-            known.workers[uid] = PodWorkerSync(status.work_type(), orphan, pod is not None, static)
         return known
+
+    def worker(self, uid: str, desired: Collection[str]) -> PodWorkerSync:
+        """A known pod as housekeeping sees it."""
+        status = self.statuses[uid]
+        update = status.active_update or status.pending_update
+        pod = update.pod if update is not None else None
+        static = pod is not None and is_static_pod(pod)
+        return PodWorkerSync(status.work_type(), uid not in desired, pod is not None, static)
 
     def _remove_terminated_worker(
         self, uid: str, status: PodSyncStatus, orphan: bool, now: int, known: KnownPods

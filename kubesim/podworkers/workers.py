@@ -18,7 +18,7 @@ from kubesim.clock import LoopClock, Randomness, go, wake
 from kubesim.concurrency.tasks import end
 from kubesim.errors import KubesimError, SyncError
 from kubesim.podworkers.requeue import Intervals, Jitter, requeue_after
-from kubesim.podworkers.state import PodSyncStatuses, PodWork, PodWorkerSync
+from kubesim.podworkers.state import PodSyncStatuses, PodWork
 from kubesim.podworkers.syncer import PodSyncer, SyncContext, SyncOutcome
 from kubesim.podworkers.updates import KillPodOptions, PodStatusFn, UpdatePodOptions
 from kubesim.podworkers.work_queue import WorkQueue
@@ -149,8 +149,8 @@ class PodWorkers:
             due = tick + self._stretch(worker, self._intervals.resync)
         self._queue.enqueue(worker.uid, due - now)
 
-    def sync_known_pods(self, desired: Collection[str]) -> dict[str, PodWorkerSync]:
-        """Housekeeping: the uids that some source wants. Answers the workers there are."""
+    def sync_known_pods(self, desired: Collection[str]) -> None:
+        """Housekeeping: the uids that some source wants; everything else is ended, or forgotten if it has ended."""
         known = self.states.sync_known_pods(desired, self._clock.now())
         for uid in known.stop:
             worker = self._workers.pop(uid, None)
@@ -164,7 +164,6 @@ class PodWorkers:
             why = "no source wants the pod any more, so its worker must end it"
             worker.cause = self._record_state(worker, self.states.statuses[uid].work_type(), why)
             worker.wake()
-        return known.workers
 
     async def kill_pod_now(
         self,

@@ -76,6 +76,9 @@ class RuntimeManager:
         self._killer = ContainerKiller(runtime, clock, events, hooks)
         self._starter = ContainerStarter(runtime, events, helper, images, hooks, self._killer, self.logs, self.actuated)
         self._listed: dict[str, tuple[list[SandboxInfo], list[ContainerInfo], RuntimePod]] = {}
+        self._running: dict[str, RuntimePod] = {}
+        self._changed: dict[str, None] | None = None  # pods to look up again; None: all
+        runtime.on_change(self._pod_changed)
 
     # -- SyncPod ------------------------------------------------------------------------------------------------
 
@@ -287,6 +290,28 @@ class RuntimeManager:
         pods.sort(key=lambda pod: -pod.created_at)
         return pods
 
+    async def get_running_pods(self) -> Mapping[str, RuntimePod]:
+        """The pods of which something runs, by uid. Of a runtime that tells its changes, only those are looked up."""
+        if self._changed is None:
+            self._running = {pod.uid: pod for pod in await self.get_pods() if _runs(pod)}
+            self._changed = {} if self.runtime.tells_changes else None
+            return self._running
+        while self._changed:
+            uid = next(iter(self._changed))
+            pod = await self.get_pod(uid)
+            del self._changed[uid]
+            if pod is not None and _runs(pod):
+                self._running[uid] = pod
+            else:
+                self._running.pop(uid, None)
+        return self._running
+
+    def _pod_changed(self, uid: str) -> None:
+        if self._changed is not None:
+            self._changed[uid] = None
+        if not uid:  # the runtime itself
+            self._changed = None
+
     async def get_pod(self, uid: str) -> RuntimePod | None:
         sandboxes = await self.runtime.list_pod_sandboxes(uid)
         containers = await self.runtime.list_containers(uid)
@@ -345,6 +370,10 @@ def _sandbox_config(pod: Pod, attempt: int) -> SandboxConfig:
         hostname=pod.spec.hostname or pod.metadata.name,
         log_directory=pod_logs_directory(pod),
     )
+
+
+def _runs(pod: RuntimePod) -> bool:
+    return any(item.state == "running" for item in (*pod.containers, *pod.sandboxes))
 
 
 def _same(known: list[SandboxInfo] | list[ContainerInfo], listed: list[SandboxInfo] | list[ContainerInfo]) -> bool:

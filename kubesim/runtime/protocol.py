@@ -7,13 +7,17 @@ raises `RuntimeCallError` with the runtime's text; asking for something that is 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.types import ContainerRuntimeState, RuntimeResources, SandboxNetwork
+
+T = TypeVar("T")
+CANCELLED = "rpc error: code = Canceled desc = context canceled"
 
 
 class NotFound(RuntimeCallError):
@@ -22,6 +26,16 @@ class NotFound(RuntimeCallError):
 
 class DeadlineExceeded(RuntimeCallError):
     """A call that had a timeout did not answer in time."""
+
+
+class CallContext(Protocol):
+    """Go's context of a call: once it is cancelled, a call over the wire ends at once."""
+
+    cancelled: bool
+
+    async def race(self, future: asyncio.Future[T]) -> T:
+        """What the future gives; raises SyncCancelled if the context is cancelled first."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +133,7 @@ class Runtime(Protocol):
     """The calls, in CRI's order. A listener of `on_change` is told the uid of a pod when something of it changed."""
 
     name: str
+    tells_changes: bool  # does it tell every change to the listeners of `on_change`?
 
     async def status(self) -> RuntimeConditions: ...
 
@@ -135,7 +150,9 @@ class Runtime(Protocol):
     async def container_status(self, container_id: str) -> ContainerInfo: ...
     async def list_containers(self, pod_uid: str | None = None) -> list[ContainerInfo]: ...
     async def update_container_resources(self, container_id: str, resources: RuntimeResources) -> None: ...
-    async def exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult: ...
+    async def exec_sync(
+        self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
+    ) -> ExecResult: ...
 
     async def pull_image(self, image: str, pod: Pod) -> str: ...
     async def image_status(self, image: str) -> ImageInfo | None: ...

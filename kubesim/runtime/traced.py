@@ -12,6 +12,7 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.protocol import (
+    CallContext,
     ContainerConfig,
     ContainerInfo,
     ExecResult,
@@ -33,6 +34,7 @@ class TracedRuntime:
 
     def __init__(self, inner: Runtime, recorder: Recorder, node: str = "") -> None:
         self.name = inner.name
+        self.tells_changes = inner.tells_changes
         self._inner = inner
         self._recorder = recorder
         self._node = node
@@ -133,8 +135,10 @@ class TracedRuntime:
         updating = self._inner.update_container_resources(container_id, resources)
         await self._on("UpdateContainerResources", container_id, updating)
 
-    async def exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult:
-        running = self._inner.exec_sync(container_id, command, timeout)
+    async def exec_sync(
+        self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
+    ) -> ExecResult:
+        running = self._inner.exec_sync(container_id, command, timeout, context)
         return await self._on("ExecSync", container_id, running, cmd=list(command))
 
     async def pull_image(self, image: str, pod: Pod) -> str:

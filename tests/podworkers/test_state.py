@@ -10,7 +10,7 @@ from kubesim.api.pod import Pod, PodStatus
 from kubesim.clock import Randomness
 from kubesim.errors import BackoffError, SyncError
 from kubesim.podworkers.requeue import Intervals, Jitter, requeue_after
-from kubesim.podworkers.state import PodSyncStatuses, UpdateDecision
+from kubesim.podworkers.state import PodSyncStatuses, PodWorkerSync, UpdateDecision
 from kubesim.podworkers.syncer import min_backoff_expiration
 from kubesim.podworkers.updates import KillPodOptions, SyncPodType, UpdatePodOptions, effective_grace_period
 from kubesim.runtime.types import ContainerRecord, RuntimePod, RuntimePodStatus
@@ -113,7 +113,8 @@ def test_a_create_of_a_uid_that_is_ending_waits_for_housekeeping() -> None:
     table.complete_terminating("u", 3)
     table.start_pod_sync("u", 3)
     table.complete_terminated("u")
-    assert table.sync_known_pods({"u"}, 4).workers == {}
+    assert table.sync_known_pods({"u"}, 4).stop == ["u"]
+    assert not table.statuses
     assert table.tell(make_pod(), "create").accepted
 
 
@@ -172,7 +173,7 @@ def test_housekeeping_ends_what_nobody_wants_and_forgets_what_never_began() -> N
     known = table.sync_known_pods({"first"}, 5)
     assert known.stop == ["second"]
     assert known.wake == ["runs"]
-    assert known.workers["runs"].state == "terminating"
+    assert table.worker("runs", {"first"}) == PodWorkerSync("terminating", orphan=True, has_config=True)
     status = table.statuses["runs"]
     assert (status.deleted, status.terminating_at, status.grace_period) == (True, 5, 30)
     work = table.start_pod_sync("runs", 6).work

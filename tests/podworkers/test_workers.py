@@ -111,7 +111,8 @@ def test_a_pod_lives_is_ended_and_cleaned_up() -> None:
         assert s.calls == [("SyncPod", "u", 1), ("SyncTerminatingPod", "u", 4), ("SyncTerminatedPod", "u", None)]
         assert s.workers.states.should_pod_be_finished("u")
         assert s.workers.statistics() == {"pods": 1, "workers": 0, "working": 0}
-        assert s.workers.sync_known_pods(()) == {}
+        s.workers.sync_known_pods(())
+        assert not s.workers.states.statuses
         assert s.workers.statistics()["pods"] == 0
 
     play(scene)

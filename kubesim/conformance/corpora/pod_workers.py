@@ -113,7 +113,9 @@ class _Stage:
             case "runtimeCache":
                 self._set_cache(op["uid"], op["running"], op["error"])
             case "syncKnownPods":
-                known = self.workers.sync_known_pods(op["known"])
+                self.workers.sync_known_pods(op["known"])
+                states = self.workers.states
+                known = {uid: states.worker(uid, op["known"]) for uid in states.statuses}
                 return {
                     uid: {"state": w.state, "orphan": w.orphan, "hasConfig": w.has_config, "static": w.static}
                     for uid, w in known.items()

@@ -20,6 +20,7 @@ from kubesim.runtime.labels import CONTAINER_HASH
 from kubesim.runtime.manager import ProbeResults, RuntimeManager
 from kubesim.runtime.naming import backoff_key
 from kubesim.runtime.protocol import (
+    CallContext,
     ContainerConfig,
     ContainerInfo,
     ExecResult,
@@ -125,6 +126,10 @@ class _Recording:
     """The runtime, the event recorder and the kubelet of one case."""
 
     name = "recording"
+    tells_changes = False
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        """Nothing changes here."""
 
     def __init__(self, given: Json, pod: Pod, status: RuntimePodStatus) -> None:
         self.calls: list[Json] = []
@@ -185,7 +190,9 @@ class _Recording:
         name = self._names[container_id]
         return ContainerInfo(container_id, "", self._pod.metadata.uid, name, 0, "exited", 0)
 
-    async def exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult:
+    async def exec_sync(
+        self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
+    ) -> ExecResult:
         self._call("ExecSync", command[0], cmd=" ".join(command), id=container_id)
         return ExecResult(0)
 

@@ -130,7 +130,7 @@ def predicate_failures(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_G
 
 def _failures(pod: Pod, info: NodeInfo, gates: FeatureGates) -> Iterator[Failure]:
     node = info.node
-    yield from _insufficient_resources(_without_missing_resources(pod, info.allocatable, gates), info, gates)
+    yield from insufficient_resources(_without_missing_resources(pod, info.allocatable, gates), info, gates)
     if not matches_node_affinity(pod, node.metadata.name, node_labels(node)):
         yield NODE_AFFINITY
     if pod.spec.node_name and pod.spec.node_name != node.metadata.name:
@@ -147,7 +147,10 @@ def node_labels(node: Node) -> Mapping[str, str]:
     return {**labels, OS_LABEL: NODE_OS} if labels else labels
 
 
-def _insufficient_resources(pod: Pod, info: NodeInfo, gates: FeatureGates) -> Iterator[InsufficientResource]:
+def insufficient_resources(
+    pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES
+) -> Iterator[InsufficientResource]:
+    """What the node has not enough of for one more pod."""
     have, used = info.allocatable, info.requested
     need = NodeResources.of(pod_requests(pod, skip_pod_level=not gates.enabled("PodLevelResources")))
     if info.pod_count + 1 > have.allowed_pods:

@@ -29,7 +29,7 @@ from kubesim.runtime.network import (
     ResponseTimeout,
     join_host_port,
 )
-from kubesim.runtime.protocol import DeadlineExceeded, Runtime
+from kubesim.runtime.protocol import CallContext, DeadlineExceeded, Runtime
 
 MAX_OUTPUT = 10 * 1024  # bytes of a command's output or a response's body that are looked at
 MAX_REDIRECTS = 10
@@ -66,10 +66,12 @@ def expand_static(command: tuple[str, ...], env: tuple[EnvVar, ...]) -> tuple[st
     return tuple(_REFERENCE.sub(replacement, word) for word in command)
 
 
-async def exec_probe(runtime: Runtime, container_id: str, command: tuple[str, ...], timeout: int) -> Answer:
+async def exec_probe(
+    runtime: Runtime, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
+) -> Answer:
     """`container_id` is the runtime's own. The output is stdout and then stderr, not as they came."""
     try:
-        result = await runtime.exec_sync(container_id, command, timeout)
+        result = await runtime.exec_sync(container_id, command, timeout, context)
     except DeadlineExceeded:
         said = f"command timed out: {quoted(' '.join(command))} timed out after {duration(timeout)}"
         return Answer("failure", said)

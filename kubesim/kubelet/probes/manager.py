@@ -19,6 +19,7 @@ from kubesim.kubelet.probes.results import ResultsManager
 from kubesim.kubelet.probes.worker import RunsProbes, Worker, WorkerEnvironment
 from kubesim.kubelet.probes.worker_rules import WorkerSubject, probe_of
 from kubesim.kubelet.status.inputs import ProbeType
+from kubesim.runtime.protocol import CallContext
 from kubesim.runtime.restart_policy import is_restartable_init_container
 from kubesim.trace import Recorder
 
@@ -70,7 +71,7 @@ class ProbeManager:
             gates=gates,
         )
 
-    def add_pod(self, pod: Pod) -> None:
+    def add_pod(self, pod: Pod, context: CallContext | None = None) -> None:
         """Start the pod's workers. One that exists ends the round: upstream takes it that all the others do, too."""
         workers = self._workers.get(pod.metadata.uid, {})
         for container in _probed_containers(pod):
@@ -79,7 +80,7 @@ class ProbeManager:
                     continue
                 if (container.name, probe_type) in workers:
                     return
-                workers = self._add_worker(pod, container, probe_type)
+                workers = self._add_worker(WorkerSubject.of(pod, container, probe_type, context))
 
     def has_all_workers(self, pod: Pod) -> bool:
         """Does every probe of the pod have its worker, so that `add_pod` would start none?"""
@@ -91,14 +92,13 @@ class ProbeManager:
             if probe_of(container, probe_type) is not None
         )
 
-    def _add_worker(self, pod: Pod, container: Container, probe_type: ProbeType) -> dict[WorkerName, Worker]:
-        uid = pod.metadata.uid
-        subject = WorkerSubject.of(pod, container, probe_type)
+    def _add_worker(self, subject: WorkerSubject) -> dict[WorkerName, Worker]:
+        uid, name, probe_type = subject.pod.metadata.uid, subject.container.name, subject.probe_type
         worker = Worker(subject, self._results[probe_type], self._environment, self._remove_worker)
         workers = self._workers.setdefault(uid, {})
-        workers[container.name, probe_type] = worker
+        workers[name, probe_type] = worker
         self._names.pop(uid, None)
-        self._tasks.start(f"{probe_type} probe of {container.name} in {uid}", worker.run())
+        self._tasks.start(f"{probe_type} probe of {name} in {uid}", worker.run())
         return workers
 
     def stop_liveness_and_startup(self, pod: Pod) -> None:
@@ -119,10 +119,10 @@ class ProbeManager:
                 if worker is not None:
                     worker.stop()
 
-    def cleanup_pods(self, desired: Collection[str]) -> None:
-        """Stop the workers of all pods but these (uids)."""
+    def cleanup_pods(self, may_run: Callable[[str], bool]) -> None:
+        """Stop the workers of pods that cannot be running (by uid)."""
         for uid, workers in self._workers.items():
-            if uid not in desired:
+            if not may_run(uid):
                 for worker in workers.values():
                     worker.stop()
 

@@ -7,7 +7,7 @@ Mirrors: pkg/kubelet/prober/prober.go probe, runProbeWithRetries, runProbe
 
 from __future__ import annotations
 
-from kubesim.api.pod import Container, Pod, PodStatus, Probe
+from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.kubelet.probes.handlers import Answer, exec_probe, expand_static, grpc_probe, http_probe, tcp_probe
@@ -55,20 +55,19 @@ class Prober:
 
     async def _run_probe_with_retries(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> Answer:
         for _ in range(MAX_PROBE_RETRIES):
-            answer = await self.run_probe(subject.spec, subject.pod, status, subject.container, container_id)
+            answer = await self.run_probe(subject, status, container_id)
             if answer.error is None:
                 break
         return answer
 
-    async def run_probe(
-        self, spec: Probe, pod: Pod, status: PodStatus, container: Container, container_id: str
-    ) -> Answer:
+    async def run_probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> Answer:
         """One try of whichever handler the probe has."""
+        spec, container = subject.spec, subject.container
         timeout = spec.timeout_seconds * SECOND
         try:
             if spec.exec is not None:
                 command = expand_static(spec.exec.command, container.env)
-                return await exec_probe(self._runtime, bare_id(container_id), command, timeout)
+                return await exec_probe(self._runtime, bare_id(container_id), command, timeout, subject.context)
             if spec.http_get is not None:
                 request = new_request_for_http_get_action(spec.http_get, container, status.pod_ip, "probe")
                 return await http_probe(self._network, self._clock, request, timeout)
@@ -80,4 +79,4 @@ class Prober:
         if spec.grpc is not None:
             service = spec.grpc.service or ""
             return await grpc_probe(self._network, self._clock, status.pod_ip, spec.grpc.port, service, timeout)
-        return Answer("unknown", error=f"missing probe handler for {format_pod(pod)}:{container.name}")
+        return Answer("unknown", error=f"missing probe handler for {format_pod(subject.pod)}:{container.name}")

@@ -16,6 +16,7 @@ from kubesim.api.pod import Container, ContainerStateRunning, ContainerStatus, P
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.status.inputs import ProbeType
+from kubesim.runtime.protocol import CallContext
 from kubesim.runtime.restart_policy import (
     NEVER,
     container_should_restart,
@@ -33,20 +34,24 @@ Next = Literal["wait", "end", "probe"]
 
 @dataclass(frozen=True, slots=True)
 class WorkerSubject:
-    """Who is probed. The pod is the one the worker was made for: later changes of it are not seen."""
+    """Who is probed. The pod is the one the worker was made for: later changes of it are not seen. So is the context
+    that of the sync that made the worker; from the pod's deletion on it is cancelled, and commands fail with it."""
 
     pod: Pod
     container: Container
     probe_type: ProbeType
     spec: Probe
     restartable_init: bool  # a sidecar
+    context: CallContext | None = None
 
     @classmethod
-    def of(cls, pod: Pod, container: Container, probe_type: ProbeType) -> WorkerSubject:
+    def of(
+        cls, pod: Pod, container: Container, probe_type: ProbeType, context: CallContext | None = None
+    ) -> WorkerSubject:
         spec = probe_of(container, probe_type)
         assert spec is not None, f"container {container.name} has no {probe_type} probe"
         is_init = any(init.name == container.name for init in pod.spec.init_containers)
-        return cls(pod, container, probe_type, spec, is_init and is_restartable_init_container(container))
+        return cls(pod, container, probe_type, spec, is_init and is_restartable_init_container(container), context)
 
 
 def probe_of(container: Container, probe_type: ProbeType) -> Probe | None:

@@ -169,10 +169,10 @@ def generate_all_containers_restarting_condition(
     """AllContainersRestarting: a rule asked for it and some old container is still there. It has no generation."""
     if phase in (SUCCEEDED, FAILED):
         reason = reasons.POD_COMPLETED if phase == SUCCEEDED else reasons.POD_FAILED
-        return PodCondition(type=ALL_CONTAINERS_RESTARTING, status=FALSE, reason=reason)
+        return PodCondition.make(type=ALL_CONTAINERS_RESTARTING, status=FALSE, reason=reason)
     if not should_all_containers_restart(pod, runtime, old) or all_containers_restart_cleaned_up(pod, runtime):
-        return PodCondition(type=ALL_CONTAINERS_RESTARTING, status=FALSE)
-    return PodCondition(
+        return PodCondition.make(type=ALL_CONTAINERS_RESTARTING, status=FALSE)
+    return PodCondition.make(
         type=ALL_CONTAINERS_RESTARTING,
         status=TRUE,
         reason=reasons.RESTART_ALL_CONTAINERS_STARTED,
@@ -194,7 +194,7 @@ def _condition(
 @lru_cache(maxsize=4096)
 def _shared_condition(kind: str, generation: int, status: str, reason: str, message: str) -> PodCondition:
     # Pods say the same few things again and again, and a condition never changes: one object serves them all.
-    return PodCondition(type=kind, observed_generation=generation, status=status, reason=reason, message=message)
+    return PodCondition.make(type=kind, observed_generation=generation, status=status, reason=reason, message=message)
 
 
 def _by_name(statuses: Sequence[ContainerStatus]) -> dict[str, ContainerStatus]:

@@ -42,7 +42,7 @@ _KILLED = 137
 
 _REMOVED_FOR_RESTART = "The container is removed because RestartAllContainers in place"
 _WAITING_FOR_RESTART_OF_ALL = ContainerState(
-    waiting=ContainerStateWaiting(reason=RESTARTING_ALL_CONTAINERS, message=_REMOVED_FOR_RESTART)
+    waiting=ContainerStateWaiting.make(reason=RESTARTING_ALL_CONTAINERS, message=_REMOVED_FOR_RESTART)
 )
 _TERMINATED_BY_RESTART_OF_ALL = ContainerStateTerminated(
     exit_code=_KILLED, reason=RESTARTING_ALL_CONTAINERS, message=_REMOVED_FOR_RESTART
@@ -53,7 +53,7 @@ _TERMINATED_OUT_OF_SIGHT = ContainerStateTerminated(
     message="The container could not be located when the pod was deleted.  The container used to be Running",
 )
 _COMPLETED_BY_INFERENCE = ContainerState(
-    terminated=ContainerStateTerminated(
+    terminated=ContainerStateTerminated.make(
         exit_code=0,
         reason="Completed",
         message="Unable to get init container status from container runtime and pod has been initialized, "
@@ -130,9 +130,9 @@ def _course_from_records(
             # A restart of all containers removes the records, so that only the old status still knows of the last end.
             restart_count = max(restart_count, old.restart_count)
             if old.container_id != record.id and old.state.terminated is not None:
-                last_state = ContainerState(terminated=old.state.terminated)
+                last_state = ContainerState.make(terminated=old.state.terminated)
             elif old.last_state.terminated is not None:
-                last_state = ContainerState(terminated=old.last_state.terminated)
+                last_state = ContainerState.make(terminated=old.last_state.terminated)
             if record.state == "running" and old.state.terminated is not None:
                 if old.restart_count >= record.restart_count:
                     restart_count = old.restart_count + 1
@@ -148,11 +148,11 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
     if record.state == "running":
         return _running_since(record.started_at)
     if record.state == "exited":
-        return ContainerState(terminated=_terminated(record))
+        return ContainerState.make(terminated=_terminated(record))
     if record.state == "unknown" and old is not None and old.state.running is not None:
         # It ran and is not to be found: over, which is different from "never began" to whoever counts runs.
-        return ContainerState(
-            terminated=ContainerStateTerminated(
+        return ContainerState.make(
+            terminated=ContainerStateTerminated.make(
                 exit_code=_KILLED,
                 reason=RESTARTING_ALL_CONTAINERS if pod_restarting else CONTAINER_STATUS_UNKNOWN,
                 message="The container could not be located when the pod was terminated",
@@ -165,8 +165,8 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
 def _running_since(started_at: int | None) -> ContainerState:
     # The state of most containers most of the time, and the same in each sync.
     if started_at is None:
-        return ContainerState(running=ContainerStateRunning())
-    return ContainerState(running=ContainerStateRunning(started_at=format_time(started_at)))
+        return ContainerState.make(running=ContainerStateRunning.make())
+    return ContainerState.make(running=ContainerStateRunning.make(started_at=format_time(started_at)))
 
 
 def _terminated(record: ContainerRecord) -> ContainerStateTerminated:
@@ -175,7 +175,7 @@ def _terminated(record: ContainerRecord) -> ContainerStateTerminated:
         times["started_at"] = format_time(record.started_at)
     if record.finished_at is not None:
         times["finished_at"] = format_time(record.finished_at)
-    return ContainerStateTerminated(
+    return ContainerStateTerminated.make(
         exit_code=record.exit_code, reason=record.reason, message=record.message, container_id=record.id, **times
     )
 
@@ -219,7 +219,7 @@ def _course_if_start_failed(container: Container, course: _Course, inputs: Statu
         return course
     reason, message = failure
     return _Course(
-        ContainerState(waiting=ContainerStateWaiting(reason=reason, message=message)),
+        ContainerState.make(waiting=ContainerStateWaiting.make(reason=reason, message=message)),
         course.state if course.state.terminated is not None else course.last_state,
         course.restart_count,
     )
@@ -238,7 +238,7 @@ def _status_from_record(
         fields["resources"] = container_status_resources(container, record, old)
         if container.resources.requests:
             fields["allocated_resources"] = canonical(container.resources.requests)
-    return ContainerStatus(
+    return ContainerStatus.make(
         name=record.name,
         state=course.state,
         last_state=course.last_state,
@@ -258,7 +258,7 @@ def _status_without_record(
         if course == (old.state, old.last_state, old.restart_count):
             return old
         return old.changed(**course._asdict())
-    return ContainerStatus(
+    return ContainerStatus.make(
         name=container.name,
         state=course.state,
         last_state=course.last_state,

@@ -15,8 +15,10 @@ from dataclasses import replace
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, go, wake
-from kubesim.errors import RuntimeCallError
+from kubesim.errors import RuntimeCallError, SyncCancelled
 from kubesim.runtime.protocol import (
+    CANCELLED,
+    CallContext,
     ContainerConfig,
     ContainerInfo,
     DeadlineExceeded,
@@ -56,6 +58,7 @@ class SimulatedRuntime:
     """Implements `Runtime`. One per node; it outlives a restart of the kubelet."""
 
     name = "simulated"
+    tells_changes = True
 
     def __init__(
         self,
@@ -243,11 +246,12 @@ class SimulatedRuntime:
 
     async def start_container(self, container_id: str) -> None:
         container = self._container(container_id)
-        await self._take(self.settings.latencies.start_container)
         sandbox = self._sandboxes.get(container.info.sandbox_id)
         ip = sandbox.network.ip if sandbox is not None and sandbox.network is not None else ""
         context = ProcessContext(container.sandbox.pod, container.config.container, container.config, ip, container_id)
         problem = self._processes.start_error(context)
+        latencies = self.settings.latencies
+        await self._take(latencies.failed_start if problem else latencies.start_container)
         now = self._clock.now()
         if problem:
             container.info = replace(
@@ -353,8 +357,23 @@ class SimulatedRuntime:
         container.info = replace(container.info, resources=resources)
         self._changed(container.info.pod_uid)
 
-    async def exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult:
+    async def exec_sync(
+        self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
+    ) -> ExecResult:
         """Run a command in a container; a timeout of 0 means none."""
+        if context is None:
+            return await self._exec_sync(container_id, command, timeout)
+        if context.cancelled:
+            raise RuntimeCallError(CANCELLED)
+        call = go(self._exec_sync(container_id, command, timeout), f"exec {container_id}")
+        try:
+            return await context.race(call)
+        except SyncCancelled:
+            raise RuntimeCallError(CANCELLED) from None
+        finally:
+            call.cancel()
+
+    async def _exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult:
         container = self._container(container_id)
         if not container.runs() or container.process is None:
             raise RuntimeCallError(f"container not running ({container_id})")

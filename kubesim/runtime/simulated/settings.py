@@ -27,9 +27,10 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class Latencies:
     run_sandbox: Span = Span(100 * MILLISECOND, 250 * MILLISECOND)
-    stop_sandbox: Span = Span(0)
+    stop_sandbox: Span = Span(80 * MILLISECOND, 200 * MILLISECOND)
     create_container: Span = Span(20 * MILLISECOND)
     start_container: Span = Span(80 * MILLISECOND)
+    failed_start: Span = Span(150 * MILLISECOND, 400 * MILLISECOND)  # what was set up is taken down again
     exec: Span = Span(10 * MILLISECOND)
     shortest_run: int = 30 * MILLISECOND  # a program that ends at once is seen to have ended no sooner
     pull: Span = Span(2 * SECOND)

@@ -12,7 +12,7 @@ from kubesim.kubelet.probes.worker import WorkerEnvironment
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.kubelet.status.inputs import ProbeType
 from kubesim.runtime.network import HttpRequest, HttpResponse
-from kubesim.runtime.protocol import ExecResult
+from kubesim.runtime.protocol import CallContext, ExecResult
 from kubesim.runtime.types import ProbeResult
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import ProbeOutcome
@@ -108,7 +108,9 @@ class Commands:
         self.outcomes = list(outcomes)
         self.calls: list[tuple[str, tuple[str, ...], int]] = []
 
-    async def exec_sync(self, container_id: str, command: tuple[str, ...], timeout: int) -> ExecResult:
+    async def exec_sync(
+        self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
+    ) -> ExecResult:
         self.calls.append((container_id, command, timeout))
         outcome = self.outcomes.pop(0)
         if isinstance(outcome, Exception):

@@ -81,7 +81,7 @@ def test_remove_and_clean_up() -> None:
             await node.clock.sleep(SECOND)
             manager.remove_pod(pod_with_sidecar("u2"))
             manager.remove_pod(pod_with_sidecar("u2"))
-            manager.cleanup_pods({"u1"})
+            manager.cleanup_pods(lambda uid: uid == "u1")
             await node.clock.sleep(SECOND)
             assert [worker.subject.pod.metadata.uid for worker in manager.workers()] == ["u1"] * 4
             assert manager.workers_of("u2") == frozenset()
