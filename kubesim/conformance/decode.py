@@ -9,9 +9,30 @@ from typing import Any
 
 from kubesim.api.pod import Pod, ResourceRequirements
 from kubesim.api.timestamps import parse_time
+from kubesim.errors import InputError
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, RuntimeResources, SandboxNetwork, SandboxRecord
 
 Json = dict[str, Any]
+
+
+def steps_of(case: Json) -> list[Json]:
+    """What is done in each step stands beside what was seen, so with the answers; a file without answers has the steps
+    in the input."""
+    steps = (case.get("output") or {}).get("steps", case["input"].get("steps"))
+    if steps is None:
+        raise InputError(str(case.get("case")), "has no steps, neither under output nor under input")
+    return list(steps)
+
+
+def uids_in(steps: list[Json]) -> list[str]:
+    """Every uid that a step names, in order: what a file without answers is asked about."""
+    found: dict[str, None] = {}
+    for step in steps:
+        op = step["op"]
+        found.update(dict.fromkeys((*op.get("runtimePods", {}), *op.get("known", ()))))
+        if "uid" in op:
+            found[op["uid"]] = None
+    return sorted(found)
 
 
 def moment(text: str | None) -> int | None:

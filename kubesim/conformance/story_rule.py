@@ -86,8 +86,8 @@ def _status_differences(pod: str, reference: list[_Shown], produced: list[_Shown
 def _brief_differences(
     pod: str, reference: list[_Shown], produced: list[_Shown], pairs: list[tuple[int, int]]
 ) -> Iterator[str]:
-    """A quarter of the brief statuses (or one) may be missing, not two in a row; as many may be there that only say
-    what their neighbours say."""
+    """Of those a quarter (or one) may be missing, but no two neighbours; and as many may be there in addition that only
+    say what their neighbours say."""
     brief = [n for n, shown in enumerate(reference) if shown.brief]
     tolerated = max(1, len(brief) // 4)
     met, used = dict(pairs), {right: left for left, right in pairs}

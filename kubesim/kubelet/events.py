@@ -100,7 +100,9 @@ class KubeletEvents:
             Event.make(
                 api_version="v1",
                 kind="Event",
-                metadata=ObjectMeta.make(name=self._names.make(about.name, now), namespace=about.namespace or "default"),
+                metadata=ObjectMeta.make(
+                    name=self._names.make(about.name, now), namespace=about.namespace or "default"
+                ),
                 involved_object=about,
                 type=event_type,
                 reason=reason,

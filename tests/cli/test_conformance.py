@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 from collections.abc import Sequence
@@ -11,6 +12,9 @@ import pytest
 
 from kubesim.cli.main import main
 from kubesim.cli.progress import Observer
+from kubesim.conformance.story_files import read_story
+
+STORIES = Path(__file__).parent.parent / "conformance" / "data" / "traces"
 
 GIVEN = {"container": {"command": ["sleep", "f4"], "env": [{"name": "A", "value": "92a"}], "image": "app:v1",
                        "name": "db-de95"}}  # fmt: skip
@@ -86,6 +90,40 @@ def test_a_corpus_in_two_places_is_emitted_to_one_file(corpora: Path, tmp_path: 
     write(more / "container_hash.jsonl", [{"case": "other", "input": GIVEN}])
     main(["conformance", str(corpora), str(more), "--emit", str(tmp_path / "out")])
     assert len((tmp_path / "out" / "container_hash.jsonl").read_text().splitlines()) == 8
+
+
+@pytest.fixture
+def stories(tmp_path: Path) -> Path:
+    """One that is reproduced, one without its outcome, one that asks for what is not simulated; and no story."""
+    folder = tmp_path / "stories"
+    folder.mkdir()
+    story = read_story(STORIES / "job-quick.json.gz")
+    (folder / "good.json").write_text(json.dumps(story))
+    bare = {key: value for key, value in story.items() if key not in ("statuses", "events")}
+    (folder / "bare.json.gz").write_bytes(gzip.compress(json.dumps(bare).encode()))
+    (folder / "odd.json").write_text(json.dumps(story | {"actions": [{"at": 0, "do": "dance"}]}))
+    (folder / "notes.json").write_text("[]")
+    return folder
+
+
+def test_stories_are_one_corpus(stories: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert main(["conformance", str(stories), "--only", "traces", "--emit", str(out)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["odd", "    could not be played: story job-quick: the action 'dance' is not simulated"]
+    assert lines[-1].split()[:4] == ["traces", "3", "1", "1"]
+    assert sorted(path.name for path in out.iterdir()) == ["bare.json", "good.json"]
+    assert json.loads((out / "bare.json").read_text())["seed"] == 1
+
+
+def test_a_story_is_played_with_the_given_seed(stories: Path, tmp_path: Path) -> None:
+    main(["conformance", str(stories / "bare.json.gz"), "--seed", "7", "--emit", str(tmp_path / "out")])
+    assert json.loads((tmp_path / "out" / "bare.json").read_text())["seed"] == 7
+
+
+def test_a_file_that_holds_no_story_is_an_error(stories: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", str(stories / "notes.json")]) == 2
+    assert "not a story" in capsys.readouterr().err
 
 
 def test_the_bar_is_drawn_on_a_terminal_only() -> None:

@@ -68,8 +68,9 @@ def test_a_pod_that_fits_nowhere_says_why() -> None:
         cluster = Cluster(node("n1", "1"), node("n2", "4", taints=[taint]), node("n3", "2"))
         await cluster.after(pod("busy", "1500m"), pod("big", "1500m"))
         message = (
-            "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. no new claims to deallocate, "
-            "preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, "
+            "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. "
+            "no new claims to deallocate, preemption: 0/3 nodes are available: "
+            "1 No preemption victims found for incoming pod, "
             "2 Preemption is not helpful for scheduling."
         )
         waiting = cluster.store.get("Pod", "ns", "big")

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Container, Pod, PodSpec
-from kubesim.api.timestamps import SECOND, parse_time
+from kubesim.api.timestamps import SECOND, format_micro_time, parse_time
 from kubesim.clock import Clock
-from kubesim.conformance.decode import Json
+from kubesim.conformance.decode import Json, steps_of
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.backoff import Backoff, do_back_off
 from kubesim.runtime.images import ImageError, ImageManager
@@ -26,7 +26,7 @@ def play(case: Json) -> Json:
         reset_after=given["resetAfterSeconds"] * SECOND,
     )
     steps = _crash_loop if case["kind"] == "crashloop" else _image_pulls
-    return {"steps": steps(given, case["output"]["steps"], backoff)}
+    return {"steps": steps(given, steps_of(case), backoff)}
 
 
 def _crash_loop(given: Json, steps: list[Json], backoff: Backoff) -> list[Json]:
@@ -55,11 +55,15 @@ def _do_back_off(step: Json, backoff: Backoff, pod: Pod, container: Container, n
     out = {name: step[name] for name in ("at", "op", "container", "finishedAt")}
     out |= {"inBackOff": waiting is not None, "key": key, "backoffSeconds": _seconds(backoff.get(key))}
     if waiting is not None:
-        retry_at = step.get("retryAt", "")
-        shown = retry_at if retry_at and parse_time(retry_at) == waiting.retry_at else waiting.retry_at
-        out |= {"message": waiting.message, "error": str(waiting.error), "retryAt": shown}
+        out |= {"message": waiting.message, "error": str(waiting.error), "retryAt": _rfc3339(waiting.retry_at)}
         out["events"] = [f"Warning BackOff {waiting.event}"]
     return out
+
+
+def _rfc3339(micros: int) -> str:
+    """As Go writes a time: the fraction without trailing zeros."""
+    text = format_micro_time(micros)[:-1].rstrip("0").removesuffix(".")
+    return f"{text}Z"
 
 
 def _seconds(micros: int) -> int | float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.clock import LoopClock, run_virtual
+from kubesim.conformance.decode import steps_of, uids_in
 from kubesim.conformance.frame import Case
 from kubesim.errors import RuntimeCallError
 from kubesim.kubelet.pleg import GenericPleg
@@ -26,7 +28,9 @@ async def _play(case: Case) -> Json:
     threshold = case["input"]["relistThresholdSeconds"] * SECOND
     pleg = GenericPleg(clock, runtime, cache, Recorder(clock), threshold=threshold)
     steps = []
-    for step in case["output"]["steps"]:
+    given = steps_of(case)
+    asked = uids_in(given)
+    for step in given:
         await clock.sleep_until(parse_time(step["at"]))
         op = runtime.op = step["op"]
         if op.get("reinspectFirst"):
@@ -35,11 +39,11 @@ async def _play(case: Case) -> Json:
             await pleg.relist()
         else:
             await pleg.relist_pod(op["uid"])
-        steps.append({"at": step["at"], "op": op, **_observe(pleg, cache, clock.now(), step["cache"])})
+        steps.append({"at": step["at"], "op": op, **_observe(pleg, cache, clock.now(), step.get("cache", asked))})
     return {"steps": steps}
 
 
-def _observe(pleg: GenericPleg, cache: PodCache, now: int, uids: Json) -> Json:
+def _observe(pleg: GenericPleg, cache: PodCache, now: int, uids: Iterable[str]) -> Json:
     events = []
     while (event := pleg.events.try_receive()) is not None:
         out = {"uid": event.uid, "type": event.type}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import SECOND, format_time, parse_time
 from kubesim.clock import LoopClock, Randomness, run_virtual
+from kubesim.conformance.decode import steps_of, uids_in
 from kubesim.conformance.frame import Case, differences
 from kubesim.errors import BackoffError, RuntimeCallError, SyncCancelled, SyncError
 from kubesim.podworkers.requeue import Intervals
@@ -51,12 +52,15 @@ async def _play(case: Case) -> Json:
     clock = LoopClock(parse_time(case["now"]))
     stage = _Stage(clock, case["input"])
     steps = []
-    for step in case["output"]["steps"]:
+    given = steps_of(case)
+    script = case["input"]
+    asked = sorted({*uids_in(given), *script["behavior"], *script["runtimeRunning"], "never-seen"})
+    for step in given:
         await clock.sleep_until(parse_time(step["at"]))
         stage.calls, stage.requeued, stage.completed_kills = [], [], []
         known = stage.perform(step["op"])
         await clock.sleep(0)  # comes back when all workers rest
-        seen = {"at": step["at"], "op": step["op"], **stage.observe(step["trueAnswers"])}
+        seen = {"at": step["at"], "op": step["op"], **stage.observe(step.get("trueAnswers", asked))}
         if known is not None:
             seen["knownPods"] = known
         steps.append(seen)
@@ -217,7 +221,7 @@ class _Stage:
 
     # -- what is seen -------------------------------------------------------------------------------------------
 
-    def observe(self, asked: Json) -> Json:
+    def observe(self, asked: Iterable[str]) -> Json:
         states = self.workers.states
         seen: Json = {
             "calls": sorted(self.calls, key=lambda call: call["uid"]),

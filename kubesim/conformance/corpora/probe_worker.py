@@ -7,6 +7,7 @@ from typing import Any
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import format_micro_time, seconds
 from kubesim.clock import LoopClock, Randomness, run_virtual
+from kubesim.conformance.decode import steps_of
 from kubesim.conformance.frame import Case
 from kubesim.kubelet.probes.handlers import Answer
 from kubesim.kubelet.probes.prober import Prober
@@ -59,7 +60,7 @@ async def _play(case: Case) -> Any:
     )
     worker = Worker(subject, results, environment, lambda worker: None)
     steps = []
-    for step in case["output"]["steps"]:
+    for step in steps_of(case):
         current = _pod_status(subject, step["status"], clock.now())
         prober.answers, prober.tries = step["answers"], 0
         keep_going = await worker.do_probe()

@@ -11,7 +11,7 @@ from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import parse_time
 from kubesim.clock import LoopClock
 from kubesim.cluster.client import ApiClient
-from kubesim.conformance.decode import Json
+from kubesim.conformance.decode import Json, steps_of
 from kubesim.errors import ApiError
 from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.status.manager import StatusManager
@@ -24,7 +24,7 @@ _MANY = re.compile(r"x{10,}")
 def play(case: Json) -> Json:
     case = json.loads(_SHORTENED.sub(lambda found: "x" * int(found[1]), json.dumps(case)))
     bench = _Bench(case["input"])
-    steps = [bench.step(step) for step in case["output"]["steps"]]
+    steps = [bench.step(step) for step in steps_of(case)]
     shortened = _MANY.sub(lambda found: f"<{len(found[0])} x>", json.dumps({"steps": steps}))
     return cast(Json, json.loads(shortened))
 
