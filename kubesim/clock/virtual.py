@@ -70,9 +70,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        handle = super().call_soon(callback, *args, context=context)
-        if self._placing_next:
-            self._ready.pop()
+        handle = asyncio.Handle(callback, args, self, context)
+        if not self._placing_next:
+            self._ready.append(handle)
+        else:
             if self._next is not None:
                 self._ready.append(self._next)
             self._next = handle

@@ -273,7 +273,11 @@ class _Client(MemoryClient):
 
 
 class _ScriptedRuntime(SimulatedRuntime):
-    """The recording's runtime runs a probe also in a container that has ended, and heeds no context."""
+    """The recording's runtime runs a probe also in a container that has ended, and heeds no context. Its sandboxes take
+    their containers along when they die."""
+
+    def sandbox_dies(self, sandbox_id: str) -> None:
+        self._kill_sandbox(self._sandbox(sandbox_id))
 
     async def exec_sync(
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None

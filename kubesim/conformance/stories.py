@@ -7,6 +7,7 @@ played decides the phases and jitters that a real node leaves to chance.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from kubesim.api.event import Event
@@ -19,11 +20,13 @@ from kubesim.cluster import registry
 from kubesim.cluster.deletion import DeleteOptions
 from kubesim.cluster.kinds import RESOURCES
 from kubesim.cluster.registry import Target
+from kubesim.cluster.subresources import evict
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.errors import ApiError, KubesimError
-from kubesim.scenario.language import Scenario
+from kubesim.scenario.language import Kill, Scenario
 from kubesim.scenario.scheduler import Scheduler
+from kubesim.scenario.world import StepFailed
 
 Story = Mapping[str, Any]
 
@@ -44,7 +47,7 @@ class CannotPlay(KubesimError):
     """The story asks for something that is not simulated."""
 
 
-ACTIONS = ("create", "create-object", "delete", "patch", "http-get")
+ACTIONS = ("create", "create-object", "delete", "evict", "patch", "kill-sandbox", "http-get")
 
 
 def play(story: Story, seed: int) -> dict[str, Any]:
@@ -105,10 +108,19 @@ class _Stage:
         elif do == "delete":
             grace = action.get("gracePeriodSeconds")
             registry.delete(self._store, _pod(pod), DeleteOptions(grace_s=grace))
+        elif do == "evict":
+            options = DeleteOptions(grace_s=action.get("gracePeriodSeconds"))
+            evict(self._store, _pod(pod, "eviction"), {"metadata": {"name": pod}}, options)
+        elif do == "kill-sandbox":
+            self._simulation.tasks.start("kill-sandbox", self._kill_sandbox(pod))
         elif do == "patch":
             target = _pod(pod, action.get("subresource") or "")
             registry.patch(self._store, target, action["patchType"], action["patch"])
         # "http-get" tells what a request from outside saw; it changes nothing.
+
+    async def _kill_sandbox(self, name: str) -> None:
+        with suppress(StepFailed):
+            await self._simulation.world.kill(Kill(pod=f"trace/{name}", sandbox=True))
 
     def _create(self, manifest: Mapping[str, Any]) -> None:
         resource = RESOURCES[manifest["kind"]]

@@ -157,11 +157,16 @@ class SimulatedRuntime:
         self._kill_sandbox(info)
 
     def _kill_sandbox(self, info: SandboxInfo) -> None:
-        for identifier in self._by_pod[info.pod_uid][1]:
-            container = self._containers[identifier]
-            if container.info.sandbox_id == info.id and container.info.state == "running":
-                assert container.process is not None
-                container.process.signal(SIGKILL)
+        for container in self._running_in(info):
+            assert container.process is not None
+            container.process.signal(SIGKILL)
+        self._end_sandbox(info)
+
+    def _running_in(self, info: SandboxInfo) -> list[_Container]:
+        containers = [self._containers[identifier] for identifier in self._by_pod[info.pod_uid][1]]
+        return [container for container in containers if container.info.sandbox_id == info.id and container.runs()]
+
+    def _end_sandbox(self, info: SandboxInfo) -> None:
         if self._sandboxes[info.id].ready:
             self._addresses.release(info.id)
             self._sandboxes[info.id] = replace(self._sandboxes[info.id], ready=False, network=SandboxNetwork())
@@ -180,8 +185,12 @@ class SimulatedRuntime:
         self._changed(info.pod_uid)
 
     def sandbox_dies(self, sandbox_id: str) -> None:
-        """The sandbox ends by itself and takes its containers along (a pause process killed by hand, say)."""
-        self._kill_sandbox(self._sandbox(sandbox_id))
+        """The pause process is killed. Containers live on, unless it is the first process of a namespace they share."""
+        info = self._sandbox(sandbox_id)
+        for container in self._running_in(info):
+            if container.sandbox.pod.spec.share_process_namespace and container.process is not None:
+                container.process.signal(SIGKILL)
+        self._end_sandbox(info)
 
     def kill_container(self, container_id: str, signal: int = SIGKILL) -> None:
         """Somebody on the node sends a signal to the main process of a running container."""

@@ -1,0 +1,80 @@
+"""What is measured on a node: how much of each signal is available, and what each pod uses.
+
+`StatsProvider` is where the manager gets it from; in a scenario that is the simulated machine.
+
+Mirrors: k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go Summary; pkg/kubelet/eviction/helpers.go makeSignalObservations
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kubesim.api.quantity import Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """`time` is when it was measured; None if that is not known, and then it counts as new."""
+
+    available: Quantity
+    capacity: Quantity
+    time: int | None = None
+
+
+Observations = Mapping[str, Observation]  # by signal
+
+
+@dataclass(frozen=True, slots=True)
+class FsUsage:
+    """What a container or volume takes of a file system; None: not known."""
+
+    used_bytes: int | None = None
+    inodes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerUsage:
+    name: str
+    memory: int | None = None  # the working set, in bytes
+    rootfs: FsUsage | None = None
+    logs: FsUsage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodUsage:
+    """`memory` and `processes` are of the whole pod, as its cgroup counts them."""
+
+    memory: int | None = None
+    processes: int | None = None
+    ephemeral_storage: int | None = None
+    containers: tuple[ContainerUsage, ...] = ()
+    volumes: Mapping[str, FsUsage] = field(default_factory=dict)
+
+
+PodUsages = Mapping[str, PodUsage]  # by uid
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    observations: Observations
+    pods: PodUsages
+
+
+class StatsProvider(Protocol):
+    dedicated_image_fs: bool  # images and writable layers are on a device of their own
+
+    def summary(self) -> Summary: ...
+
+    def image_fs(self) -> tuple[int, int]:
+        """Bytes available on the file system that holds the images, and its capacity."""
+        ...
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Told whenever a summary may have become another one."""
+        ...
+
+
+def has_observed(observations: Observations, signals: Iterable[str]) -> bool:
+    return any(signal in observations for signal in signals)

@@ -1,0 +1,187 @@
+"""Eviction thresholds as a kubelet configuration writes them: `memory.available: 100Mi`, `nodefs.available: 10%`.
+
+A hard threshold has no grace period; a soft one must have been met for its whole grace period. After a threshold was
+met it counts as met until `min_reclaim` more than its value is available.
+
+Mirrors: pkg/kubelet/eviction/helpers.go ParseThresholdConfig, UpdateContainerFsThresholds; defaults_linux.go
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from kubesim.api.quantity import BINARY_SI, Quantity, parse_quantity
+from kubesim.errors import KubesimError
+from kubesim.kubelet.eviction import signals
+
+DEFAULT_EVICTION_HARD: Mapping[str, str] = {
+    signals.MEMORY_AVAILABLE: "100Mi",
+    signals.NODEFS_AVAILABLE: "10%",
+    signals.NODEFS_INODES_FREE: "5%",
+    signals.IMAGEFS_AVAILABLE: "15%",
+    signals.IMAGEFS_INODES_FREE: "5%",
+}
+
+
+class InvalidThreshold(KubesimError):
+    """A threshold, grace period or minimum reclaim that the kubelet would not start with."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdValue:
+    """An amount, or else a part of the capacity (0.1 is 10 %)."""
+
+    quantity: Quantity | None = None
+    percentage: float = 0.0
+
+    def of(self, capacity: Quantity) -> Quantity:
+        if self.quantity is not None:
+            return self.quantity
+        return Quantity(int(float(capacity.value()) * self.percentage), 0, BINARY_SI)
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Met when less than `value` of the signal is available, for at least `grace_period` microseconds."""
+
+    signal: str
+    value: ThresholdValue
+    grace_period: int = 0
+    min_reclaim: ThresholdValue | None = None
+
+    @property
+    def is_hard(self) -> bool:
+        return self.grace_period == 0
+
+    @property
+    def key(self) -> tuple[str, int, ThresholdValue]:
+        """What makes two thresholds the same; how much must be reclaimed does not."""
+        return self.signal, self.grace_period, self.value
+
+
+def parse_threshold_config(
+    hard: Mapping[str, str],
+    soft: Mapping[str, str] | None = None,
+    soft_grace_period: Mapping[str, int] | None = None,
+    minimum_reclaim: Mapping[str, str] | None = None,
+    *,
+    enforce_node_allocatable: bool = True,
+) -> tuple[Threshold, ...]:
+    """All thresholds, the hard ones first. Raises InvalidThreshold with the kubelet's words."""
+    thresholds = _statements(hard)
+    periods = soft_grace_period or {}
+    for signal, period in periods.items():
+        _check_signal(signal)
+        if period < 0:
+            raise InvalidThreshold(f"invalid eviction grace period specified: {period}, must be a positive value")
+    for threshold in _statements(soft or {}):
+        if threshold.signal not in periods:
+            raise InvalidThreshold(
+                f"grace period must be specified for the soft eviction threshold {threshold.signal}"
+            )
+        thresholds.append(replace(threshold, grace_period=periods[threshold.signal]))
+    reclaims = {signal: _minimum_reclaim(signal, text) for signal, text in (minimum_reclaim or {}).items()}
+    thresholds = [replace(threshold, min_reclaim=reclaims.get(threshold.signal)) for threshold in thresholds]
+    if enforce_node_allocatable:
+        thresholds += [
+            replace(threshold, signal=signals.ALLOCATABLE_MEMORY_AVAILABLE)
+            for threshold in thresholds
+            if threshold.signal == signals.MEMORY_AVAILABLE and threshold.is_hard
+        ]
+    return tuple(thresholds)
+
+
+def _statements(statements: Mapping[str, str]) -> list[Threshold]:
+    found = (_statement(signal, text) for signal, text in statements.items())
+    return [threshold for threshold in found if threshold is not None]
+
+
+def _statement(signal: str, text: str) -> Threshold | None:
+    """One threshold; 0% and 100% mean that there is none."""
+    _check_signal(signal)
+    if text.endswith("%"):
+        if text in ("0%", "100%"):
+            return None
+        percentage = _percentage(text)
+        if percentage < 0:
+            raise InvalidThreshold(f"eviction percentage threshold {signal} must be >= 0%: {text}")
+        if percentage > 1:
+            raise InvalidThreshold(f"eviction percentage threshold {signal} must be <= 100%: {text}")
+        return Threshold(signal, ThresholdValue(percentage=percentage))
+    amount = _quantity(text)
+    if amount.sign <= 0:
+        raise InvalidThreshold(f"eviction threshold {signal} must be positive: {amount}")
+    return Threshold(signal, ThresholdValue(amount))
+
+
+def _minimum_reclaim(signal: str, text: str) -> ThresholdValue:
+    _check_signal(signal)
+    if text.endswith("%"):
+        percentage = _percentage(text)
+        if percentage <= 0:
+            raise InvalidThreshold(f"eviction percentage minimum reclaim {signal} must be positive: {text}")
+        return ThresholdValue(percentage=percentage)
+    amount = _quantity(text)
+    if amount.sign < 0:
+        raise InvalidThreshold(f"negative eviction minimum reclaim specified for {signal}")
+    return ThresholdValue(amount)
+
+
+def _check_signal(signal: str) -> None:
+    if signal not in signals.RESOURCE:
+        raise InvalidThreshold(f"unsupported eviction signal {signal}")
+
+
+def _percentage(text: str) -> float:
+    """In single precision, as upstream computes it: 10 % of a capacity is a little more than a tenth."""
+    try:
+        return _float32(_float32(float(text.rstrip("%"))) / 100)
+    except ValueError:
+        raise InvalidThreshold(f'strconv.ParseFloat: parsing "{text.rstrip("%")}": invalid syntax') from None
+
+
+def _float32(number: float) -> float:
+    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    return rounded
+
+
+def _quantity(text: str) -> Quantity:
+    try:
+        return parse_quantity(text)
+    except ValueError as error:
+        raise InvalidThreshold(str(error)) from None
+
+
+def with_container_fs(
+    thresholds: tuple[Threshold, ...], *, dedicated_image_fs: bool, split_container_fs: bool = False
+) -> tuple[Threshold, ...]:
+    """Thresholds for the file system of the writable layers: those of the file system it is on, whatever is set."""
+    on_image_fs = dedicated_image_fs and not split_container_fs
+    for own, available, inodes in (
+        (signals.CONTAINERFS_AVAILABLE, signals.NODEFS_AVAILABLE, signals.IMAGEFS_AVAILABLE),
+        (signals.CONTAINERFS_INODES_FREE, signals.NODEFS_INODES_FREE, signals.IMAGEFS_INODES_FREE),
+    ):
+        model = inodes if on_image_fs else available
+        for of_kind in (_hard, _soft):
+            copies = [replace(t, signal=own) for t in thresholds if t.signal == model and of_kind(t)][-1:]
+            thresholds = (*(t for t in thresholds if t.signal != own or not of_kind(t)), *copies)
+    return thresholds
+
+
+def _hard(threshold: Threshold) -> bool:
+    return threshold.is_hard
+
+
+def _soft(threshold: Threshold) -> bool:
+    return not threshold.is_hard
+
+
+def merge_thresholds(first: tuple[Threshold, ...], second: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
+    """The second without those that the first has already."""
+    known = {threshold.key for threshold in first}
+    return (*first, *(threshold for threshold in second if threshold.key not in known))
+
+
+ThresholdTest = Callable[[Threshold], bool]
