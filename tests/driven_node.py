@@ -33,6 +33,7 @@ class DrivenNode:
     def __init__(self, scenario: Scenario, seed: int, *, every_tick: bool = False) -> None:
         self._loop = VirtualLoop()
         self.live = Counter[str]()  # running worker tasks by pod uid
+        self.failed = False
         self._versions = 0
         self._restarts: dict[tuple[str, str], int] = {}
         self._ended: set[str] = set()  # uids of pods with a terminal phase
@@ -72,7 +73,11 @@ class DrivenNode:
     # -- steps --------------------------------------------------------------------------------------------------
 
     def run(self, step: Coroutine[Any, Any, Any]) -> Any:
-        return self._loop.run_until_complete(self._tasks.run_until(step))
+        try:
+            return self._loop.run_until_complete(self._tasks.run_until(step))
+        except BaseException:
+            self.failed = True
+            raise
 
     def wait(self, duration: int) -> None:
         self.run(self._simulation.clock.sleep(duration))

@@ -164,7 +164,8 @@ class AnyStory(RuleBasedStateMachine):
         if self.node is None:
             return
         try:
-            self.node.close()
+            if not self.node.failed:
+                self.node.close()
         finally:
             self.node.shut()
 

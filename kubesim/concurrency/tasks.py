@@ -7,17 +7,25 @@ so that shutting down leaves the same trace every time. An error in one task end
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 
 class TaskSet:
     """`async with TaskSet() as tasks: tasks.start("pleg", pleg.run())`; leaving the block ends the tasks in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: TaskSet | None = None) -> None:
         self._tasks: dict[asyncio.Task[Any], None] = {}
+        self._children: dict[TaskSet, None] = {}
+        self._parent = parent
         self._failure: asyncio.Future[None] | None = None
         self._closing = False
+
+    def child(self) -> TaskSet:
+        """A set within this one that can be ended by itself; an error in it ends both."""
+        child = TaskSet(self)
+        self._children[child] = None
+        return child
 
     def start(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
@@ -35,11 +43,25 @@ class TaskSet:
 
     def fail(self, error: BaseException) -> None:
         """End the set with this error; the first one counts."""
-        if self._failure is not None and not self._failure.done():
+        if self._parent is not None:
+            self._parent.fail(error)
+        elif self._failure is not None and not self._failure.done():
             self._failure.set_exception(error)
 
     def __len__(self) -> int:
         return len(self._tasks)
+
+    async def kill(self, others: Iterable[asyncio.Task[Any]] = ()) -> None:
+        """End all tasks at this instant, and these others with them: none gets to do anything more."""
+        tasks = [*self._tasks, *others]
+        self._closing = True
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            await end(task)
+        self._tasks.clear()
+        if self._parent is not None:
+            self._parent._children.pop(self, None)
 
     async def run_until(self, main: Coroutine[Any, Any, Any]) -> Any:
         """Run `main`; if a task of the set fails meanwhile, stop and raise that."""
@@ -58,6 +80,8 @@ class TaskSet:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        for child in list(self._children):
+            await child.kill()
         self._closing = True
         for task in list(self._tasks):
             await end(task)

@@ -24,6 +24,7 @@ class Ticker:
         self._every = every
         self._due: int | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._stopped = False
         if every:
             self.want(clock.now())
 
@@ -35,6 +36,8 @@ class Ticker:
 
     def want(self, moment: int) -> None:
         """Ask for the first tick at or after this moment (in the past: the next one)."""
+        if self._stopped:
+            return
         now = self._clock.now()
         due = self.next_tick(moment if moment > now else now + 1)
         if self._due is not None and self._due <= due:
@@ -52,6 +55,8 @@ class Ticker:
         self.channel.try_send(due)
 
     def stop(self) -> None:
+        """For ever."""
+        self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = self._due = None

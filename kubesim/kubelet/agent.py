@@ -37,6 +37,7 @@ from kubesim.podworkers.requeue import Intervals
 from kubesim.podworkers.work_queue import WorkQueue
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.backoff import new_crash_loop_backoff
+from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.http_request import BadRequest, new_request_for_http_get_action
 from kubesim.runtime.images import ImageManager
@@ -51,7 +52,7 @@ HOOK_TIMEOUT = 30_000_000
 
 
 class Kubelet:
-    """One node agent. `start` begins its tasks in a TaskSet; leaving the set ends them in order."""
+    """One life of a node agent. `start` begins its tasks, `close` ends them all; what is to outlive it is on `disk`."""
 
     def __init__(
         self,
@@ -69,8 +70,10 @@ class Kubelet:
         list_duration: int = 0,
         admission: Admission | None = None,
         gates: FeatureGates = DEFAULT_GATES,
+        disk: KubeletDisk | None = None,
     ) -> None:
-        self._clock, self._tasks, self.settings = clock, tasks, settings
+        self._clock, self._tasks, self.settings = clock, tasks.child(), settings
+        tasks, disk = self._tasks, disk or KubeletDisk()
         self._network = network
         every, jitter = settings.every_tick, settings.jitter
         self.pods = PodManager()
@@ -97,9 +100,9 @@ class Kubelet:
             node=settings.node_name,
             gates=gates,
         )
-        images = ImageManager(runtime, events, clock, serialize=settings.serialize_image_pulls, gates=gates)
+        images = ImageManager(runtime, events, clock, serialize=settings.serialize_image_pulls, records=disk.pulls, gates=gates)
         backoff = new_crash_loop_backoff(settings.max_container_restart_period, gates)
-        self.runtime = RuntimeManager(runtime, clock, recorder, events, self, images, backoff, self._http_hook, gates)
+        self.runtime = RuntimeManager(runtime, clock, recorder, events, self, images, backoff, self._http_hook, gates, disk)
         self.pleg = GenericPleg(
             clock,
             self.runtime,
@@ -200,7 +203,8 @@ class Kubelet:
         self._tasks.start(name, begin())
 
     async def close(self) -> None:
-        await self.workers.close()
+        """The agent's process ends: at this instant, and whatever it is doing stays as it is."""
+        await self._tasks.kill([*self.workers.tasks(), *self.runtime.hooks_under_way()])
 
     def _worker_state_changed(self) -> None:
         self.handlers.usage_changed()
@@ -220,11 +224,14 @@ class Kubelet:
         period = self.settings.runtime_poll_period
         ticker = Ticker(self._clock, "runtime poll", period, phase=self._clock.now(), every=self.settings.every_tick)
         self._runtime_changed = lambda: ticker.want(self._clock.now())
-        while True:
-            if not await self.runtime_state.update(self._clock.now(), period):
-                ticker.want(self._clock.now())
-                self.sync_loop.look_up()
-            await ticker.channel.receive(self._clock)
+        try:
+            while True:
+                if not await self.runtime_state.update(self._clock.now(), period):
+                    ticker.want(self._clock.now())
+                    self.sync_loop.look_up()
+                await ticker.channel.receive(self._clock)
+        finally:
+            ticker.stop()
 
     # -- what the runtime manager asks (RuntimeHelper) ----------------------------------------------------------
 

@@ -159,11 +159,14 @@ class ContainerGC:
             phase=self._clock.now(),
             every=settings.every_tick,
         )
-        await self.collect()
-        self.wanted()
-        while True:
-            await self._ticker.channel.receive(self._clock)
+        try:
             await self.collect()
+            self.wanted()
+            while True:
+                await self._ticker.channel.receive(self._clock)
+                await self.collect()
+        finally:
+            self._ticker.stop()
 
     async def collect(self) -> None:
         runtime = self._runtime.runtime

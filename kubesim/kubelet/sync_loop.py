@@ -98,6 +98,14 @@ class SyncLoop:
             self._probes.startup.updates,
             self._housekeeping_ticker.channel,
         ]
+        try:
+            await self._iterate(channels)
+        finally:
+            self._sync_ticker.stop()
+            self._housekeeping_ticker.stop()
+
+    async def _iterate(self, channels: list[Channel[Any]]) -> None:
+        clock, settings = self._clock, self._settings
         pause = settings.runtime_down_backoff
         while True:
             problem = self._runtime_state.runtime_problem(clock.now())

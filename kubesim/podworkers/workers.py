@@ -196,9 +196,13 @@ class PodWorkers:
             self._events.event(pod, "Warning", "ExceededGracePeriod", message)
             raise SyncError("timeout waiting to kill pod")
 
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """Of all workers, in the order they began."""
+        return list(self._tasks)
+
     async def close(self) -> None:
-        """End all workers in the order they began, whatever they are doing."""
-        for task in list(self._tasks):
+        """End all workers in that order, whatever they are doing."""
+        for task in self.tasks():
             await end(task)
 
     def statistics(self) -> dict[str, int]:

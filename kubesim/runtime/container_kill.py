@@ -58,6 +58,7 @@ class ContainerKiller:
         self._clock = clock
         self._events = events
         self._hooks = hooks
+        self.hooks_under_way: dict[asyncio.Task[None], None] = {}
 
     async def kill(
         self,
@@ -107,8 +108,13 @@ class ContainerKiller:
                 self._events.event(pod, "Warning", "FailedPreStopHook", "PreStopHook failed", container.name)
 
         task = go(hook(), f"prestop {container.name}")
+        self.hooks_under_way[task] = None
+        task.add_done_callback(self._hook_ended)
         await _within(self._clock, task, begin + grace_s * SECOND)
         return (self._clock.now() - begin) // SECOND
+
+    def _hook_ended(self, task: asyncio.Task[None]) -> None:
+        del self.hooks_under_way[task]
 
     async def kill_all(
         self, pod: Pod, containers: Sequence[ListedContainer], grace_override_s: int | None

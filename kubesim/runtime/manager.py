@@ -6,6 +6,7 @@ Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, KillPod, GetPod
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,15 +16,14 @@ from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.runtime.actions import PodActions, compute_pod_actions
-from kubesim.runtime.actuated import ActuatedState
 from kubesim.runtime.backoff import Backoff, do_back_off
 from kubesim.runtime.container_kill import ContainerKiller
 from kubesim.runtime.container_start import ContainerStarter, StartFailed, StartTarget
+from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.helper import EventRecorder, RuntimeHelper
 from kubesim.runtime.hooks import HookRunner, HttpGet
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
-from kubesim.runtime.logs import LogDirectory
 from kubesim.runtime.naming import format_pod, pod_logs_directory
 from kubesim.runtime.pod_listing import group_by_pod, running_pod, runtime_pod, runtime_pod_status, sandbox_ips
 from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig, SandboxInfo
@@ -62,10 +62,12 @@ class RuntimeManager:
         backoff: Backoff,
         http_get: HttpGet,
         gates: FeatureGates = DEFAULT_GATES,
+        disk: KubeletDisk | None = None,
     ) -> None:
+        disk = disk or KubeletDisk()
         self.runtime = runtime
-        self.logs = LogDirectory()
-        self.actuated = ActuatedState()
+        self.logs = disk.logs
+        self.actuated = disk.actuated
         self.backoff = backoff
         self._clock = clock
         self._recorder = recorder
@@ -262,6 +264,10 @@ class RuntimeManager:
             except RuntimeCallError as error:
                 outcome.fail(KILL_POD_SANDBOX_ERROR, str(error))
         return result
+
+    def hooks_under_way(self) -> list[asyncio.Task[None]]:
+        """Tasks that go on although nobody waits for them."""
+        return list(self._killer.hooks_under_way)
 
     async def kill_unknown_container(self, info: ContainerInfo) -> None:
         """Stop a container of which only its labels are known; it may still be running."""

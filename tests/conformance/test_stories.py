@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kubesim.conformance.stories import CannotPlay, play
 from kubesim.conformance.story_files import read_story, story_name
 from kubesim.conformance.story_runner import run_stories
 
@@ -44,3 +46,33 @@ def test_the_stories_are_here() -> None:
     assert len(names) == 46
     assert names >= NOT_YET.keys()
     assert all(read_story(path)["statuses"] for path in STORIES)
+
+
+def played(*actions: dict[str, Any]) -> dict[str, Any]:
+    container = {"name": "main", "image": "docker.io/library/busybox:1.36", "command": ["sleep", "1000"]}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "trace"},
+        "spec": {"nodeName": "real-0", "terminationGracePeriodSeconds": 1, "containers": [container]},
+    }
+    created = {"at": 0, "do": "create", "pod": "p"}
+    return play({"name": "p", "manifests": [pod], "actions": [created, *actions], "endSeconds": 15}, 1)
+
+
+def test_a_killed_sandbox_is_made_anew() -> None:
+    story = played({"at": 3, "do": "kill-sandbox", "pod": "p"})
+    reasons = [event["reason"] for event in story["events"]]
+    assert reasons[3:] == ["SandboxChanged", "Killing", "Pulled", "Created", "Started"]
+    assert story["statuses"][-1]["status"]["containerStatuses"][0]["restartCount"] == 1
+
+
+def test_an_evicted_pod_is_marked_and_deleted() -> None:
+    *_, last = played({"at": 3, "do": "evict", "pod": "p"})["statuses"]
+    assert last["type"] == "DELETED"
+    assert any(condition["type"] == "DisruptionTarget" for condition in last["status"]["conditions"])
+
+
+def test_what_is_not_simulated_is_said() -> None:
+    with pytest.raises(CannotPlay, match="the action 'stop-kubelet' is not simulated"):
+        played({"at": 3, "do": "stop-kubelet"})

@@ -7,7 +7,7 @@ from typing import Any
 from kubesim.api.pod import Pod
 from kubesim.api.resources import GUARANTEED, compute_pod_qos, pod_qos_class
 from kubesim.conformance.decode import with_empty_pod_level_resources
-from kubesim.kubelet.cgroups import (
+from kubesim.runtime.cgroups import (
     container_oom_score_adjust,
     pod_cgroup_name,
     resource_config_for_pod,

@@ -7,7 +7,7 @@ Mirrors: k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go Summary; pkg/kubelet/ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -74,7 +74,3 @@ class StatsProvider(Protocol):
     def on_change(self, listener: Callable[[], None]) -> None:
         """Told whenever a summary may have become another one."""
         ...
-
-
-def has_observed(observations: Observations, signals: Iterable[str]) -> bool:
-    return any(signal in observations for signal in signals)

@@ -9,7 +9,7 @@ Mirrors: pkg/kubelet/eviction/helpers.go ParseThresholdConfig, UpdateContainerFs
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kubesim.api.quantity import BINARY_SI, Quantity, parse_quantity
@@ -159,23 +159,14 @@ def with_container_fs(
 ) -> tuple[Threshold, ...]:
     """Thresholds for the file system of the writable layers: those of the file system it is on, whatever is set."""
     on_image_fs = dedicated_image_fs and not split_container_fs
-    for own, available, inodes in (
+    for own, of_nodefs, of_imagefs in (
         (signals.CONTAINERFS_AVAILABLE, signals.NODEFS_AVAILABLE, signals.IMAGEFS_AVAILABLE),
         (signals.CONTAINERFS_INODES_FREE, signals.NODEFS_INODES_FREE, signals.IMAGEFS_INODES_FREE),
     ):
-        model = inodes if on_image_fs else available
-        for of_kind in (_hard, _soft):
-            copies = [replace(t, signal=own) for t in thresholds if t.signal == model and of_kind(t)][-1:]
-            thresholds = (*(t for t in thresholds if t.signal != own or not of_kind(t)), *copies)
+        model = of_imagefs if on_image_fs else of_nodefs
+        others = tuple(threshold for threshold in thresholds if threshold.signal != own)
+        thresholds = (*others, *(replace(threshold, signal=own) for threshold in others if threshold.signal == model))
     return thresholds
-
-
-def _hard(threshold: Threshold) -> bool:
-    return threshold.is_hard
-
-
-def _soft(threshold: Threshold) -> bool:
-    return not threshold.is_hard
 
 
 def merge_thresholds(first: tuple[Threshold, ...], second: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
@@ -183,5 +174,3 @@ def merge_thresholds(first: tuple[Threshold, ...], second: tuple[Threshold, ...]
     known = {threshold.key for threshold in first}
     return (*first, *(threshold for threshold in second if threshold.key not in known))
 
-
-ThresholdTest = Callable[[Threshold], bool]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from kubesim.api.pod import Container, ContainerStatus, ResourceList, ResourceRequirements
 from kubesim.api.quantity import quantity
 from kubesim.api.resources import CPU, MEMORY
-from kubesim.kubelet.cgroups import MIN_SHARES
+from kubesim.runtime.cgroups import MIN_SHARES
 from kubesim.runtime.types import ContainerRecord, RuntimeResources
 
 # The least limit that a cgroup can express. At or below it (for requests: MIN_SHARES, taken as milli-CPU) the allocated

@@ -12,7 +12,7 @@ from typing import Literal
 
 from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.kubelet.cgroups import ResourceConfig
+from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.types import ProbeResult, RuntimePodStatus
 
 ProbeType = Literal["liveness", "readiness", "startup"]

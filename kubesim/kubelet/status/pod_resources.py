@@ -11,10 +11,10 @@ from typing import Any
 from kubesim.api.pod import ResourceList, ResourceRequirements
 from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.api.resources import CPU, MEMORY, Resources, pod_limits, pod_requests
-from kubesim.kubelet.cgroups import MILLI_CPU_PER_CPU, MIN_SHARES, SHARES_PER_CPU, ResourceConfig
 from kubesim.kubelet.status.container_resources import MIN_MILLI_CPU_LIMIT, canonical, correct, requirements
 from kubesim.kubelet.status.inputs import StatusInputs
 from kubesim.kubelet.status.phase import RUNNING
+from kubesim.runtime.cgroups import MILLI_CPU_PER_CPU, MIN_SHARES, ResourceConfig, shares_to_milli_cpu
 from kubesim.runtime.types import RuntimeResources
 
 _UNREADABLE = ResourceConfig()
@@ -53,7 +53,7 @@ def _resources_of_running(inputs: StatusInputs, aggregated: ResourceList) -> Res
 
 def _resources_from_cgroup(config: ResourceConfig) -> RuntimeResources:
     shares, quota, period = config.cpu_shares or 0, config.cpu_quota or 0, config.cpu_period or 0
-    request = -(-shares * MILLI_CPU_PER_CPU // SHARES_PER_CPU) if shares >= MIN_SHARES else 0
+    request = shares_to_milli_cpu(shares)
     limit = quota * MILLI_CPU_PER_CPU // period if quota > 0 and period > 0 else 0
     memory = config.memory or 0
     return RuntimeResources(

@@ -154,7 +154,8 @@ class SimulatedRuntime:
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.stop_sandbox)
-        self._kill_sandbox(info)
+        if sandbox_id in self._sandboxes:  # nobody removed it meanwhile
+            self._kill_sandbox(info)
 
     def _kill_sandbox(self, info: SandboxInfo) -> None:
         for container in self._running_in(info):
@@ -222,6 +223,7 @@ class SimulatedRuntime:
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.create_container)
+        self._sandbox(sandbox_id)  # it may have been removed meanwhile
         identifier = self._container_id(info.pod_uid, config)
         container = config.container
         self._containers[identifier] = _Container(
@@ -258,9 +260,11 @@ class SimulatedRuntime:
         sandbox = self._sandboxes.get(container.info.sandbox_id)
         ip = sandbox.network.ip if sandbox is not None and sandbox.network is not None else ""
         context = ProcessContext(container.sandbox.pod, container.config.container, container.config, ip, container_id)
-        problem = self._processes.start_error(context)
+        problem = self._dead_sandbox(container) or self._processes.start_error(context)
         latencies = self.settings.latencies
         await self._take(latencies.failed_start if problem else latencies.start_container)
+        self._container(container_id)  # it may have been removed meanwhile
+        problem = problem or self._dead_sandbox(container)
         now = self._clock.now()
         if problem:
             container.info = replace(
@@ -272,6 +276,12 @@ class SimulatedRuntime:
         container.info = replace(container.info, state="running", started_at=now)
         self._changed(container.info.pod_uid)
         container.process.start(lambda exit: self._ended(container, exit))
+
+    def _dead_sandbox(self, container: _Container) -> str:
+        """The problem with starting a container whose sandbox is dead, if it is."""
+        sandbox = self._sandboxes.get(container.info.sandbox_id)
+        dead = sandbox is None or not sandbox.ready
+        return f'sandbox container "{container.info.sandbox_id}" is not running' if dead else ""
 
     def _ended(self, container: _Container, exit: Exit) -> None:
         """The program has ended; the runtime takes a moment to make something of a very short run."""

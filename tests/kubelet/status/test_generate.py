@@ -7,11 +7,11 @@ from typing import Any
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
 from kubesim.api.timestamps import parse_time
 from kubesim.features import FeatureGates
-from kubesim.kubelet.cgroups import ResourceConfig
 from kubesim.kubelet.status.generate import generate_api_pod_status
 from kubesim.kubelet.status.inputs import StatusInputs
 from kubesim.kubelet.status.pod_ips import sort_pod_ips
 from kubesim.kubelet.status.probe_overlay import readiness_workers_to_trigger
+from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, RuntimeResources, SandboxNetwork, SandboxRecord
 
 NOW = parse_time("2026-03-01T12:00:00Z")

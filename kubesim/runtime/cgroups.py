@@ -1,17 +1,18 @@
 """The pod's control group: its name under both cgroup drivers, its cpu and memory settings, the OOM scores inside it.
 
 SyncPod makes this group before the sandbox exists; the sandbox and every container live below it, and a resize writes
-it anew.
+it anew. `PodCgroups` stands for the groups themselves: they belong to the node and outlive its kubelet.
 
 Mirrors: pkg/kubelet/cm/pod_container_manager_linux.go GetPodContainerName, cgroup_manager_linux.go ToSystemd,
-ToCgroupfs, helpers_linux.go ResourceConfigForPod; pkg/kubelet/qos/policy.go GetContainerOOMScoreAdjust
+ToCgroupfs, helpers_linux.go ResourceConfigForPod; pkg/kubelet/qos/policy.go GetContainerOOMScoreAdjust;
+kuberuntime_manager.go mergeResourceConfig
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pod_kinds import is_node_critical_pod
@@ -46,6 +47,7 @@ SHARES_PER_CPU = 1024
 QUOTA_PERIOD = 100_000
 MIN_QUOTA = 1_000
 MILLI_CPU_PER_CPU = 1_000
+UNLIMITED = -1
 
 GUARANTEED_OOM_SCORE_ADJ = -997
 BEST_EFFORT_OOM_SCORE_ADJ = 1000
@@ -60,6 +62,41 @@ class ResourceConfig:
     cpu_period: int | None = None
     memory: int | None = None
     huge_page_limits: Mapping[int, int] = field(default_factory=dict)
+
+    def merged(self, update: ResourceConfig) -> ResourceConfig:
+        """With what the update says; where it says nothing, as before."""
+        return replace(
+            self,
+            cpu_shares=self.cpu_shares if update.cpu_shares is None else update.cpu_shares,
+            cpu_quota=self.cpu_quota if update.cpu_quota is None else update.cpu_quota,
+            cpu_period=self.cpu_period if update.cpu_period is None else update.cpu_period,
+            memory=self.memory if update.memory is None else update.memory,
+        )
+
+
+NEW_CGROUP = ResourceConfig(cpu_shares=SHARES_PER_CPU, cpu_quota=UNLIMITED, cpu_period=QUOTA_PERIOD, memory=UNLIMITED)
+
+
+class PodCgroups:
+    """The control groups of the pods on one node, by uid. What is read from one is always complete."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, ResourceConfig] = {}
+
+    def get(self, uid: str) -> ResourceConfig | None:
+        return self._groups.get(uid)
+
+    def create(self, uid: str, config: ResourceConfig) -> None:
+        self._groups[uid] = NEW_CGROUP.merged(config)
+
+    def write(self, uid: str, config: ResourceConfig) -> None:
+        self._groups[uid] = self._groups[uid].merged(config)
+
+    def destroy(self, uid: str) -> None:
+        self._groups.pop(uid, None)
+
+    def uids(self) -> tuple[str, ...]:
+        return tuple(self._groups)
 
 
 def pod_cgroup_name(pod: Pod, cgroup_root: str = "/", gates: FeatureGates = DEFAULT_GATES) -> CgroupName:
@@ -99,6 +136,10 @@ def to_systemd(name: CgroupName) -> str:
 
 def milli_cpu_to_shares(milli_cpu: int) -> int:
     return min(max(milli_cpu * SHARES_PER_CPU // MILLI_CPU_PER_CPU, MIN_SHARES), MAX_SHARES)
+
+
+def shares_to_milli_cpu(shares: int) -> int:
+    return -(-shares * MILLI_CPU_PER_CPU // SHARES_PER_CPU) if shares >= MIN_SHARES else 0
 
 
 def milli_cpu_to_quota(milli_cpu: int, period: int = QUOTA_PERIOD) -> int:

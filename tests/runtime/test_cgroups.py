@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesim.api.pod import Pod
-from kubesim.kubelet.cgroups import (
+from kubesim.runtime.cgroups import (
     container_oom_score_adjust,
     milli_cpu_to_quota,
     milli_cpu_to_shares,

@@ -1,0 +1,21 @@
+"""What a kubelet has on its disk, and so finds again when it comes back after a crash or a restart.
+
+Everything else that it knows is in its memory, and is learned anew from its sources and from the runtime.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kubesim.runtime.actuated import ActuatedState
+from kubesim.runtime.logs import LogDirectory
+from kubesim.runtime.pull_records import PullRecords
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletDisk:
+    """One per node; it outlives every agent on it."""
+
+    logs: LogDirectory = field(default_factory=LogDirectory)  # /var/log/pods
+    actuated: ActuatedState = field(default_factory=ActuatedState)  # the actuated_pods_state checkpoint
+    pulls: PullRecords = field(default_factory=PullRecords)  # image_manager/pulled and /pulling
