@@ -37,6 +37,7 @@ class DrivenNode:
         self._versions = 0
         self._restarts: dict[tuple[str, str], int] = {}
         self._ended: set[str] = set()  # uids of pods with a terminal phase
+        self._graces: dict[str, int] = {}  # uid -> the longest grace it had, in seconds
         self._stop_by: dict[str, int] = {}  # uid of a pod that is gone -> when its containers must have ended
         self._tasks = TaskSet()
         self._loop.run_until_complete(self._open(scenario, seed, every_tick))
@@ -129,9 +130,11 @@ class DrivenNode:
         pod = change.object
         assert isinstance(pod, Pod)
         uid, status = pod.metadata.uid, pod.status
+        # A stop that is under way goes on with the grace it began with if the pod is removed meanwhile.
+        graces = (pod.spec.termination_grace_period_seconds or 0, pod.metadata.deletion_grace_period_seconds or 0)
+        self._graces[uid] = max(self._graces.get(uid, 0), *graces)
         if change.type == "DELETED":
-            grace = max(pod.spec.termination_grace_period_seconds or 0, pod.metadata.deletion_grace_period_seconds or 0)
-            self._stop_by[uid] = self._simulation.clock.now() + grace * SECOND + GONE_AFTER
+            self._stop_by[uid] = self._simulation.clock.now() + self._graces[uid] * SECOND + GONE_AFTER
         for container in (*status.init_container_statuses, *status.container_statuses):
             before = self._restarts.get((uid, container.name), 0)
             assert container.restart_count >= before, f"{pod.metadata.name}: {container.name} restarted less often"

@@ -10,6 +10,7 @@ from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.clock import LoopClock
 from kubesim.cluster.changes import NODE_STATUS_KEYS, POD_STATUS_KEYS, apply_changes
+from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.store import Store
 
 
@@ -28,14 +29,24 @@ class ApiLatencies:
 class MemoryClient:
     """Pod statuses go straight from object to object; nothing here passes through JSON."""
 
-    def __init__(self, clock: LoopClock, store: Store, latencies: ApiLatencies | None = None) -> None:
+    def __init__(
+        self,
+        clock: LoopClock,
+        store: Store,
+        latencies: ApiLatencies | None = None,
+        connection: ApiConnection | None = None,
+    ) -> None:
         self._clock = clock
         self._store = store
         self._latencies = latencies or ApiLatencies()
+        self._connection = connection or ApiConnection()
 
     async def _takes(self, duration: int) -> None:
+        """Without a connection the request fails at once, or gets lost on its way."""
+        self._connection.check()
         if duration:
             await self._clock.sleep(duration)
+            self._connection.check()
 
     async def get_pod(self, namespace: str, name: str) -> Pod:
         await self._takes(self._latencies.get)

@@ -1,43 +1,35 @@
 """One life of `lifecycle_trace`: the whole agent against scripted containers and the in-memory API server.
 
-What runs here is the production agent in virtual time. This module makes the scripted containers, does what is done
-from outside, and writes down what happened in the corpus' words.
+What runs here is the production agent in virtual time. This module composes it, and does what is done from outside.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.node import Node
-from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
-from kubesim.api.timestamps import MILLISECOND, SECOND, format_micro_time, format_time, parse_time, seconds
-from kubesim.clock import LoopClock, Randomness, run_virtual, wake
-from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
+from kubesim.api.pod import Pod, PodCondition, PodStatus
+from kubesim.api.timestamps import MILLISECOND, SECOND, format_micro_time, seconds
+from kubesim.clock import LoopClock, Randomness, run_virtual
+from kubesim.cluster.memory_client import ApiLatencies
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
-from kubesim.errors import ApiError, RuntimeCallError, SyncError
+from kubesim.conformance.lifecycle_diary import LEAD, Diary
+from kubesim.conformance.lifecycle_script import Client, NoNetwork, ScriptedRuntime, Scripts
+from kubesim.errors import ApiError, SyncError
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.settings import KubeletSettings
-from kubesim.runtime.naming import container_field_path
-from kubesim.runtime.network import HttpRequest, HttpResponse, connection_refused, join_host_port
-from kubesim.runtime.protocol import CallContext, ExecResult
-from kubesim.runtime.simulated.process import SIGKILL, Exit, Process, ProcessContext
-from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.sources.config import ConfigStream
 from kubesim.sources.memory import ClusterSource
-from kubesim.trace import Record, Recorder
-from kubesim.trace.records import CriCall
+from kubesim.trace import Recorder
 
-LEAD = 60 * SECOND  # the agent has been running for a minute when the story begins
 POD_APPEARS = 53 * MILLISECOND
 NODE_NAME = "127.0.0.1"
-PROBE_COMMANDS = {"ready": "readinessFailsBetween", "live": "livenessFailsBetween", "start": "startupFailsBetween"}
 
 
 def play(case: Mapping[str, Any], *, seed: int = 0, every_tick: bool = False) -> dict[str, Any]:
@@ -52,261 +44,13 @@ async def _live(story: Mapping[str, Any], seed: int, every_tick: bool) -> list[d
     return life.diary.entries
 
 
-class _Diary:
-    """The trace in the corpus' words. It is also the agent's event recorder and a sink of its trace."""
-
-    def __init__(self, clock: LoopClock) -> None:
-        self.entries: list[dict[str, Any]] = []
-        self._clock = clock
-        self._last_status: dict[str, Any] | None = None  # the last one written down
-        self._open: tuple[int, dict[str, Any] | None] | None = None  # this instant's last write
-
-    def add(self, kind: str, **fields: Any) -> None:
-        self.close_instant()
-        self.entries.append({"t": self._now(), "kind": kind, **fields})
-
-    def close_instant(self) -> None:
-        """Write down how an instant that has passed left the pod: gone, or with a status that says something new."""
-        if self._open is None or self._open[0] == self._clock.now():
-            return
-        moment, view = self._open
-        self._open = None
-        if view is None:
-            self.entries.append({"t": self._seconds(moment), "kind": "api", "what": "podRemoved"})
-        elif view != self._last_status:
-            self._last_status = view
-            self.entries.append({"t": self._seconds(moment), "kind": "status", **view})
-
-    def _now(self) -> float:
-        return self._seconds(self._clock.now())
-
-    def _seconds(self, moment: int) -> float:
-        return round((moment - self._clock.start - LEAD) / SECOND, 3)
-
-    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
-        if reason == "Pulled":
-            message = message.partition(" in ")[0] if message.startswith("Successfully") else message
-        fields = {"type": type, "reason": reason, "message": message}
-        if container:
-            fields["fieldPath"] = container_field_path(pod, container)
-        self.add("event", **fields)
-
-    def record(self, record: Record) -> None:
-        if isinstance(record, CriCall) and record.call in _CRI_ENTRIES:
-            fields = _CRI_ENTRIES[record.call](record.args)
-            if fields is not None:
-                self.add("cri", call=record.call, **fields)
-
-    def seen(self, pod: Pod | None) -> None:
-        """The pod at the API server after a write; None when it is gone. Of several in one instant the last counts."""
-        self.close_instant()
-        self._open = (self._clock.now(), None if pod is None else _status_view(pod.status))
-
-
-_CRI_ENTRIES: dict[str, Callable[[Mapping[str, Any]], dict[str, Any] | None]] = {
-    "RunPodSandbox": lambda a: {"attempt": a["attempt"]} | ({"uid": a["uid"]} if a["uid"] != "uid-1" else {}),
-    "StopPodSandbox": lambda a: {"id": a["id"]},
-    "RemovePodSandbox": lambda a: {"id": a["id"]},
-    "CreateContainer": lambda a: {"attempt": a["attempt"], "name": a["name"], "sandbox": a["sandbox"]},
-    "StartContainer": lambda a: {"id": a["id"]},
-    "StopContainer": lambda a: {"id": a["id"], "timeout": a["timeout"]},
-    "RemoveContainer": lambda a: {"id": a["id"]},
-    "PullImage": lambda a: {"image": a["image"]},
-    "ExecSync": lambda a: None if a["cmd"][0] in PROBE_COMMANDS else {"cmd": " ".join(a["cmd"]), "id": a["id"]},
-}
-
-
-def _status_view(status: PodStatus) -> dict[str, Any]:
-    view: dict[str, Any] = {
-        "phase": status.phase,
-        "conditions": {c.type: c.status + (f"/{c.reason}" if c.reason else "") for c in status.conditions},
-        "containers": {c.name: _container_view(c) for c in status.container_statuses},
-    }
-    if status.init_container_statuses:
-        view["initContainers"] = {c.name: _container_view(c) for c in status.init_container_statuses}
-    if status.reason:
-        view["reason"] = status.reason
-    if status.pod_ip:
-        view["podIP"] = status.pod_ip
-    return view
-
-
-def _container_view(status: ContainerStatus) -> dict[str, Any]:
-    view: dict[str, Any] = {"ready": status.ready, "restartCount": status.restart_count}
-    if status.started is not None:
-        view["started"] = status.started
-    for name, state in (("state", status.state), ("lastState", status.last_state)):
-        if state.terminated is not None:
-            view[name] = f"terminated/{state.terminated.exit_code}/{state.terminated.reason}"
-        elif state.running is not None:
-            view[name] = "running"
-        elif state.waiting is not None:
-            view[name] = f"waiting/{state.waiting.reason}"
-    return view
-
-
-class _ScriptedProcess:
-    """A container that does what its script says."""
-
-    def __init__(self, clock: LoopClock, script: Mapping[str, Any], run: Mapping[str, Any]) -> None:
-        self._clock = clock
-        self._script = script
-        self._run = run
-        self._timer: asyncio.TimerHandle | None = None
-        self._hooks: list[asyncio.Future[bool]] = []
-        self._started = 0
-
-    def start(self, on_exit: Callable[[Exit], None]) -> None:
-        self._started = self._clock.now()
-
-        def ended(exit: Exit) -> None:
-            for hook in self._hooks:
-                wake(hook, False)
-            on_exit(exit)
-
-        self._on_exit = ended
-        if self._run["runForSeconds"] >= 0:
-            self._end_after(seconds(self._run["runForSeconds"]), Exit(self._run["exitCode"]))
-
-    def _end_after(self, delay: int, exit: Exit) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._clock.call_at(self._clock.now() + delay, self._end_soon, exit)
-
-    def _end_soon(self, exit: Exit) -> None:
-        """A container ends after the timers of that instant have fired: what was to end then has just made it."""
-        asyncio.get_running_loop().call_soon(self._on_exit, exit)
-
-    def _end(self, exit: Exit) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._on_exit(exit)
-
-    def signal(self, number: int) -> None:
-        if number == SIGKILL:
-            self._end(Exit(137))
-            return
-        delay = self._script["termDelaySeconds"]
-        if delay == 0:
-            self._end(Exit(self._script["termExitCode"]))
-        elif delay > 0:
-            due = self._clock.now() + seconds(delay)
-            # A container that would have ended by itself before the signal has its effect still does.
-            if self._timer is None or due < self._moment():
-                self._end_after(seconds(delay), Exit(self._script["termExitCode"]))
-
-    def _moment(self) -> int:
-        return self._started + seconds(self._run["runForSeconds"])
-
-    async def exec(self, command: tuple[str, ...]) -> ExecResult:
-        word = command[0]
-        if word in PROBE_COMMANDS:
-            begin, end = self._script.get(PROBE_COMMANDS[word], (0, 0))
-            failing = seconds(begin) <= self._clock.now() - self._started < seconds(end)
-            await self._clock.sleep(10 * MILLISECOND)
-            return ExecResult(1, "bad") if failing else ExecResult(0)
-        if word == "prestop":
-            await self._hook(seconds(self._script.get("preStopSeconds", 0)))
-            return ExecResult(0)
-        await self._hook(seconds(self._script.get("postStartSeconds", 0)))
-        if self._script.get("postStartFails"):
-            raise RuntimeCallError("hook failed")
-        return ExecResult(0)
-
-    async def _hook(self, duration: int) -> None:
-        """Take so long, unless the container ends first: that makes the hook fail."""
-        done = asyncio.get_running_loop().create_future()
-        self._hooks.append(done)
-        timer = self._clock.call_at(self._clock.now() + duration, wake, done, True)
-        try:
-            if not await done:
-                raise RuntimeCallError("container ended")
-        finally:
-            timer.cancel()
-
-    def output(self) -> str:
-        return ""
-
-
-class _Scripts:
-    """Makes the scripted processes; a run for each attempt, the last one repeats."""
-
-    def __init__(self, clock: LoopClock, scripts: Mapping[str, Mapping[str, Any]]) -> None:
-        self._clock = clock
-        self._scripts = scripts
-        self._start_errors = {name: script.get("startErrors", 0) for name, script in scripts.items()}
-
-    def start_error(self, context: ProcessContext) -> str:
-        name = context.container.name
-        if self._start_errors[name] > 0:
-            self._start_errors[name] -= 1
-            return "exec: no such file"
-        return ""
-
-    def make(self, context: ProcessContext) -> Process:
-        script = self._scripts[context.container.name]
-        runs = script["runs"]
-        return _ScriptedProcess(self._clock, script, runs[min(context.config.attempt, len(runs) - 1)])
-
-
-class _Client(MemoryClient):
-    """The recording's API server keeps the uid that a mirror pod is sent with, and the fraction of a deletion time
-    until the next write of the status cuts it."""
-
-    async def create_pod(self, pod: Pod) -> Pod:
-        created = self._store.create(pod)
-        assert isinstance(created, Pod)
-        return created
-
-    async def patch_pod_status(
-        self, namespace: str, name: str, uid: str, old_status: PodStatus, new_status: PodStatus
-    ) -> Pod:
-        pod = self._store.find("Pod", namespace, name)
-        deletion = None if pod is None else pod.metadata.deletion_timestamp
-        if not isinstance(pod, Pod) or deletion is None or "." not in deletion:
-            return await super().patch_pod_status(namespace, name, uid, old_status, new_status)
-        await self._clock.sleep(self._latencies.patch)
-        metadata = pod.metadata.changed(deletion_timestamp=format_time(parse_time(deletion)))
-        written = self._store.replace(pod.changed(metadata=metadata, status=new_status))
-        assert isinstance(written, Pod)
-        return written
-
-
-class _ScriptedRuntime(SimulatedRuntime):
-    """The recording's runtime runs a probe also in a container that has ended, and heeds no context. Its sandboxes take
-    their containers along when they die."""
-
-    def sandbox_dies(self, sandbox_id: str) -> None:
-        self._kill_sandbox(self._sandbox(sandbox_id))
-
-    async def exec_sync(
-        self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
-    ) -> ExecResult:
-        process = self._container(container_id).process
-        assert process is not None
-        return await process.exec(command)
-
-
-class _NoNetwork:
-    """The corpus has exec probes only."""
-
-    async def tcp_connect(self, host: str, port: int, timeout: int) -> None:
-        raise connection_refused(join_host_port(host, port))
-
-    async def http_get(self, request: HttpRequest, timeout: int) -> HttpResponse:
-        raise connection_refused(join_host_port(request.host, request.port))
-
-    async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
-        raise connection_refused(join_host_port(host, port))
-
-
 class _Life:
     def __init__(self, story: Mapping[str, Any], seed: int, every_tick: bool) -> None:
         self._story = story
         self._seed = seed
         self._every_tick = every_tick
         self._clock = LoopClock()
-        self.diary = _Diary(self._clock)
+        self.diary = Diary(self._clock)
 
     async def run(self, tasks: TaskSet) -> None:
         story, clock = self._story, self._clock
@@ -314,10 +58,10 @@ class _Life:
         recorder = Recorder(clock)  # of all that the agent tells, the recording has the runtime's calls only
         self._store = Store(clock.now, lambda: "uid-of-the-mirror")
         self._store.create(Node(kind="Node", metadata=ObjectMeta(name=NODE_NAME, uid="node-uid")))
-        self._runtime = _ScriptedRuntime(clock, randomness, _Scripts(clock, story["scripts"]), _settings(story))
+        self._runtime = ScriptedRuntime(clock, randomness, Scripts(clock, story["scripts"]), _settings(story))
         self._runtime.on_exit(lambda id, exit: self.diary.add("container", what="exited", id=id, exitCode=exit.code))
         delays = story["delays"]
-        client = _Client(
+        client = Client(
             clock, self._store, ApiLatencies(get=seconds(delays["apiGet"]), patch=seconds(delays["apiPatch"]))
         )
         self._config = ConfigStream(clock, recorder, ("api", "file"))
@@ -329,7 +73,7 @@ class _Life:
             tasks,
             _kubelet_settings(self._every_tick),
             TracedRuntime(self._runtime, Recorder(clock, self.diary)),
-            _NoNetwork(),
+            NoNetwork(),
             client,
             self._config,
             self.diary,

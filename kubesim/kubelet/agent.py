@@ -187,18 +187,18 @@ class Kubelet:
     def start(self) -> None:
         """Begin everything, each part at its own moment."""
         settings = self.settings
-        self._begin("runtime poll", 0, self._poll_runtime())
-        self._begin("container deletor", 0, self._deletor.run())
-        self._begin("status manager", settings.status_manager_starts, self.statuses.run())
-        self._begin("container gc", settings.container_gc_starts, self.container_gc.run())
-        self._begin("pleg", settings.pleg_starts, self.pleg.run())
-        self._begin("sync loop", settings.sync_loop_starts, self.sync_loop.run())
+        self._begin("runtime poll", 0, self._poll_runtime)
+        self._begin("container deletor", 0, self._deletor.run)
+        self._begin("status manager", settings.status_manager_starts, self.statuses.run)
+        self._begin("container gc", settings.container_gc_starts, self.container_gc.run)
+        self._begin("pleg", settings.pleg_starts, self.pleg.run)
+        self._begin("sync loop", settings.sync_loop_starts, self.sync_loop.run)
 
-    def _begin(self, name: str, delay: int, part: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, name: str, delay: int, part: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def begin() -> None:
             if delay:
                 await self._clock.sleep(delay)
-            await part
+            await part()
 
         self._tasks.start(name, begin())
 

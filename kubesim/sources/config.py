@@ -6,6 +6,7 @@ Mirrors: pkg/kubelet/config/config.go PodConfig.Channel, Updates
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock
@@ -13,6 +14,13 @@ from kubesim.concurrency import Channel
 from kubesim.sources.mux import PodConfig, PodUpdate
 from kubesim.trace import Recorder
 from kubesim.trace.records import ConfigUpdate, SourceSnapshot
+
+class Source(Protocol):
+    """Feeds a ConfigStream from `start` to `stop`. An agent that comes back makes its sources anew."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+
 
 CAPACITY = 100_000  # upstream's source blocks at 50; here a source never waits, and the bound only stops a runaway
 

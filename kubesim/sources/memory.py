@@ -1,5 +1,6 @@
 """The API server as a source when it is the in-memory cluster: list, then watch, each change a little later.
 
+When the connection breaks nothing is heard any more; a moment after it is back, everything is listed again.
 Mirrors: pkg/kubelet/config/apiserver.go newSourceApiserverFromLW (field selector spec.nodeName)
 """
 
@@ -8,34 +9,68 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
+from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.sources.config import ConfigStream
 
 SOURCE = "api"
+RECONNECT = 1 * SECOND
 
 
 class ClusterSource:
     """The pods of one node. `latency` is the time between a write and the kubelet hearing of it."""
 
-    def __init__(self, clock: LoopClock, store: Store, config: ConfigStream, node_name: str, latency: int) -> None:
+    def __init__(
+        self,
+        clock: LoopClock,
+        store: Store,
+        config: ConfigStream,
+        node_name: str,
+        latency: int,
+        connection: ApiConnection | None = None,
+    ) -> None:
         self._clock = clock
         self._store = store
         self._config = config
         self._node_name = node_name
         self._latency = latency
-        self._stop: Callable[[], None] | None = None
+        self._connection = connection or ApiConnection()
+        self._stop_listening: Callable[[], None] | None = None
+        self._stop_watch: Callable[[], None] | None = None
+        self._watches = 0  # what an earlier watch has still on its way is not heard
 
     def start(self) -> None:
-        self._stop = self._store.watch("Pod", self._changed)
+        self._stop_listening = self._connection.listen(self._connection_changed)
+        self._list_and_watch()
+
+    def stop(self) -> None:
+        if self._stop_listening is not None:
+            self._stop_listening()
+            self._stop_listening = None
+        self._end_watch()
+
+    def _connection_changed(self, up: bool) -> None:
+        if up:
+            self._clock.call_at(self._clock.now() + RECONNECT, self._list_and_watch)
+        else:
+            self._end_watch()
+
+    def _list_and_watch(self) -> None:
+        if self._stop_listening is None or self._stop_watch is not None or not self._connection.up:
+            return
+        self._watches += 1
+        self._stop_watch = self._store.watch("Pod", self._changed)
         pods = [pod for pod in self._store.list("Pod") if isinstance(pod, Pod) and self._is_ours(pod)]
         self._config.snapshot(SOURCE, pods)
 
-    def stop(self) -> None:
-        if self._stop is not None:
-            self._stop()
-            self._stop = None
+    def _end_watch(self) -> None:
+        self._watches += 1
+        if self._stop_watch is not None:
+            self._stop_watch()
+            self._stop_watch = None
 
     def _is_ours(self, pod: Pod) -> bool:
         return pod.spec.node_name == self._node_name
@@ -43,10 +78,10 @@ class ClusterSource:
     def _changed(self, event: WatchEvent) -> None:
         pod = event.object
         if isinstance(pod, Pod) and self._is_ours(pod):
-            self._clock.call_at(self._clock.now() + self._latency, self._deliver, event.type, pod)
+            self._clock.call_at(self._clock.now() + self._latency, self._deliver, self._watches, event.type, pod)
 
-    def _deliver(self, type: str, pod: Pod) -> None:
-        if self._stop is None:
+    def _deliver(self, watch: int, type: str, pod: Pod) -> None:
+        if watch != self._watches:
             return
         if type == "DELETED":
             self._config.remove(SOURCE, pod.metadata.namespace, pod.metadata.name)

@@ -1,7 +1,7 @@
 """Eviction under node pressure: thresholds on signals, ranking of pods, the manager that evicts one pod at a time.
 
-    thresholds.py  what is configured          stats.py     what is measured
-    pressure.py    which thresholds are met    ranking.py   which pod goes first
-    messages.py    what it is told             limits.py    pods beyond their own storage limits
-    manager.py     the loop that looks every ten seconds, and the admission while there is pressure
+thresholds.py  what is configured          stats.py     what is measured
+pressure.py    which thresholds are met    ranking.py   which pod goes first
+messages.py    what it is told             limits.py    pods beyond their own storage limits
+manager.py     the loop that looks every ten seconds, and the admission while there is pressure
 """

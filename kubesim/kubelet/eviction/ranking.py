@@ -9,7 +9,7 @@ buildSignalToRankFunc; pkg/api/v1/resource/helpers.go GetResourceRequestQuantity
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from kubesim.api.pod import Pod
@@ -24,12 +24,9 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.eviction import signals
 from kubesim.kubelet.eviction.stats import FsUsage, PodUsage, PodUsages
 
-FsKind = Literal["images", "root", "logs", "volumes"]
-RankFunc = Callable[[Iterable[Pod], PodUsages], list[Pod]]
+FsKind = Literal["root", "logs", "volumes"]
 
 _NODEFS = (signals.NODEFS_AVAILABLE, signals.NODEFS_INODES_FREE)
-_IMAGEFS = (signals.IMAGEFS_AVAILABLE, signals.IMAGEFS_INODES_FREE)
-_CONTAINERFS = (signals.CONTAINERFS_AVAILABLE, signals.CONTAINERFS_INODES_FREE)
 
 
 def rank_for_signal(
@@ -38,7 +35,6 @@ def rank_for_signal(
     usages: PodUsages,
     *,
     dedicated_image_fs: bool = False,
-    split_container_fs: bool = False,
     gates: FeatureGates = DEFAULT_GATES,
 ) -> list[Pod]:
     """The pods in the order in which they would be evicted for want of what the signal measures."""
@@ -47,17 +43,15 @@ def rank_for_signal(
         return rank_memory_pressure(pods, usages, gates)
     if resource == signals.PIDS:
         return rank_pid_pressure(pods, usages)
-    kinds = _measured(signal, dedicated_image_fs, split_container_fs)
+    kinds = _measured(signal, dedicated_image_fs)
     return rank_disk_pressure(pods, usages, kinds, resource, gates)
 
 
-def _measured(signal: str, dedicated_image_fs: bool, split_container_fs: bool) -> tuple[FsKind, ...]:
+def _measured(signal: str, dedicated_image_fs: bool) -> tuple[FsKind, ...]:
     """What of a pod lies on the file system of a signal."""
     if not dedicated_image_fs:
-        return ("images", "root", "logs", "volumes")
-    if split_container_fs:
-        return ("images",) if signal in _IMAGEFS else ("logs", "volumes", "root")
-    return ("logs", "volumes") if signal in _NODEFS else ("root", "images")
+        return ("root", "logs", "volumes")
+    return ("logs", "volumes") if signal in _NODEFS else ("root",)
 
 
 def rank_memory_pressure(pods: Iterable[Pod], usages: PodUsages, gates: FeatureGates = DEFAULT_GATES) -> list[Pod]:

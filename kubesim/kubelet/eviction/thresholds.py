@@ -78,9 +78,7 @@ def parse_threshold_config(
             raise InvalidThreshold(f"invalid eviction grace period specified: {period}, must be a positive value")
     for threshold in _statements(soft or {}):
         if threshold.signal not in periods:
-            raise InvalidThreshold(
-                f"grace period must be specified for the soft eviction threshold {threshold.signal}"
-            )
+            raise InvalidThreshold(f"grace period must be specified for the soft eviction threshold {threshold.signal}")
         thresholds.append(replace(threshold, grace_period=periods[threshold.signal]))
     reclaims = {signal: _minimum_reclaim(signal, text) for signal, text in (minimum_reclaim or {}).items()}
     thresholds = [replace(threshold, min_reclaim=reclaims.get(threshold.signal)) for threshold in thresholds]
@@ -154,16 +152,13 @@ def _quantity(text: str) -> Quantity:
         raise InvalidThreshold(str(error)) from None
 
 
-def with_container_fs(
-    thresholds: tuple[Threshold, ...], *, dedicated_image_fs: bool, split_container_fs: bool = False
-) -> tuple[Threshold, ...]:
+def with_container_fs(thresholds: tuple[Threshold, ...], *, dedicated_image_fs: bool) -> tuple[Threshold, ...]:
     """Thresholds for the file system of the writable layers: those of the file system it is on, whatever is set."""
-    on_image_fs = dedicated_image_fs and not split_container_fs
     for own, of_nodefs, of_imagefs in (
         (signals.CONTAINERFS_AVAILABLE, signals.NODEFS_AVAILABLE, signals.IMAGEFS_AVAILABLE),
         (signals.CONTAINERFS_INODES_FREE, signals.NODEFS_INODES_FREE, signals.IMAGEFS_INODES_FREE),
     ):
-        model = of_imagefs if on_image_fs else of_nodefs
+        model = of_imagefs if dedicated_image_fs else of_nodefs
         others = tuple(threshold for threshold in thresholds if threshold.signal != own)
         thresholds = (*others, *(replace(threshold, signal=own) for threshold in others if threshold.signal == model))
     return thresholds
@@ -173,4 +168,3 @@ def merge_thresholds(first: tuple[Threshold, ...], second: tuple[Threshold, ...]
     """The second without those that the first has already."""
     known = {threshold.key for threshold in first}
     return (*first, *(threshold for threshold in second if threshold.key not in known))
-

@@ -1,0 +1,294 @@
+"""The eviction manager: looks every ten seconds what the node has left, and evicts at most one pod at a time.
+
+What it decides is in the pure modules beside it; here are the loop, the killing and the waiting. While nothing is met
+and nothing was measured anew, a look finds what the last one found, and is skipped.
+
+Mirrors: pkg/kubelet/eviction/eviction_manager.go managerImpl
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kubesim.api.node import Taint
+from kubesim.api.pod import Pod, PodCondition, PodStatus
+from kubesim.api.pod_kinds import is_critical_pod
+from kubesim.api.resources import BEST_EFFORT, pod_qos_class
+from kubesim.api.timestamps import MINUTE, SECOND
+from kubesim.clock import LoopClock
+from kubesim.concurrency import Ticker
+from kubesim.errors import SyncError
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.admission.taints import tolerates
+from kubesim.kubelet.eviction import signals
+from kubesim.kubelet.eviction.limits import storage_limits_exceeded
+from kubesim.kubelet.eviction.messages import REASON, eviction_message, node_condition_message
+from kubesim.kubelet.eviction.pressure import PressureState, look, thresholds_met
+from kubesim.kubelet.eviction.ranking import rank_for_signal
+from kubesim.kubelet.eviction.stats import PodUsages, StatsProvider
+from kubesim.kubelet.eviction.thresholds import Threshold, with_container_fs
+from kubesim.kubelet.status.conditions import DISRUPTION_TARGET
+from kubesim.podworkers.updates import PodStatusFn
+
+MONITORING_PERIOD = 10 * SECOND
+POD_CLEANUP_TIMEOUT = 30 * SECOND
+POD_CLEANUP_POLL = SECOND
+IMMEDIATE_GRACE_S = 1
+TERMINATION_BY_KUBELET = "TerminationByKubelet"
+MEMORY_PRESSURE_TAINT = Taint(key="node.kubernetes.io/memory-pressure", effect="NoSchedule")
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionConfig:
+    thresholds: tuple[Threshold, ...] = ()
+    pressure_transition_period: int = 5 * MINUTE
+    max_pod_grace_period_s: int = 0  # for soft thresholds
+
+
+class NodeEventRecorder(Protocol):
+    """Tells about pods and about the node itself."""
+
+    def event(
+        self,
+        pod: Pod,
+        type: str,
+        reason: str,
+        message: str,
+        container: str = "",
+        annotations: Mapping[str, str] | None = None,
+    ) -> None: ...
+
+    def node_event(self, type: str, reason: str, message: str) -> None: ...
+
+
+class KillPod(Protocol):
+    """Kills a pod and returns when its containers have stopped (`PodWorkers.kill_pod_now`)."""
+
+    async def __call__(
+        self,
+        pod: Pod,
+        *,
+        evict: bool = False,
+        grace_period_override: int | None = None,
+        status_fn: PodStatusFn | None = None,
+    ) -> None: ...
+
+
+class NodeReclaim(Protocol):
+    """What can be thrown away before a pod must go."""
+
+    async def delete_all_unused_containers(self) -> None: ...
+    async def delete_unused_images(self) -> None: ...
+
+
+class EvictionManager:
+    """`on_conditions` is called when the node conditions have changed."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        config: EvictionConfig,
+        stats: StatsProvider,
+        kill_pod: KillPod,
+        reclaim: NodeReclaim,
+        events: NodeEventRecorder,
+        active_pods: Callable[[], Sequence[Pod]],
+        is_pod_finished: Callable[[str], bool],
+        on_conditions: Callable[[], None],
+        *,
+        every: bool = False,
+        gates: FeatureGates = DEFAULT_GATES,
+    ) -> None:
+        self._clock = clock
+        self._config = config
+        self._thresholds = with_container_fs(config.thresholds, dedicated_image_fs=stats.dedicated_image_fs)
+        self._stats = stats
+        self._kill_pod = kill_pod
+        self._reclaim = reclaim
+        self._events = events
+        self._active_pods = active_pods
+        self._is_pod_finished = is_pod_finished
+        self._on_conditions = on_conditions
+        self._every = every
+        self._gates = gates
+        self._state = PressureState()
+        self._ticker: Ticker | None = None  # while it sleeps between two looks
+        self._measured_anew = True
+        self.evictions: dict[str, int] = {}  # by signal
+        stats.on_change(self._changed)
+
+    @property
+    def node_conditions(self) -> tuple[str, ...]:
+        return self._state.node_conditions
+
+    # -- admission ----------------------------------------------------------------------------------------------
+
+    def admit(self, pod: Pod) -> tuple[str, str]:
+        """Reason and message of a refusal, empty if the pod may come; under pressure only some may."""
+        conditions = self._state.node_conditions
+        if not conditions or is_critical_pod(pod):
+            return "", ""
+        if conditions == (signals.MEMORY_PRESSURE,):
+            comparison = self._gates.enabled("TaintTolerationComparisonOperators")
+            if pod_qos_class(pod, self._gates) != BEST_EFFORT or any(
+                tolerates(toleration, MEMORY_PRESSURE_TAINT, comparison=comparison)
+                for toleration in pod.spec.tolerations
+            ):
+                return "", ""
+        return REASON, node_condition_message(conditions)
+
+    # -- the loop -----------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        while True:
+            evicted = await self.synchronize()
+            if evicted:
+                await self._wait_for_pods_cleanup(evicted)
+            else:
+                await self._sleep()
+
+    def _changed(self) -> None:
+        self._measured_anew = True
+        if self._ticker is not None:
+            self._ticker.want(self._clock.now())
+
+    async def _sleep(self) -> None:
+        """Ten seconds from now, or as many times ten seconds as nothing can have changed."""
+        now = self._clock.now()
+        ticker = self._ticker = Ticker(self._clock, "eviction", MONITORING_PERIOD, phase=now, every=self._every)
+        if self._measured_anew or not self._state.is_quiet:
+            ticker.want(now)
+        try:
+            await ticker.channel.receive(self._clock)
+        finally:
+            ticker.stop()
+            self._ticker = None
+
+    async def synchronize(self) -> list[Pod]:
+        """One look; the pods that were evicted because of it."""
+        self._measured_anew = False
+        pods = self._active_pods()
+        summary = self._stats.summary()
+        found = look(
+            self._state,
+            self._thresholds,
+            summary.observations,
+            self._clock.now(),
+            self._config.pressure_transition_period,
+        )
+        before, self._state = self._state, found.state
+        if before.node_conditions != found.state.node_conditions:
+            self._on_conditions()
+        evicted = await self._evict_beyond_limits(pods, summary.pods)
+        if evicted or not found.to_reclaim:
+            return evicted
+        threshold = found.to_reclaim[0]
+        resource = signals.RESOURCE[threshold.signal]
+        self._events.node_event("Warning", "EvictionThresholdMet", f"Attempting to reclaim {resource}")
+        if await self._reclaim_node_level_resources(threshold.signal):
+            return []
+        return await self._evict_one(pods, summary.pods, threshold, found.to_reclaim)
+
+    async def _wait_for_pods_cleanup(self, pods: list[Pod]) -> None:
+        deadline = self._clock.now() + POD_CLEANUP_TIMEOUT
+        while self._clock.now() < deadline:
+            await self._clock.sleep(POD_CLEANUP_POLL)
+            if all(self._is_pod_finished(pod.metadata.uid) for pod in pods):
+                return
+
+    # -- acting -------------------------------------------------------------------------------------------------
+
+    async def _reclaim_node_level_resources(self, signal: str) -> bool:
+        """Throw away what nobody uses; true if that was enough."""
+        actions = self._reclaim_actions(signal)
+        for act in actions:
+            await act()
+        if not actions:
+            return False
+        return not thresholds_met(self._thresholds, self._stats.summary().observations, enforce_min_reclaim=True)
+
+    def _reclaim_actions(self, signal: str) -> tuple[Callable[[], Awaitable[None]], ...]:
+        if signals.CONDITION[signal] != signals.DISK_PRESSURE:
+            return ()
+        if self._stats.dedicated_image_fs and signal in (signals.NODEFS_AVAILABLE, signals.NODEFS_INODES_FREE):
+            return ()
+        return self._reclaim.delete_all_unused_containers, self._reclaim.delete_unused_images
+
+    async def _evict_beyond_limits(self, pods: Sequence[Pod], usages: PodUsages) -> list[Pod]:
+        evicted = []
+        for pod in pods:
+            usage = usages.get(pod.metadata.uid)
+            if usage is None:
+                continue
+            dedicated = self._stats.dedicated_image_fs
+            why = next(storage_limits_exceeded(pod, usage, dedicated_image_fs=dedicated), None)
+            if why is not None and await self._evict(pod, IMMEDIATE_GRACE_S, why):
+                evicted.append(pod)
+        return evicted
+
+    async def _evict_one(
+        self, pods: Sequence[Pod], usages: PodUsages, threshold: Threshold, thresholds: tuple[Threshold, ...]
+    ) -> list[Pod]:
+        dedicated, resource = self._stats.dedicated_image_fs, signals.RESOURCE[threshold.signal]
+        for pod in rank_for_signal(threshold.signal, pods, usages, dedicated_image_fs=dedicated, gates=self._gates):
+            usage = usages.get(pod.metadata.uid)
+            message, annotations = eviction_message(
+                resource, pod, usage, thresholds, self._state.observations, self._gates
+            )
+            grace = self._grace(pod, threshold)
+            if await self._evict(pod, grace, message, annotations, disruption=True):
+                self.evictions[threshold.signal] = self.evictions.get(threshold.signal, 0) + 1
+                return [pod]
+        return []
+
+    def _grace(self, pod: Pod, threshold: Threshold) -> int:
+        if threshold.is_hard:
+            return IMMEDIATE_GRACE_S
+        longest, own = self._config.max_pod_grace_period_s, pod.spec.termination_grace_period_seconds
+        return longest if own is None else min(longest, own)
+
+    async def _evict(
+        self,
+        pod: Pod,
+        grace: int,
+        message: str,
+        annotations: Mapping[str, str] | None = None,
+        *,
+        disruption: bool = False,
+    ) -> bool:
+        """False for a critical pod, which stays. One whose containers do not stop in time counts as evicted too."""
+        if is_critical_pod(pod):
+            return False
+        self._events.event(pod, "Warning", REASON, message, annotations=annotations)
+        generation = pod.metadata.generation
+        status_fn = evicted_status(message, generation if disruption else None)
+        try:
+            await self._kill_pod(pod, evict=True, grace_period_override=grace, status_fn=status_fn)
+        except SyncError:
+            pass
+        return True
+
+
+def evicted_status(message: str, generation: int | None) -> PodStatusFn:
+    """The status of an evicted pod; with a generation also the condition that says who disrupted it."""
+
+    def change(status: PodStatus) -> PodStatus:
+        if generation is not None:
+            status = with_disruption_target(status, message, generation)
+        return status.changed(phase="Failed", reason=REASON, message=message)
+
+    return change
+
+
+def with_disruption_target(status: PodStatus, message: str, generation: int) -> PodStatus:
+    condition = PodCondition(
+        type=DISRUPTION_TARGET,
+        status="True",
+        reason=TERMINATION_BY_KUBELET,
+        message=message,
+        observed_generation=generation,
+    )
+    others = tuple(known for known in status.conditions if known.type != DISRUPTION_TARGET)
+    return status.changed(conditions=(*others, condition))

@@ -1,0 +1,182 @@
+"""The runtime as a process that can go away and come back, and the connections that agents have to it.
+
+While it is down every call fails, and the calls under way are cut off; its containers go on. An agent that ends closes
+its connection and hears nothing more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from kubesim.api.pod import Pod
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.protocol import (
+    CallContext,
+    ContainerConfig,
+    ContainerInfo,
+    ExecResult,
+    ImageInfo,
+    Runtime,
+    RuntimeConditions,
+    SandboxConfig,
+    SandboxInfo,
+)
+from kubesim.runtime.types import RuntimeResources
+
+T = TypeVar("T")
+Call = Coroutine[Any, Any, T]
+
+REFUSED = (
+    'rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: '
+    'dial unix /run/containerd/containerd.sock: connect: connection refused"'
+)
+CUT_OFF = "rpc error: code = Unavailable desc = error reading from server: EOF"
+CLOSED = "rpc error: code = Canceled desc = grpc: the client connection is closing"
+
+
+class RuntimeService:
+    """One per node: the socket in front of a runtime."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.up = True
+        self._connections: list[RuntimeConnection] = []
+        runtime.on_change(self._changed)
+
+    def connect(self) -> RuntimeConnection:
+        connection = RuntimeConnection(self)
+        self._connections.append(connection)
+        return connection
+
+    def disconnect(self, connection: RuntimeConnection) -> None:
+        if connection in self._connections:
+            self._connections.remove(connection)
+
+    def stop(self) -> None:
+        self.up = False
+        for connection in self._connections:
+            connection.cut_off()
+            connection.changed("")
+
+    def start(self) -> None:
+        self.up = True
+        self._changed("")
+
+    def _changed(self, uid: str) -> None:
+        if self.up:  # later everything is looked at anyway
+            for connection in self._connections:
+                connection.changed(uid)
+
+
+class RuntimeConnection:
+    """Implements `Runtime` for one agent."""
+
+    def __init__(self, service: RuntimeService) -> None:
+        self.name = service.runtime.name
+        self.tells_changes = service.runtime.tells_changes
+        self._service = service
+        self._listeners: list[Callable[[str], None]] = []
+        self._calls: dict[asyncio.Task[Any], bool] = {}  # tasks with a call under way -> was it cut off?
+        self._closed = False
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        self._listeners.append(listener)
+
+    def changed(self, uid: str) -> None:
+        for listener in self._listeners:
+            listener(uid)
+
+    def close(self) -> None:
+        self._closed = True
+        self._listeners.clear()
+        self._service.disconnect(self)
+
+    def cut_off(self) -> None:
+        """The calls under way fail."""
+        for task in self._calls:
+            self._calls[task] = True
+            task.cancel()
+
+    @property
+    def _runtime(self) -> Runtime:
+        if self._closed:
+            raise RuntimeCallError(CLOSED)
+        if not self._service.up:
+            raise RuntimeCallError(REFUSED)
+        return self._service.runtime
+
+    async def _takes_time(self, call: Call[T]) -> T:
+        """A call that may be cut off: its task is cancelled, and here the cancellation becomes an error of the call."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._calls[task] = False
+        try:
+            return await call
+        except asyncio.CancelledError:
+            if self._calls[task] and task.uncancel() == 0:
+                raise RuntimeCallError(CUT_OFF) from None
+            raise
+        finally:
+            del self._calls[task]
+
+    # -- answered at once ---------------------------------------------------------------------------------------
+
+    def status(self) -> Call[RuntimeConditions]:
+        return self._runtime.status()
+
+    def pod_sandbox_status(self, sandbox_id: str) -> Call[SandboxInfo]:
+        return self._runtime.pod_sandbox_status(sandbox_id)
+
+    def list_pod_sandboxes(self, pod_uid: str | None = None) -> Call[list[SandboxInfo]]:
+        return self._runtime.list_pod_sandboxes(pod_uid)
+
+    def container_status(self, container_id: str) -> Call[ContainerInfo]:
+        return self._runtime.container_status(container_id)
+
+    def list_containers(self, pod_uid: str | None = None) -> Call[list[ContainerInfo]]:
+        return self._runtime.list_containers(pod_uid)
+
+    def image_status(self, image: str) -> Call[ImageInfo | None]:
+        return self._runtime.image_status(image)
+
+    def list_images(self) -> Call[list[ImageInfo]]:
+        return self._runtime.list_images()
+
+    def remove_pod_sandbox(self, sandbox_id: str) -> Call[None]:
+        return self._runtime.remove_pod_sandbox(sandbox_id)
+
+    def remove_container(self, container_id: str) -> Call[None]:
+        return self._runtime.remove_container(container_id)
+
+    def update_container_resources(self, container_id: str, resources: RuntimeResources) -> Call[None]:
+        return self._runtime.update_container_resources(container_id, resources)
+
+    def remove_image(self, image_id: str) -> Call[None]:
+        return self._runtime.remove_image(image_id)
+
+    # -- taking their time --------------------------------------------------------------------------------------
+
+    def run_pod_sandbox(self, config: SandboxConfig) -> Call[str]:
+        return self._takes_time(self._runtime.run_pod_sandbox(config))
+
+    def stop_pod_sandbox(self, sandbox_id: str) -> Call[None]:
+        return self._takes_time(self._runtime.stop_pod_sandbox(sandbox_id))
+
+    def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> Call[str]:
+        return self._takes_time(self._runtime.create_container(sandbox_id, config, sandbox))
+
+    def start_container(self, container_id: str) -> Call[None]:
+        return self._takes_time(self._runtime.start_container(container_id))
+
+    def stop_container(self, container_id: str, timeout: int) -> Call[None]:
+        return self._takes_time(self._runtime.stop_container(container_id, timeout))
+
+    def exec_sync(
+        self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
+    ) -> Call[ExecResult]:
+        return self._takes_time(self._runtime.exec_sync(container_id, command, timeout, context))
+
+    def pull_image(self, image: str, pod: Pod) -> Call[str]:
+        return self._takes_time(self._runtime.pull_image(image, pod))
