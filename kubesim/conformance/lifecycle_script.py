@@ -149,8 +149,11 @@ class Client(MemoryClient):
 
 
 class ScriptedRuntime(SimulatedRuntime):
-    """The recording's runtime runs a probe also in a container that has ended, and heeds no context. Its sandboxes take
-    their containers along when they die."""
+    """The recording's runtime runs a probe also in a container that has ended, heeds no context, and starts a container
+    also in a dead sandbox. Its sandboxes take their containers along when they die."""
+
+    def _dead_sandbox(self, container: object) -> str:
+        return ""
 
     def sandbox_dies(self, sandbox_id: str) -> None:
         self._kill_sandbox(self._sandbox(sandbox_id))

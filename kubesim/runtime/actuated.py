@@ -57,7 +57,7 @@ class ActuatedState:
         return self._pods.get(uid)
 
     def uids(self) -> Iterator[str]:
-        yield from list(self._containers.keys() | self._pods.keys())
+        yield from dict.fromkeys((*self._containers, *self._pods))
 
     def forget(self, uid: str) -> None:
         self._containers.pop(uid, None)

@@ -7,6 +7,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from kubesim.api.goyaml import YamlError, yaml_to_json
+from kubesim.api.timestamps import MILLISECOND
 from kubesim.clock.randomness import Stream
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
@@ -40,6 +42,13 @@ def kubelet_settings(
     )
 
 
+def coming_up(stream: Stream) -> dict[str, int]:
+    """When the parts of a kubelet that has just been started begin: all within its first half second."""
+    begin = 200 * MILLISECOND + stream.randrange(300 * MILLISECOND)
+    parts = ("status_manager_starts", "container_gc_starts", "pleg_starts", "sync_loop_starts")
+    return {part: begin + number * MILLISECOND for number, part in enumerate(parts)}
+
+
 def runtime_settings(number: int, spec: Spec) -> SimulatedSettings:
     """The runtime of the node with this number; each node has its own range of pod addresses."""
     return SimulatedSettings(
@@ -50,7 +59,7 @@ def runtime_settings(number: int, spec: Spec) -> SimulatedSettings:
 
 def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:
     """Each image that the scenario mentions, as the kubelet asks for it, with the first item that is about it."""
-    mentioned = dict.fromkeys((*_mentions(spec.objects), *_mentions(spec.model_dump(include={"steps"}))))
+    mentioned = dict.fromkeys((*_mentions(spec.objects), *_mentions(spec.model_dump(include={"steps", "sources"}))))
     for written in (*mentioned, *(item.name for item in spec.images)):
         try:
             name = apply_default_image_tag(written)

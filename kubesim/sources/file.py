@@ -16,7 +16,7 @@ from typing import Protocol
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
-from kubesim.concurrency import Ticker
+from kubesim.concurrency import TaskSet, Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.sources.config import ConfigStream
 from kubesim.sources.static_pod import Manifest, read_manifest
@@ -51,6 +51,7 @@ class FileSource:
     def __init__(
         self,
         clock: LoopClock,
+        tasks: TaskSet,
         recorder: Recorder,
         config: ConfigStream,
         files: ManifestFiles,
@@ -61,6 +62,7 @@ class FileSource:
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self._clock = clock
+        self._tasks = tasks
         self._recorder = recorder
         self._config = config
         self._files = files
@@ -70,6 +72,7 @@ class FileSource:
         self._gates = gates
         self._store: dict[str, Pod] = {}  # namespace/name -> what is wanted
         self._key_of_file: dict[str, str] = {}
+        self._problems: dict[str, str] = {}  # file -> what was last wrong with it
         self._ticker: Ticker | None = None
         self._checks: asyncio.Task[None] | None = None
         self._stop_watch: Callable[[], None] | None = None
@@ -77,7 +80,7 @@ class FileSource:
     def start(self) -> None:
         self._ticker = Ticker(self._clock, "file check", self._period, phase=self._clock.now(), every=self._every)
         self._stop_watch = self._files.watch(self._file_changed)
-        self._checks = asyncio.get_running_loop().create_task(self._check(self._ticker), name="file source")
+        self._checks = self._tasks.start("file source", self._check(self._ticker))
         self._list()
 
     def stop(self) -> None:
@@ -132,12 +135,19 @@ class FileSource:
         path = f"{self._files.path}/{name}"
         found = read_manifest(Manifest("file", path, self._node_name, text), self._gates)
         if not found.pods:
-            text = f"Could not process manifest file {path}: {found.error}"
-            self._recorder.record(Note(node=self._node_name, text=text))
+            self._tell_problem(name, found.error)
             return None
+        self._problems.pop(name, None)
         pod = found.pods[0]
         self._key_of_file[name] = _key(pod)
         return pod
+
+
+    def _tell_problem(self, name: str, problem: str) -> None:
+        if self._problems.get(name) != problem:
+            self._problems[name] = problem
+            text = f"Could not process manifest file {self._files.path}/{name}: {problem}"
+            self._recorder.record(Note(node=self._node_name, text=text))
 
 
 def _is_hidden(name: str) -> bool:

@@ -1,0 +1,187 @@
+"""Step 6 of SyncPod: the pod's control group and its running containers get the resources that were allocated.
+
+Memory first, then cpu. What grows must have room around it before it does: the pod's group grows before its containers
+and shrinks after them, limits grow before requests and shrink after them. The first failure ends the step; the next
+sync goes on from what is left.
+
+Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go doPodResizeAction, updatePodContainerResources,
+IsPodResizeInProgress
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kubesim.api.gotext import quoted
+from kubesim.api.pod import Pod, ResourceRequirements
+from kubesim.api.quantity import BINARY_SI, Quantity
+from kubesim.api.resources import CPU, MEMORY
+from kubesim.errors import RuntimeCallError
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.runtime.action_types import ContainerResources, ContainerToUpdate, PodActions, ResizableResource
+from kubesim.runtime.actuated import ActuatedState, effective_requirements
+from kubesim.runtime.allocated import resizable_containers
+from kubesim.runtime.cgroups import PodCgroups, ResourceConfig, resource_config_for_pod
+from kubesim.runtime.linux_resources import linux_container_resources
+from kubesim.runtime.naming import format_pod
+from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.resize_actions import container_resources
+from kubesim.runtime.results import RESIZE_POD_IN_PLACE_ERROR, SyncResult
+from kubesim.runtime.types import RuntimePodStatus, bare_id
+
+_POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
+
+
+def is_pod_resize_in_progress(
+    pod: Pod, status: RuntimePodStatus, actuated: ActuatedState, gates: FeatureGates = DEFAULT_GATES
+) -> bool:
+    """Does a running container, or the pod as a whole, have other resources than those allocated to it?"""
+    applied = actuated.containers(pod.metadata.uid)
+    for container in resizable_containers(pod, gates):
+        before = applied.get(container.name, _NOTHING)
+        if before is container.resources:
+            continue  # what is usual costs nothing
+        record = status.find(container.name)
+        if record is None or record.state != "running":
+            continue  # it gets the right ones when it starts
+        wanted = effective_requirements(pod, container.resources, gates)
+        if container_resources(wanted, None) != container_resources(before, None):
+            return True
+    whole, of_pod = pod.spec.resources, actuated.pod(pod.metadata.uid)
+    if whole is None or of_pod is None or not gates.enabled(_POD_LEVEL):
+        return False
+    return container_resources(whole, None) != container_resources(of_pod, None)
+
+
+_NOTHING = ResourceRequirements()
+
+
+class PodResizer:
+    """Carries resizes out; `actuated` remembers each step that was taken."""
+
+    def __init__(self, runtime: Runtime, actuated: ActuatedState, cgroups: PodCgroups, gates: FeatureGates) -> None:
+        self._runtime = runtime
+        self._actuated = actuated
+        self._cgroups = cgroups
+        self._gates = gates
+
+    async def resize(self, pod: Pod, actions: PodActions) -> SyncResult:
+        result = SyncResult("ResizePodInPlace", format_pod(pod))
+        current = self._cgroups.get(pod.metadata.uid)
+        if current is None:
+            text = f"unable to get pod cgroup memory config for pod {quoted(format_pod(pod))}"
+            result.fail(RESIZE_POD_IN_PLACE_ERROR, text)
+            return result
+        try:
+            await _Resize(self._runtime, self._actuated, self._cgroups, self._gates, pod, actions, current).run()
+        except RuntimeCallError as error:
+            result.fail(RESIZE_POD_IN_PLACE_ERROR, str(error))
+        return result
+
+
+class _Resize:
+    """One resize of one pod."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        actuated: ActuatedState,
+        cgroups: PodCgroups,
+        gates: FeatureGates,
+        pod: Pod,
+        actions: PodActions,
+        current: ResourceConfig,
+    ) -> None:
+        self._runtime = runtime
+        self._actuated = actuated
+        self._cgroups = cgroups
+        self._gates = gates
+        self._pod = pod
+        self._actions = actions
+        self._before = current
+        # A limit that the pod has no more stays what it is: none can be taken away from a running pod.
+        wanted = resource_config_for_pod(pod, gates=gates)
+        self._wanted = replace(
+            wanted,
+            memory=current.memory if wanted.memory is None else wanted.memory,
+            cpu_quota=current.cpu_quota if wanted.cpu_quota is None else wanted.cpu_quota,
+        )
+        self._now: dict[str, ContainerResources] = {}  # what each container has by now, by id
+
+    async def run(self) -> None:
+        actions, before, wanted = self._actions, self._before, self._wanted
+        whole = actions.update_pod_resources or actions.update_pod_level_resources
+        if actions.containers_to_update.get("memory") or whole:
+            await self._resize("memory", _growth(before.memory, wanted.memory), 0)
+        if actions.containers_to_update.get("cpu") or whole:
+            shares = _growth(before.cpu_shares, wanted.cpu_shares)
+            await self._resize("cpu", _growth(before.cpu_quota, wanted.cpu_quota), shares)
+
+    async def _resize(self, resource: ResizableResource, limit: int, request: int) -> None:
+        """`limit` and `request`: by how much those of the pod's own group change."""
+        if limit > 0:
+            await self._write_cgroup(self._limit_of(resource))
+        if request > 0:
+            await self._write_cgroup(ResourceConfig(cpu_shares=self._wanted.cpu_shares))
+        for update in self._actions.containers_to_update.get(resource, ()):
+            await self._update_container(resource, update)
+        if request < 0:
+            await self._write_cgroup(ResourceConfig(cpu_shares=self._wanted.cpu_shares))
+        if limit < 0:
+            await self._write_cgroup(self._limit_of(resource))
+        if self._actions.update_pod_level_resources and self._gates.enabled(_POD_LEVEL):
+            self._actuated.pod_resized(self._pod, resource)
+
+    def _limit_of(self, resource: ResizableResource) -> ResourceConfig:
+        wanted = self._wanted
+        if resource == "memory":
+            return ResourceConfig(memory=wanted.memory)
+        return ResourceConfig(cpu_quota=wanted.cpu_quota, cpu_period=wanted.cpu_period)
+
+    async def _write_cgroup(self, config: ResourceConfig) -> None:
+        """The runtime may refuse; only then is nothing written."""
+        uid, sandbox = self._pod.metadata.uid, self._actions.sandbox_id
+        resource = MEMORY if config.memory is not None else CPU
+        try:
+            await self._runtime.update_pod_sandbox_resources(bare_id(sandbox))
+        except RuntimeCallError as error:
+            raise RuntimeCallError(
+                f"failed to notify runtime for UpdatePodSandboxResources (resource={resource}); resize rejected: "
+                f"updatePodSandboxResources failed for sanboxID {quoted(sandbox)}: {error}"
+            ) from error
+        self._cgroups.write(uid, config)
+
+    async def _update_container(self, resource: ResizableResource, update: ContainerToUpdate) -> None:
+        """One resource at a time; the other one stays what it was last set to."""
+        has, wanted = self._now.get(update.id, update.current), update.desired
+        if resource == "memory":
+            has = replace(has, memory_limit=wanted.memory_limit, memory_request=wanted.memory_request)
+        else:
+            has = replace(has, cpu_limit_milli=wanted.cpu_limit_milli, cpu_request_milli=wanted.cpu_request_milli)
+        container = update.container.changed(resources=_requirements(has, update.container.resources))
+        reported = linux_container_resources(self._pod, container, self._gates)
+        await self._runtime.update_container_resources(bare_id(update.id), reported)
+        self._actuated.started(self._pod, container, self._gates)
+        self._now[update.id] = has
+
+
+def _growth(before: int | None, wanted: int | None) -> int:
+    assert before is not None
+    assert wanted is not None
+    return wanted - before
+
+
+def _requirements(amounts: ContainerResources, like: ResourceRequirements) -> ResourceRequirements:
+    """Written out, zeros too."""
+    return like.changed(
+        limits={CPU: _milli(amounts.cpu_limit_milli), MEMORY: _bytes(amounts.memory_limit)},
+        requests={CPU: _milli(amounts.cpu_request_milli), MEMORY: _bytes(amounts.memory_request)},
+    )
+
+
+def _milli(amount: int) -> str:
+    return f"{amount // 1000}" if amount % 1000 == 0 else f"{amount}m"
+
+
+def _bytes(amount: int) -> str:
+    return str(Quantity(amount, 0, BINARY_SI))
