@@ -6,16 +6,6 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 JOBS ?= 2
 
-# The decisions: modules that only compute. `make coverage` says how much of them the real kubelet's cases reach.
-CORE := sources/mux.py sources/static_pod.py podworkers/state.py podworkers/sync_status.py \
-	runtime/actions.py runtime/init_actions.py runtime/resize_actions.py runtime/restart_policy.py \
-	runtime/termination.py runtime/backoff.py runtime/gc.py runtime/naming.py runtime/labels.py \
-	runtime/container_hash.py kubelet/cgroups.py kubelet/pleg_records.py kubelet/probes/worker_rules.py \
-	kubelet/admission/* kubelet/status/phase.py kubelet/status/conditions.py kubelet/status/container_statuses.py \
-	kubelet/status/generate.py kubelet/status/manager_rules.py kubelet/status/probe_overlay.py
-comma := ,
-space := $(subst ,, )
-
 .PHONY: demo test soak lint bench coverage clean system-packages
 
 demo: $(VENV)/.installed
@@ -36,12 +26,9 @@ lint: $(VENV)/.installed-for-tests
 bench: $(VENV)/.installed-for-tests
 	$(PY) -m tests.bench
 
+# How much of the decision core the real kubelet's cases reach by themselves.
 coverage: $(VENV)/.installed-for-tests
-	$(PY) -m coverage run -m kubesim conformance tests/conformance/data || true
-	@echo "The decision core, reached by the corpora alone:"
-	$(PY) -m coverage report --include='$(subst $(space),$(comma),$(strip $(addprefix kubesim/,$(CORE))))'
-	@echo "API types, defaults and validation (percent):"
-	$(PY) -m coverage report --include='kubesim/api/*' --format=total
+	$(PY) -m tests.core_coverage
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

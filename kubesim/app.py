@@ -13,37 +13,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubesim.api.event import Event
-from kubesim.api.node import Taint
 from kubesim.api.pod import Pod
-from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
-from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
-from kubesim.features import FeatureGates
-from kubesim.kubelet.admission.node_admission import NodeAdmission
-from kubesim.kubelet.agent import Kubelet
-from kubesim.kubelet.events import KubeletEvents
-from kubesim.kubelet.node_status import Heartbeat, initial_node
-from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.simulated.network import SimulatedNetwork
-from kubesim.runtime.simulated.programs import Programs
-from kubesim.runtime.simulated.runtime import SimulatedRuntime
-from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.expectations import Judge
-from kubesim.scenario.language import NodeItem, Scenario
+from kubesim.scenario.language import Scenario
+from kubesim.scenario.node import SimulatedNode, Surroundings
+from kubesim.scenario.node_lifecycle import NodeLifecycle
 from kubesim.scenario.player import Player
-from kubesim.scenario.settings import behaviours, kubelet_settings, runtime_settings
 from kubesim.scenario.world import SimulatedWorld
-from kubesim.sources.config import ConfigStream
-from kubesim.sources.memory import SOURCE, ClusterSource
 from kubesim.trace import HashSink, Recorder, Sink
 
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
-API_LATENCIES = ApiLatencies(get=2 * MILLISECOND, patch=5 * MILLISECOND)
-WATCH_LATENCY = 5 * MILLISECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,80 +91,6 @@ def raise_failures_of_callbacks(tasks: TaskSet) -> None:
     asyncio.get_running_loop().set_exception_handler(handle)
 
 
-class SimulatedNode:
-    """One node: its kubelet, and the simulated runtime below it."""
-
-    def __init__(self, simulation: Simulation, number: int, item: NodeItem) -> None:
-        clock, recorder, store, tasks = simulation.clock, simulation.recorder, simulation.store, simulation.tasks
-        spec, gates, name = simulation.scenario.spec, simulation.gates, item.name
-        randomness = Randomness(simulation.randomness.stream("node", name).getrandbits(62))
-        phases = randomness.stream("phases")
-        settings = kubelet_settings(name, number, spec.kubelet_configuration, phases, every_tick=simulation.every_tick)
-
-        # The runtime, and the programs in its containers.
-        runtime_options = runtime_settings(number, spec)
-        programs = Programs(
-            clock,
-            randomness,
-            recorder,
-            simulation.network,
-            store.find,
-            node=name,
-            host_ip=settings.host_ips[0],
-            behaviours=behaviours(spec),
-            exec_time=runtime_options.latencies.exec,
-        )
-        self.runtime = SimulatedRuntime(clock, randomness, programs, runtime_options)
-        self.runtime.on_change(lambda uid: None if self.runtime.knows_pod(uid) else programs.forget(uid))
-        runtime: Runtime = self.runtime
-        if simulation.traced:
-            runtime = traced = TracedRuntime(self.runtime, recorder, name)
-            self.runtime.on_exit(lambda identifier, exit: traced.exited(identifier, exit.code, exit.reason))
-
-        # The node at the API server.
-        taints = tuple(Taint.from_json(taint) for taint in item.taints)
-        node = initial_node(settings, clock.now(), labels=item.labels, taints=taints, capacity=item.capacity)
-        store.create(node)
-        self._heartbeat = Heartbeat(name, clock.now(), randomness.stream("lease"), jitter=settings.jitter)
-        store.create(self._heartbeat.lease(clock.now()))
-        self._store = store
-
-        # The agent.
-        client = MemoryClient(clock, store, API_LATENCIES)
-        events = KubeletEvents(client, name, clock, recorder, randomness.stream("events"))
-        config = ConfigStream(clock, recorder, (SOURCE,), name)
-        self.source = ClusterSource(clock, store, config, name, WATCH_LATENCY)
-        self.kubelet = Kubelet(
-            clock,
-            randomness,
-            recorder,
-            tasks,
-            settings,
-            runtime,
-            simulation.network,
-            client,
-            config,
-            events,
-            list_duration=runtime_options.latencies.list,
-            admission=NodeAdmission(node, gates),
-            gates=gates,
-        )
-        tasks.start(f"events of {name}", events.run())
-
-    def start(self) -> None:
-        self.kubelet.start()
-        self.source.start()
-
-    def renew_lease(self) -> None:
-        """Bring the lease at the API server up to date, for whoever looks at it."""
-        self._store.replace(self._heartbeat.lease(self._store.now()))
-
-    async def close(self) -> None:
-        self.renew_lease()
-        self.source.stop()
-        await self.kubelet.close()
-
-
 class Simulation:
     """A cluster that plays one scenario."""
 
@@ -189,7 +101,7 @@ class Simulation:
         self.seed = seed
         self.tasks = tasks
         self.every_tick = every_tick
-        self.gates = FeatureGates(scenario.spec.feature_gates)
+        self.gates = scenario.gates
         self.clock = LoopClock(VIRTUAL_START - LEAD)
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
@@ -197,10 +109,21 @@ class Simulation:
         self.traced = bool(sinks)
         self.store = Store(self.clock.now, new_uids(self.randomness))
         self.network = SimulatedNetwork(self.clock)
-        self.nodes = {item.name: SimulatedNode(self, number, item) for number, item in enumerate(scenario.spec.nodes)}
-        self.world = SimulatedWorld(
-            self.store, self.recorder, {name: node.runtime for name, node in self.nodes.items()}
+        around = Surroundings(
+            self.clock,
+            self.randomness,
+            self.recorder,
+            tasks,
+            self.store,
+            self.network,
+            scenario.spec,
+            self.gates,
+            traced=bool(sinks),
+            every_tick=every_tick,
         )
+        NodeLifecycle(self.clock, self.store)
+        self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
+        self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes)
 
     async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
         """Let the nodes come up, then play."""

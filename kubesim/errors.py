@@ -3,12 +3,13 @@
 KubesimError
 ├── UsageError          a mistake in what the user gave us: one line, exit 2
 │   ├── InputError      ... in a file: names the file, the line and the field
-│   └── UnknownGate     ... a feature gate that does not exist
+│   └── GateError       ... about a feature gate: it does not exist, or cannot be set so
 ├── Deadlock            virtual time cannot go on: nothing is ready and no timer is set
 ├── ApiError            what an API server answers (code, reason, message)
 ├── SyncError           a sync of a pod failed; the worker backs off
 │   ├── BackoffError    ... and it is known when trying again makes sense
 │   └── SyncCancelled   ... because its context was cancelled: there is something newer to do
+├── ImageGCError        too little could be freed by removing images
 └── RuntimeCallError    a call to the container runtime failed
 """
 
@@ -32,8 +33,8 @@ class InputError(UsageError):
         super().__init__(": ".join(part for part in (where, field, problem) if part))
 
 
-class UnknownGate(UsageError):
-    """A feature gate that no known kubelet has."""
+class GateError(UsageError):
+    """A feature gate that the kubelet does not have, or a setting with which it would not start."""
 
 
 class Deadlock(KubesimError):
@@ -65,6 +66,10 @@ class SyncCancelled(SyncError):
 
     def __init__(self, message: str = "context canceled") -> None:
         super().__init__(message)
+
+
+class ImageGCError(KubesimError):
+    """A round of image garbage collection did not free what it should."""
 
 
 class RuntimeCallError(KubesimError):

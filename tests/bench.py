@@ -19,6 +19,7 @@ from kubesim.conformance.runner import run_corpus
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.load import parse_scenario
 from kubesim.trace import MemorySink
+from tests.convergence import converge
 
 DATA = Path(__file__).parent / "conformance" / "data"
 SCENARIO = """
@@ -84,6 +85,18 @@ def idle_day(count: str) -> None:
     line(f"an idle day of a node with {count} pods", f"{watch.cpu_seconds():.2f} s CPU")
 
 
+def converging(count: str) -> None:
+    """All pods at once, half from the API server, half from files; the runtime fails and hangs."""
+    watch = Stopwatch()
+    found = converge(int(count), failing=0.1, hanging=0.05)
+    minutes = f"{found.took / 60_000_000:.0f} min on the node"
+    line(f"{count} pods at once, 10 % of calls fail, 5 % hang: all ready", minutes)
+    line(
+        f"... with {found.calls} runtime calls ({found.failed} failed, {found.hung} hung)",
+        f"{watch.cpu_seconds():.1f} s CPU",
+    )
+
+
 def recorded_lives() -> None:
     watch = Stopwatch()
     result = run_corpus(DATA / "lifecycle_trace.jsonl.gz")
@@ -102,6 +115,7 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
     "lives": lives,
     "memory": memory,
     "idle_day": idle_day,
+    "converging": converging,
     "recorded_lives": recorded_lives,
     "start_up": start_up,
 }
@@ -111,6 +125,7 @@ PROGRAMME = [
     *(["lives", count, kept] for count in ("110", "1000", "10000") for kept in ("not kept", "kept")),
     ["memory", "2000"],
     ["idle_day", "110"],
+    ["converging", "500"],
 ]
 
 

@@ -25,8 +25,14 @@ from kubesim.scenario.language import Delete, Kill, Patch, Scenario
 from kubesim.scenario.world import StepFailed
 
 NODE = "node-1"
-GONE_AFTER = 40 * SECOND  # how long the end of a pod may take beyond its grace period
+GONE_AFTER = 40 * SECOND  # how long the end of a pod may take beyond what its containers may take to stop
 FORGOTTEN_AFTER = 240 * SECOND  # dead containers and sandboxes are collected once a minute
+
+
+def longest_end(pod: Pod) -> int:
+    """A sync that stops containers one after the other, each with its grace, is not interrupted by a deletion."""
+    stops = len(pod.spec.init_containers) + len(pod.spec.containers)
+    return stops * (pod.spec.termination_grace_period_seconds or 0) * SECOND + GONE_AFTER
 
 
 class DrivenNode:
@@ -37,7 +43,7 @@ class DrivenNode:
         self._versions = 0
         self._restarts: dict[tuple[str, str], int] = {}
         self._ended: set[str] = set()  # uids of pods with a terminal phase
-        self._graces: dict[str, int] = {}  # uid -> the longest grace it had, in seconds
+        self._graces: dict[str, int] = {}  # uid -> the longest grace of its deletions, in seconds
         self._stop_by: dict[str, int] = {}  # uid of a pod that is gone -> when its containers must have ended
         self._tasks = TaskSet()
         self._loop.run_until_complete(self._open(scenario, seed, every_tick))
@@ -131,10 +137,9 @@ class DrivenNode:
         assert isinstance(pod, Pod)
         uid, status = pod.metadata.uid, pod.status
         # A stop that is under way goes on with the grace it began with if the pod is removed meanwhile.
-        graces = (pod.spec.termination_grace_period_seconds or 0, pod.metadata.deletion_grace_period_seconds or 0)
-        self._graces[uid] = max(self._graces.get(uid, 0), *graces)
+        self._graces[uid] = max(self._graces.get(uid, 0), pod.metadata.deletion_grace_period_seconds or 0)
         if change.type == "DELETED":
-            self._stop_by[uid] = self._simulation.clock.now() + self._graces[uid] * SECOND + GONE_AFTER
+            self._stop_by[uid] = self._simulation.clock.now() + self._graces[uid] * SECOND + longest_end(pod)
         for container in (*status.init_container_statuses, *status.container_statuses):
             before = self._restarts.get((uid, container.name), 0)
             assert container.restart_count >= before, f"{pod.metadata.name}: {container.name} restarted less often"
@@ -166,14 +171,14 @@ class DrivenNode:
         for pod in self.pods():
             if pod.metadata.deletion_timestamp is not None:
                 late = now - parse_time(pod.metadata.deletion_timestamp)
-                assert late < GONE_AFTER, f"{pod.metadata.name} was deleted and is still there"
+                assert late < longest_end(pod), f"{pod.metadata.name} was deleted and is still there"
 
     def close(self) -> None:
         """Delete what is there, wait until it is gone, and see that nothing is left."""
         for pod in self.pods():
             self.delete(pod.metadata.name)
-        graces = [pod.metadata.deletion_grace_period_seconds or 0 for pod in self.pods()]
-        self.wait(max(graces, default=0) * SECOND + GONE_AFTER)
+        graces = [(pod.metadata.deletion_grace_period_seconds or 0) * SECOND + longest_end(pod) for pod in self.pods()]
+        self.wait(max(graces, default=0))
         self.check()
         assert not self.pods()
         self.wait(FORGOTTEN_AFTER)

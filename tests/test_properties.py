@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.runtime.manager import RuntimeManager
+from kubesim.runtime.results import PodSyncResult
 from kubesim.scenario.language import Scenario
 from tests.driven_node import DrivenNode
 from tests.soak import rounds
 
-EXAMPLES, STEPS = 400, 30
+EXAMPLES, STEPS = 300, 30
 
 SCENARIO = Scenario.model_validate(
     {
@@ -172,3 +175,25 @@ class AnyStory(RuleBasedStateMachine):
 
 AnyStory.TestCase.settings = settings(max_examples=rounds(EXAMPLES), stateful_step_count=STEPS, print_blob=True)
 test_a_node_keeps_its_promises = AnyStory.TestCase
+
+
+@pytest.mark.parametrize(
+    ("grace_s", "complaint"), [(None, "was deleted and is still there"), (0, "is gone still runs")]
+)
+def test_a_broken_promise_is_noticed(grace_s: int | None, complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a kubelet that does not stop containers the checks fail."""
+
+    async def stops_nothing(*_: object) -> PodSyncResult:
+        return PodSyncResult()
+
+    monkeypatch.setattr(RuntimeManager, "kill_pod", stops_nothing)
+    node = DrivenNode(SCENARIO, 1)
+    container = {"name": "main0", "image": "busybox:1", "command": ["sh", "-c", PROMPT]}
+    node.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "ann"}, "spec": {"containers": [container]}})
+    node.wait(5 * SECOND)
+    node.check()
+    node.delete("ann", grace_s)
+    node.wait(200 * SECOND)
+    with pytest.raises(AssertionError, match=complaint):
+        node.check()
+    node.shut()

@@ -21,6 +21,9 @@ class ResourceRequirements(Model):
     requests: ResourceList = Field(default_factory=dict)
 
 
+NO_RESOURCES = ResourceRequirements()  # one for all: a default that pydantic would otherwise copy each time
+
+
 class ContainerPort(Model):
     name: str = ""
     host_port: int = 0
@@ -117,7 +120,7 @@ class Container(Model):
     ports: tuple[ContainerPort, ...] = ()
     env: tuple[EnvVar, ...] = ()
     env_from: tuple[dict[str, Any], ...] = ()
-    resources: ResourceRequirements = ResourceRequirements()
+    resources: ResourceRequirements = Field(default_factory=lambda: NO_RESOURCES)
     resize_policy: tuple[ContainerResizePolicy, ...] = ()
     restart_policy: str | None = None
     restart_policy_rules: tuple[ContainerRestartRule, ...] = ()

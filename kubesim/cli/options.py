@@ -14,6 +14,9 @@ from kubesim.errors import UsageError
 
 T = TypeVar("T")
 
+_TRUE = ("1", "t", "T", "true", "TRUE", "True")
+_FALSE = ("0", "f", "F", "false", "FALSE", "False")
+
 
 def whole_number(text: str) -> int:
     """A seed: 0, 1, 2 ..."""
@@ -50,6 +53,21 @@ def duration(text: str) -> int:
     return micros
 
 
+def gate_settings(text: str) -> dict[str, bool]:
+    """`A=true,B=false`, with the words for true and false that Go knows."""
+    settings = {}
+    for pair in text.split(","):
+        if not pair.strip():
+            continue
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals:
+            raise argparse.ArgumentTypeError(f"missing bool value for {name}")
+        if value not in _TRUE and value not in _FALSE:
+            raise argparse.ArgumentTypeError(f"invalid value of {name}: {value!r} is not true or false")
+        settings[name] = value in _TRUE
+    return settings
+
+
 def chosen(flag: T | None, variable: str, parse: Callable[[str], T]) -> T | None:
     """The flag if it was given, else the environment variable if it is set."""
     if flag is not None:
@@ -70,3 +88,12 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
 
 def seed(args: argparse.Namespace) -> int | None:
     return chosen(args.seed, "KUBESIM_SEED", whole_number)
+
+
+def add_feature_gates(parser: argparse.ArgumentParser) -> None:
+    help = "switch features of the kubelet; goes before what a scenario sets (environment: KUBESIM_FEATURE_GATES)"
+    parser.add_argument("--feature-gates", type=gate_settings, metavar="A=true,B=false", help=help)
+
+
+def feature_gates(args: argparse.Namespace) -> dict[str, bool] | None:
+    return chosen(args.feature_gates, "KUBESIM_FEATURE_GATES", gate_settings)

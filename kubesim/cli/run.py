@@ -30,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=_format, metavar=shape, help="a timeline, a record per line, one JSON object"
     )
     options.add_seed(parser)
+    options.add_feature_gates(parser)
     parser.add_argument("--until", type=options.duration, metavar="DURATION", help="stop at this time: 90s, 1m30s, 2h")
     parser.add_argument(
         "--speed", type=options.positive_number, metavar="N", help="pace it: N seconds of the node in one second"
@@ -50,7 +51,10 @@ def execute(args: argparse.Namespace) -> int:
     seed = options.seed(args)
     until = options.chosen(args.until, "KUBESIM_UNTIL", options.duration)
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 0.0
-    scenarios = [(file, load_scenario(file)) for file in args.files]  # every mistake is told before anything runs
+    gates = options.feature_gates(args)
+    scenarios = [
+        (file, load_scenario(file, gates)) for file in args.files
+    ]  # every mistake is told before anything runs
     report = _report(args)
     results: list[RunResult] = []
     for file, scenario in scenarios:

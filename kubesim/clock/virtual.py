@@ -96,14 +96,22 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 self._wait_outside()
             if not self._ready and not self.externals:
                 self._jump()
-        for _ in range(len(self._ready) + (self._next is not None)):
-            handle = self._next
+        ready = self._ready
+        for _ in range(len(ready) + (self._next is not None)):
+            handle: Any = self._next
             if handle is None:
-                handle = self._ready.popleft()
+                handle = ready.popleft()
             else:
                 self._next = None
             if not handle._cancelled:
-                handle._run()
+                try:
+                    handle._context.run(handle._callback, *handle._args)
+                except (SystemExit, KeyboardInterrupt):
+                    raise
+                except BaseException as error:
+                    self.call_exception_handler(
+                        {"message": f"Exception in callback {handle}", "exception": error, "handle": handle}
+                    )
 
     def _wait_outside(self) -> None:
         """Wait for real events; with a speed, no longer than until the next timer is due on the wall."""
@@ -172,7 +180,11 @@ def wake(future: asyncio.Future[T], value: T) -> None:
         return
     loop = future.get_loop()
     if isinstance(loop, VirtualLoop):
-        loop.placing_next(future.set_result, value)
+        loop._placing_next = True
+        try:
+            future.set_result(value)
+        finally:
+            loop._placing_next = False
     else:
         future.set_result(value)
 

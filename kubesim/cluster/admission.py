@@ -2,7 +2,7 @@
 
 In place, on JSON objects with their defaults. Reads other objects of the store, writes none.
 
-Mirrors: plugin/pkg/admission serviceaccount, priority, defaulttolerationseconds, runtimeclass, nodetaint;
+Mirrors: plugin/pkg/admission serviceaccount, priority, defaulttolerationseconds, runtimeclass, nodetaint, podresize;
 apiserver/pkg/admission/plugin/namespace/lifecycle
 """
 
@@ -12,6 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from kubesim.api.meta import CONFIG_MIRROR, ApiObject
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
+from kubesim.api.quantity import ZERO
+from kubesim.api.resources import pod_requests, quantities
 from kubesim.api.validation.field import JsonObject
 from kubesim.cluster.kinds import RESOURCES, Resource
 from kubesim.cluster.problems import forbidden, not_found
@@ -56,6 +60,35 @@ def admit_pod_update(new: JsonObject, old: JsonObject) -> None:
         if new["spec"].get(name) is None and old["spec"].get(name) is not None:
             new["spec"][name] = old["spec"][name]
     add_default_tolerations(new["spec"])
+
+
+def admit_pod_resize(store: Store, new: JsonObject, old: JsonObject) -> None:
+    """What a node could never give is refused here, before its kubelet hears of it."""
+    node_name = new["spec"].get("nodeName", "")
+    if not node_name or new["metadata"].get("generation") == old["metadata"].get("generation"):
+        return
+    node = store.find("Node", "", node_name)
+    if not isinstance(node, Node):
+        raise _refuse(new, f'node "{node_name}" not found')
+    system = node.metadata.labels.get("kubernetes.io/os", "linux")
+    if system != "linux":
+        problem = f'pod resize is only supported on linux nodes, node "{node_name}" is "{system}"'
+        raise _with_cause(_refuse(new, problem), "UnsupportedPlatform")
+    requests, allocatable = pod_requests(Pod.from_json(new)), quantities(node.status.allocatable)
+    cpu, memory = requests.get("cpu", ZERO), requests.get("memory", ZERO)
+    most_cpu, most_memory = allocatable.get("cpu", ZERO), allocatable.get("memory", ZERO)
+    lacking = []
+    if cpu > most_cpu:
+        lacking.append(f"cpu, requested: {cpu.milli_value()}, allocatable: {most_cpu.milli_value()}")
+    if memory > most_memory:
+        lacking.append(f"memory, requested: {memory.value()}, allocatable: {most_memory.value()}")
+    if lacking:
+        problem = f"node didn't have enough allocatable resources: {'; '.join(lacking)}"
+        raise _with_cause(_refuse(new, problem), "NodeCapacity")
+
+
+def _with_cause(error: ApiError, reason: str) -> ApiError:
+    return ApiError(error.code, error.reason, error.message, {**(error.details or {}), "causes": [{"reason": reason}]})
 
 
 def admit_new_node(node: JsonObject) -> None:

@@ -9,8 +9,11 @@ from kubesim.api.node import Node
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.clock import LoopClock
+from kubesim.cluster import registry
 from kubesim.cluster.changes import NODE_STATUS_KEYS, POD_STATUS_KEYS, apply_changes
 from kubesim.cluster.connection import ApiConnection
+from kubesim.cluster.kinds import RESOURCES
+from kubesim.cluster.registry import Target
 from kubesim.cluster.store import Store
 
 
@@ -55,10 +58,11 @@ class MemoryClient:
         return pod
 
     async def create_pod(self, pod: Pod) -> Pod:
-        """The server gives the uid and the first status, whatever the client says."""
+        """As anybody's: with the server's defaults, its checks and its refusals."""
         await self._takes(self._latencies.create)
         metadata = pod.metadata.changed(uid="", resource_version="")
-        created = self._store.create(pod.changed(metadata=metadata, status=PodStatus()))
+        body = pod.changed(api_version="v1", kind="Pod", metadata=metadata, status=PodStatus()).to_json()
+        created = registry.create(self._store, Target(RESOURCES["Pod"], metadata.namespace), body)
         assert isinstance(created, Pod)
         return created
 

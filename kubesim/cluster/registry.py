@@ -21,6 +21,7 @@ from kubesim.cluster.admission import (
     admit_new_node,
     admit_new_pod,
     admit_new_priority_class,
+    admit_pod_resize,
     admit_pod_update,
 )
 from kubesim.cluster.deletion import DeleteOptions
@@ -195,6 +196,8 @@ def _replace(store: Store, target: Target, current: ApiObject, new: JsonObject, 
     strategy.validate(errors, new, old)
     if errors:
         raise invalid_object(resource, target.name, errors)
+    if target.subresource == "resize":
+        admit_pod_resize(store, new, old)
     if to_wire(resource.kind, new) == to_wire(resource.kind, old):
         return current
     obj = resource.model.from_json(new)

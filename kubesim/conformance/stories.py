@@ -6,6 +6,7 @@ played decides the phases and jitters that a real node leaves to chance.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -47,7 +48,10 @@ class CannotPlay(KubesimError):
     """The story asks for something that is not simulated."""
 
 
-ACTIONS = ("create", "create-object", "delete", "evict", "patch", "kill-sandbox", "http-get")
+ACTIONS = (
+    "create", "create-object", "delete", "evict", "patch", "kill-sandbox", "http-get", "write-static-file",
+    "remove-static-file", "stop-kubelet", "start-kubelet",
+)  # fmt: skip
 
 
 def play(story: Story, seed: int) -> dict[str, Any]:
@@ -72,7 +76,9 @@ class _Stage:
         self._store = self._simulation.store
         self._statuses: list[dict[str, Any]] = []
         self._events: list[dict[str, Any]] = []
+        self._node = self._simulation.nodes[NODE]
         self._begin = VIRTUAL_START
+        self._written = 0  # static files
 
     async def run(self) -> dict[str, Any]:
         for node in self._simulation.nodes.values():
@@ -116,6 +122,14 @@ class _Stage:
         elif do == "patch":
             target = _pod(pod, action.get("subresource") or "")
             registry.patch(self._store, target, action["patchType"], action["patch"])
+        elif do == "write-static-file":
+            self._write_static_file(action["file"], action.get("manifest"))
+        elif do == "remove-static-file":
+            self._node.manifests.remove(action["file"])
+        elif do == "stop-kubelet":
+            self._simulation.tasks.start(do, self._node.stop_kubelet())
+        elif do == "start-kubelet":
+            self._node.start()
         # "http-get" tells what a request from outside saw; it changes nothing.
 
     async def _kill_sandbox(self, name: str) -> None:
@@ -126,6 +140,13 @@ class _Stage:
         resource = RESOURCES[manifest["kind"]]
         namespace = manifest["metadata"].get("namespace", "trace") if resource.namespaced else ""
         registry.create(self._store, Target(resource, namespace), dict(manifest))
+
+    def _write_static_file(self, name: str, number: int | None) -> None:
+        """The manifests are the contents of the files in the order of writing, unless a number says which one."""
+        manifests = self._story["manifests"]
+        manifest = manifests[min(self._written, len(manifests) - 1) if number is None else number]
+        self._written += 1
+        self._node.manifests.write(name, json.dumps(manifest))
 
     # -- what the API server saw --------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 """The feature gates of each profile: data.
 
 A column is a profile. The letter is the stage (Alpha, Beta, Generally available, Deprecated), the sign the default, and
-`!` says that the default cannot be changed; a dot: that kubelet does not know the gate. Gates that keep an old behaviour
-switchable have a value also where the behaviour was not yet a gate.
+`!` says that the default cannot be changed; a dot: that kubelet does not know the gate. Gates that keep an old
+behaviour switchable have a value also where the behaviour was not yet a gate.
 
 Mirrors: pkg/features/kube_features.go at v1.6.13, v1.12.4, v1.30.0 and v1.36.4
 """

@@ -18,13 +18,17 @@ from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import TaskSet, Ticker
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.allocation import Admission, AllocationManager
 from kubesim.kubelet.container_deletor import ContainerDeletor
-from kubesim.kubelet.handlers import Admission, Handlers
+from kubesim.kubelet.environment import Find, make_environment
+from kubesim.kubelet.handlers import Handlers
 from kubesim.kubelet.housekeeping import ContainerGC, Housekeeping
 from kubesim.kubelet.mirror import MirrorClient
+from kubesim.kubelet.node_care import NodeCare, NodeParts
 from kubesim.kubelet.pleg import GenericPleg
 from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.pod_status import StatusGenerator
+from kubesim.kubelet.preemption import CriticalPodAdmission
 from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.probes.prober import Prober
 from kubesim.kubelet.reason_cache import ReasonCache
@@ -38,7 +42,7 @@ from kubesim.podworkers.work_queue import WorkQueue
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.backoff import new_crash_loop_backoff
 from kubesim.runtime.disk import KubeletDisk
-from kubesim.runtime.helper import EventRecorder
+from kubesim.runtime.helper import EventRecorder, MemoryUsage
 from kubesim.runtime.http_request import BadRequest, new_request_for_http_get_action
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.manager import RuntimeManager
@@ -71,10 +75,12 @@ class Kubelet:
         admission: Admission | None = None,
         gates: FeatureGates = DEFAULT_GATES,
         disk: KubeletDisk | None = None,
+        node_parts: NodeParts | None = None,
+        find: Find = lambda kind, namespace, name: None,
     ) -> None:
         self._clock, self._tasks, self.settings = clock, tasks.child(), settings
         tasks, disk = self._tasks, disk or KubeletDisk()
-        self._network = network
+        self._network, self._find, self._gates = network, find, gates
         every, jitter = settings.every_tick, settings.jitter
         self.pods = PodManager()
         self.cache = PodCache(clock)
@@ -100,9 +106,13 @@ class Kubelet:
             node=settings.node_name,
             gates=gates,
         )
-        images = ImageManager(runtime, events, clock, serialize=settings.serialize_image_pulls, records=disk.pulls, gates=gates)
+        images = ImageManager(
+            runtime, events, clock, serialize=settings.serialize_image_pulls, records=disk.pulls, gates=gates
+        )
         backoff = new_crash_loop_backoff(settings.max_container_restart_period, gates)
-        self.runtime = RuntimeManager(runtime, clock, recorder, events, self, images, backoff, self._http_hook, gates, disk)
+        self.runtime = RuntimeManager(
+            runtime, clock, recorder, events, self, images, backoff, self._http_hook, gates, disk
+        )
         self.pleg = GenericPleg(
             clock,
             self.runtime,
@@ -117,9 +127,12 @@ class Kubelet:
         )
         self.runtime_state = RuntimeState(runtime, self.pleg.healthy)
         reasons = ReasonCache()
-        generator = StatusGenerator(clock, settings, gates, self.statuses, self.probes, reasons, events)
+        generator = StatusGenerator(
+            clock, settings, gates, self.statuses, self.probes, reasons, events, self.runtime.pod_cgroup
+        )
         self.mirrors = MirrorClient(client, settings.node_name)
         self.syncer = PodSync(
+            clock,
             gates,
             self.runtime,
             self.runtime_state,
@@ -143,10 +156,48 @@ class Kubelet:
             intervals=Intervals(settings.resync_interval, settings.backoff_period),
             jitter=jitter,
             every=every,
+            pod_from_allocation=lambda pod: self.allocation.update_pod(pod),
             on_state=self._worker_state_changed,
         )
+        self.allocation = AllocationManager(
+            clock,
+            disk.allocated,
+            self.statuses.resize,
+            events,
+            self.pods,
+            admission,
+            CriticalPodAdmission(lambda: self.allocation.allocated_pods(), self.workers.kill_pod_now, events, gates),
+            lambda: self.handlers.active_pods(),
+            self._sync_pod_now,
+            lambda: self.handlers.sources_ready,
+            policies=settings.policies,
+            every_tick=every,
+            gates=gates,
+        )
+        self.care: NodeCare | None = None
+        if node_parts is not None:
+            self.care = NodeCare(
+                clock,
+                randomness,
+                recorder,
+                tasks,
+                settings,
+                node_parts,
+                client,
+                runtime,
+                self.runtime_state,
+                self.workers,
+                lambda: self.handlers.active_pods(),
+                self.allocation.allocated_pods,
+                lambda: self.container_gc,
+                gates,
+            )
+            self.allocation.admit_before.append(self.care.eviction.admit)
+            self.allocation.admit_after.append(self.care.shutdown.admit)
         deletor = ContainerDeletor(clock, self.runtime, settings.containers_to_keep)
-        self.handlers = Handlers(self.pods, self.workers, self.statuses, self.cache, deletor, events, admission)
+        self.handlers = Handlers(
+            self.pods, self.workers, self.statuses, self.cache, deletor, events, self.allocation, clock, gates
+        )
         self.housekeeping = Housekeeping(
             clock,
             recorder,
@@ -157,6 +208,7 @@ class Kubelet:
             self.mirrors,
             self.runtime,
             self.handlers,
+            self.allocation,
         )
         self.container_gc = ContainerGC(
             clock, settings, self.workers, self.runtime, lambda: self.handlers.sources_ready
@@ -191,8 +243,11 @@ class Kubelet:
         self._begin("container deletor", 0, self._deletor.run)
         self._begin("status manager", settings.status_manager_starts, self.statuses.run)
         self._begin("container gc", settings.container_gc_starts, self.container_gc.run)
+        self._begin("allocation manager", 0, self.allocation.run)
         self._begin("pleg", settings.pleg_starts, self.pleg.run)
         self._begin("sync loop", settings.sync_loop_starts, self.sync_loop.run)
+        if self.care is not None:
+            self.care.start(self._begin)
 
     def _begin(self, name: str, delay: int, part: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def begin() -> None:
@@ -204,15 +259,23 @@ class Kubelet:
 
     async def close(self) -> None:
         """The agent's process ends: at this instant, and whatever it is doing stays as it is."""
+        if self.care is not None:
+            self.care.close()
         await self._tasks.kill([*self.workers.tasks(), *self.runtime.hooks_under_way()])
 
     def _worker_state_changed(self) -> None:
         self.handlers.usage_changed()
         self.something_changed()
 
+    def _sync_pod_now(self, pod: Pod) -> None:
+        self.handlers.handle_pod_syncs([pod])
+        self.pleg.request_relist(pod.metadata.uid)
+
     def _changed_in_runtime(self, uid: str) -> None:
         if not uid:
             self._runtime_changed()
+        if self.care is not None:
+            self.care.runtime_changed(uid)
         self.something_changed()
 
     def something_changed(self) -> None:
@@ -238,17 +301,24 @@ class Kubelet:
     def is_pod_termination_requested(self, uid: str) -> bool:
         return self.workers.states.is_pod_termination_requested(uid)
 
+    def request_pod_reinspect(self, uid: str) -> None:
+        self.pleg.request_reinspect(uid)
+
+    def pod_memory_usage(self, uid: str) -> MemoryUsage | None:
+        return None if self.care is None else self.care.memory_usage(uid)
+
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
         self.syncer.on_pod_sandbox_ready(pod)
 
     def container_environment(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
     ) -> tuple[tuple[str, str], ...]:
-        return tuple((variable.name, variable.value) for variable in container.env)
+        settings = self.settings
+        return make_environment(pod, container, pod_ips, settings.host_ips, settings.node_name, self._find, self._gates)
 
     async def _http_hook(self, pod: Pod, container: Container, action: HTTPGetAction) -> None:
-        status = self.cache.get(pod.metadata.uid)
-        ip = status.ips[0] if status.ips else ""
+        status = self.cache.known(pod.metadata.uid)
+        ip = status.ips[0] if status is not None and status.ips else ""
         try:
             request = new_request_for_http_get_action(action, container, ip, "lifecycle")
             await self._network.http_get(request, HOOK_TIMEOUT)

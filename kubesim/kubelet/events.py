@@ -8,6 +8,8 @@ Mirrors: client-go tools/record/event.go (recorderImpl, recordToSink, recordEven
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kubesim.api.event import Event, EventSource
 from kubesim.api.meta import ObjectMeta, ObjectReference
 from kubesim.api.pod import Pod
@@ -56,7 +58,15 @@ class KubeletEvents:
         self._limit = TokenBucket(qps, burst) if qps else None
         self._queue: Channel[Event] = Channel("events", MAX_QUEUED_EVENTS)
 
-    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
+    def event(
+        self,
+        pod: Pod,
+        type: str,
+        reason: str,
+        message: str,
+        container: str = "",
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         """Tell about a pod, or about the container of this name in it."""
         meta = pod.metadata
         field_path = container_field_path(pod, container) if container else ""
@@ -83,7 +93,7 @@ class KubeletEvents:
                 resource_version=meta.resource_version,
                 field_path=field_path,
             )
-            self._enqueue(about, type, reason, message)
+            self._enqueue(about, type, reason, message, annotations)
 
     def node_event(self, type: str, reason: str, message: str) -> None:
         """Tell about the node itself."""
@@ -92,7 +102,14 @@ class KubeletEvents:
         if self._client is not None:
             self._enqueue(ObjectReference.make(kind="Node", name=self._node, api_version="v1"), type, reason, message)
 
-    def _enqueue(self, about: ObjectReference, event_type: str, reason: str, message: str) -> None:
+    def _enqueue(
+        self,
+        about: ObjectReference,
+        event_type: str,
+        reason: str,
+        message: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         """A full queue drops the event: telling must never hold up the one who tells."""
         now = self._clock.now()
         moment = format_time(now)
@@ -101,7 +118,9 @@ class KubeletEvents:
                 api_version="v1",
                 kind="Event",
                 metadata=ObjectMeta.make(
-                    name=self._names.make(about.name, now), namespace=about.namespace or "default"
+                    name=self._names.make(about.name, now),
+                    namespace=about.namespace or "default",
+                    annotations=dict(annotations or {}),
                 ),
                 involved_object=about,
                 type=event_type,

@@ -6,12 +6,15 @@ HandlePodSyncs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
 
 from kubesim.api.pod import Pod, PodStatus
-from kubesim.api.resources import pod_qos_class
+from kubesim.api.quantity import ZERO
+from kubesim.api.resources import CPU, MEMORY, Resources, pod_qos_class, pod_requests
 from kubesim.api.timestamps import parse_time
+from kubesim.clock import LoopClock
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.allocation import AllocationManager, is_resized
 from kubesim.kubelet.container_deletor import ContainerDeletor
 from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.status.conditions import (
@@ -26,15 +29,6 @@ from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.pod_cache import PodCache
 
 
-class Admission(Protocol):
-    """May this pod run beside the active ones? An empty reason admits it."""
-
-    def admit(self, pod: Pod, others: Callable[[], Iterable[Pod]]) -> tuple[str, str]: ...
-
-    def pods_changed(self) -> None:
-        """Which pods are active, or what they use, may have changed otherwise than by an admission."""
-
-
 class Handlers:
     def __init__(
         self,
@@ -44,7 +38,9 @@ class Handlers:
         cache: PodCache,
         deletor: ContainerDeletor,
         events: EventRecorder,
-        admission: Admission | None,
+        allocation: AllocationManager,
+        clock: LoopClock,
+        gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self._pods = pods
         self._workers = workers
@@ -52,38 +48,46 @@ class Handlers:
         self._cache = cache
         self._deletor = deletor
         self._events = events
-        self._admission = admission
+        self._allocation = allocation
+        self._clock = clock
+        self._gates = gates
         self.sources_ready = False  # set by the sync loop once every source has been heard
 
-    def handle_pod_additions(self, pods: Sequence[Pod]) -> None:
-        """Oldest first, so that earlier pods are admitted before later ones."""
+    async def handle_pod_additions(self, pods: Sequence[Pod]) -> None:
+        """Oldest first, so that earlier pods are admitted before later ones.
+
+        Waits while others are preempted. A resize that was pending when a previous kubelet ended is taken up again
+        once all pods have got what they had.
+        """
+        resized = []
         for added in sorted(pods, key=_creation_time):
             self._store(added)
             found = self._pods.pod_and_mirror(added)
             if found.pod is None:
                 continue  # a mirror pod whose static pod is not known
-            if not found.was_mirror and not self._admit(found.pod):
-                continue
+            if not found.was_mirror and self._is_to_be_admitted(found.pod):
+                if not await self._admit(found.pod):
+                    continue
+                if self._allocation.update_pod(found.pod) is not found.pod:
+                    resized.append(found.pod.metadata.uid)
             self._update(found.pod, found.mirror, "update" if found.was_mirror else "create")
+        if self._allocation.enabled:
+            self._statuses.resize.backfill(pods, self._clock.now())
+        for uid in resized:
+            await self._allocation.push_pending_resize(uid)
+        if resized:
+            await self._allocation.retry_pending_resizes()
 
     def _store(self, pod: Pod) -> None:
         """The pod manager holds it, and the status manager compares it at its next full pass."""
         self._pods.update(pod)
         self._statuses.pod_changed(pod.metadata.uid)
 
-    def _admit(self, pod: Pod) -> bool:
-        uid = pod.metadata.uid
-        if (
-            self._admission is None
-            or self._workers.states.is_pod_termination_requested(uid)
-            or _is_terminal(pod.status)
-        ):
-            return True
+    def _is_to_be_admitted(self, pod: Pod) -> bool:
+        return not _is_terminal(pod.status) and not self._workers.states.is_pod_termination_requested(pod.metadata.uid)
 
-        def others() -> Iterable[Pod]:
-            return (other for other in self.active_pods() if other.metadata.uid != uid)
-
-        reason, message = self._admission.admit(pod, others)
+    async def _admit(self, pod: Pod) -> bool:
+        reason, message = await self._allocation.add_pod(pod)
         if not reason:
             return True
         self._events.event(pod, "Warning", reason, message)
@@ -95,8 +99,7 @@ class Handlers:
 
     def usage_changed(self) -> None:
         """A pod ended, went or changed: what the node has left must be counted anew."""
-        if self._admission is not None:
-            self._admission.pods_changed()
+        self._allocation.pods_changed()
 
     def active_pods(self) -> list[Pod]:
         """Pods that may use resources: not finished, not rejected, not known to have ended."""
@@ -111,18 +114,32 @@ class Handlers:
         cached = self._statuses.get_pod_status(uid)
         return not _is_terminal(pod.status) and (cached is None or not _is_terminal(cached))
 
-    def handle_pod_updates(self, pods: Sequence[Pod]) -> None:
+    async def handle_pod_updates(self, pods: Sequence[Pod]) -> None:
         self.usage_changed()
         for updated in pods:
+            old = self._pods.by_uid(updated.metadata.uid)
             self._store(updated)
             found = self._pods.pod_and_mirror(updated)
-            if found.pod is not None:
-                self._update(found.pod, found.mirror, "update")
+            if found.pod is None:
+                continue
+            if self._allocation.enabled and not found.was_mirror and is_resized(old, updated, self._gates):
+                await self._resize(updated)
+            self._update(found.pod, found.mirror, "update")
 
-    def handle_pod_removes(self, pods: Sequence[Pod]) -> None:
+    async def _resize(self, pod: Pod) -> None:
+        """The pod asks for other resources than before."""
+        uid = pod.metadata.uid
+        if self._allocation.update_pod(pod) is pod:
+            self._statuses.resize.clear_pending(uid)  # a resize that was pending has been taken back
+            return
+        await self._allocation.push_pending_resize(uid)
+        await self._allocation.retry_pending_resizes()
+
+    async def handle_pod_removes(self, pods: Sequence[Pod]) -> None:
         self.usage_changed()
         for removed in pods:
             self._pods.remove(removed)
+            self._allocation.remove_pod(removed.metadata.uid)
             self._statuses.pod_changed(removed.metadata.uid)
             found = self._pods.pod_and_mirror(removed)
             if found.pod is None:
@@ -131,11 +148,16 @@ class Handlers:
                 self._update(found.pod, found.mirror, "update")
             elif self.sources_ready:  # otherwise housekeeping ends it, once every source has been heard
                 self._workers.update_pod(UpdatePodOptions(update_type="kill", pod=found.pod))
+        await self._allocation.retry_pending_resizes()
 
-    def handle_pod_reconcile(self, pods: Sequence[Pod]) -> None:
+    async def handle_pod_reconcile(self, pods: Sequence[Pod]) -> None:
         """Only the status differs: the status manager looks at it when it makes its rounds."""
+        waiting, freed = self._allocation.has_pending_resizes(), False
         for changed in pods:
+            old = self._pods.by_uid(changed.metadata.uid)
             self._store(changed)
+            if waiting and not freed and old is not None:
+                freed = self._frees_resources(old, changed)
             if _is_terminal(changed.status) or _asks_for_resources(changed):
                 self.usage_changed()
             found = self._pods.pod_and_mirror(changed)
@@ -144,7 +166,27 @@ class Handlers:
             if need_to_reconcile_pod_readiness(found.pod):
                 self._update(found.pod, found.mirror, "sync")
             if found.pod.status.phase == "Failed" and found.pod.status.reason == "Evicted":
-                self._deletor.delete_containers_in_pod("", self._cache.get(found.pod.metadata.uid), remove_all=True)
+                status = self._cache.known(found.pod.metadata.uid)
+                if status is not None:
+                    self._deletor.delete_containers_in_pod("", status, remove_all=True)
+        if freed:
+            await self._allocation.retry_pending_resizes()
+
+    def _frees_resources(self, old: Pod, new: Pod) -> bool:
+        """Has the pod come to its end, or less than before according to its status?"""
+        if _is_terminal(new.status) and not _is_terminal(old.status):
+            return True
+        before, after = self._requests_in_force(old), self._requests_in_force(new)
+        return any(after.get(name, ZERO) < before.get(name, ZERO) for name in (MEMORY, CPU))
+
+    def _requests_in_force(self, pod: Pod) -> Resources:
+        gates = self._gates
+        return pod_requests(
+            self._allocation.update_pod(pod),
+            use_status=True,
+            use_pod_level_status=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+            skip_pod_level=not gates.enabled("PodLevelResources"),
+        )
 
     def handle_pod_syncs(self, pods: Iterable[Pod]) -> None:
         for pod in pods:

@@ -12,6 +12,7 @@ from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import RuntimeCallError
+from kubesim.kubelet.allocation import AllocationManager
 from kubesim.kubelet.handlers import Handlers
 from kubesim.kubelet.mirror import MirrorClient
 from kubesim.kubelet.pod_manager import PodManager
@@ -39,6 +40,7 @@ class Housekeeping:
         mirrors: MirrorClient,
         runtime: RuntimeManager,
         handlers: Handlers,
+        allocation: AllocationManager,
     ) -> None:
         self._clock = clock
         self._recorder = recorder
@@ -49,6 +51,7 @@ class Housekeeping:
         self._mirrors = mirrors
         self._runtime = runtime
         self._handlers = handlers
+        self._allocation = allocation
         self._want: Callable[[int], None] = lambda _: None
 
     def on_wanted(self, want: Callable[[int], None]) -> None:
@@ -71,11 +74,15 @@ class Housekeeping:
             return
         self._probes.cleanup_pods(lambda uid: uid in states.statuses and not states.statuses[uid].is_terminated)
         self._statuses.remove_orphaned_statuses(desired | self._pods.mirror_uids())
+        self._allocation.remove_orphaned_pods(desired)
         await self._delete_orphaned_mirrors()
         idle = [pod for uid in desired if uid not in states.statuses and (pod := self._pods.by_uid(uid)) is not None]
         started = self._restart_unknown(idle)
         deleted = self._end_rejected([pod for pod in idle if pod.metadata.uid not in started], running)
         orphans = self._end_orphans([pod for uid, pod in running.items() if uid not in states.statuses])
+        for uid in self._runtime.pods_with_cgroup():
+            if uid not in states.statuses or states.statuses[uid].is_terminated:
+                self._runtime.destroy_pod_cgroup(uid)
         self._runtime.backoff.gc(self._clock.now())
         self._tell(started, deleted, orphans)
         expiry = self._runtime.backoff.next_expiry()
@@ -168,8 +175,15 @@ class ContainerGC:
         finally:
             self._ticker.stop()
 
-    async def collect(self) -> None:
-        runtime = self._runtime.runtime
+    async def delete_all_unused_containers(self) -> None:
+        """Also those of pods that have ended and are still wanted: there is disk pressure."""
+        await self.collect(evict_non_deleted_pods=True)
+
+    async def collect(self, *, evict_non_deleted_pods: bool = False) -> None:
+        runtime, actuated = self._runtime.runtime, self._runtime.actuated
+        for uid in actuated.uids():
+            if self._workers.states.should_pod_content_be_removed(uid):
+                actuated.forget(uid)
         try:
             containers = await runtime.list_containers()
             evictions = evict_containers(
@@ -178,6 +192,7 @@ class ContainerGC:
                 self._workers.states,
                 now=self._clock.now(),
                 all_sources_ready=self._sources_ready(),
+                evict_non_deleted_pods=evict_non_deleted_pods,
             )
             by_id = {info.id: info for info in containers}
             for eviction in evictions:
@@ -187,7 +202,10 @@ class ContainerGC:
                 await self._runtime.remove_container(info.id)
             sandboxes = await runtime.list_pod_sandboxes()
             containers = await runtime.list_containers()
-            for sandbox_id in evict_sandboxes(sandboxes, containers, self._workers.states):
+            evicted = evict_sandboxes(
+                sandboxes, containers, self._workers.states, evict_non_deleted_pods=evict_non_deleted_pods
+            )
+            for sandbox_id in evicted:
                 await runtime.stop_pod_sandbox(sandbox_id)
                 await runtime.remove_pod_sandbox(sandbox_id)
         except RuntimeCallError:

@@ -24,7 +24,7 @@ from kubesim.api.gotext import duration
 from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.clock import LoopClock, wake
 from kubesim.concurrency import Channel
-from kubesim.errors import KubesimError, RuntimeCallError
+from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.pleg_records import PodLifecycleEvent, PodRecords, compute_events, keep_pod_ips
 from kubesim.runtime.pod_cache import PodCache
@@ -266,7 +266,8 @@ class GenericPleg:
         old, current = self._records.old(uid), self._records.current(uid)
         events = compute_events(old, current)
         reinspect = uid in self._reinspect
-        cause = self._reinspect.pop(uid, None) if cause is None else cause
+        asked = self._reinspect.pop(uid, None)
+        cause = asked if cause is None else cause
         if not events and not reinspect:
             return
         if not await self._update_cache(uid, current, read_at):
@@ -288,15 +289,9 @@ class GenericPleg:
         except RuntimeCallError as error:
             self._cache.set(uid, RuntimePodStatus(uid, pod.name, pod.namespace), error, read_at)
             return False
-        ips = keep_pod_ips(status, self._cached(uid))
+        ips = keep_pod_ips(status, self._cache.known(uid))
         self._cache.set(uid, status if ips == status.ips else replace(status, ips=ips), None, read_at)
         return True
-
-    def _cached(self, uid: str) -> RuntimePodStatus | None:
-        try:
-            return self._cache.get(uid)
-        except KubesimError:
-            return None
 
     def _send(self, event: PodLifecycleEvent, pod: RuntimePod | None, cause: int | None) -> None:
         if self._recorder.on:

@@ -88,9 +88,6 @@ class PodRecords:
     def __contains__(self, uid: object) -> bool:
         return uid in self._known
 
-    def __len__(self) -> int:
-        return len(self._known)
-
 
 def compute_events(old: RuntimePod | None, current: RuntimePod | None) -> list[PodLifecycleEvent]:
     """What happened between two listings of a pod, container by container: the old listing's first, then new ones."""

@@ -7,6 +7,8 @@ Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.clock import LoopClock
 from kubesim.features import FeatureGates
@@ -22,6 +24,7 @@ from kubesim.kubelet.status.generate import generate_api_pod_status
 from kubesim.kubelet.status.inputs import StatusInputs
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.status.probe_overlay import readiness_workers_to_trigger
+from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.types import RuntimePodStatus
 
@@ -36,6 +39,7 @@ class StatusGenerator:
         probes: ProbeManager,
         reasons: ReasonCache,
         events: EventRecorder,
+        pod_cgroup: Callable[[str], ResourceConfig | None],
     ) -> None:
         self._clock = clock
         self._settings = settings
@@ -44,9 +48,13 @@ class StatusGenerator:
         self._probes = probes
         self._reasons = reasons
         self._events = events
+        self._pod_cgroup = pod_cgroup
         self._kubelet_start = clock.now()
 
     def generate(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool = False) -> PodStatus:
+        if terminal:
+            self._statuses.resize.clear_pending(pod.metadata.uid)
+            self._statuses.resize.clear_in_progress(pod.metadata.uid)
         inputs = self._inputs(pod, runtime, terminal=terminal)
         status = generate_api_pod_status(inputs)
         if past_active_deadline(pod, inputs.old_status, inputs.now):
@@ -79,5 +87,7 @@ class StatusGenerator:
             probe_workers=self._probes.workers_of(uid),
             pod_is_terminal=terminal,
             host_ips=self._settings.host_ips,
+            resize_conditions=self._statuses.resize.get(uid),
+            pod_cgroup=self._pod_cgroup(uid),
             gates=self._gates,
         )

@@ -59,5 +59,9 @@ class RuntimeState:
             problems.append(self._runtime_problem)
         return f"[{', '.join(problems)}]" if len(problems) > 1 else "".join(problems)
 
+    def is_failing(self) -> bool:
+        """Whether what is told here may change without anybody doing something."""
+        return not self._asked or self._good_until is not None
+
     def network_problem(self) -> str:
         return self._network_problem

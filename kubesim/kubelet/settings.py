@@ -6,9 +6,14 @@ agent; a real node's are accidental, a test sets them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kubesim.api.timestamps import MILLISECOND, MINUTE, SECOND
+from kubesim.kubelet.eviction.thresholds import EvictionConfig
+from kubesim.kubelet.image_gc import ImageGCPolicy
+from kubesim.kubelet.log_rotation import LogRotatePolicy
+from kubesim.kubelet.node_shutdown import ShutdownGracePeriod
+from kubesim.kubelet.resize_feasibility import NodePolicies
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,16 @@ class KubeletSettings:
     container_gc_starts: int = 0
     pleg_starts: int = 0
     sync_loop_starts: int = 0
+    eviction_starts: int = 0
+    image_gc_starts: int = 0
+    log_rotation_starts: int = 0
+    node_status_starts: int = 0
 
+    policies: NodePolicies = field(default_factory=NodePolicies)
     serialize_image_pulls: bool = True
     max_container_restart_period: int = 300 * SECOND
     containers_to_keep: int = 1  # dead ones for each container name
+    eviction: EvictionConfig = field(default_factory=EvictionConfig)
+    image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)
+    log_rotation: LogRotatePolicy = field(default_factory=LogRotatePolicy)
+    shutdown_periods: tuple[ShutdownGracePeriod, ...] = ()  # empty: a node that goes down takes its pods along

@@ -127,7 +127,7 @@ class SyncLoop:
         if channel is self._config:
             update, cause = item
             self._selected(channel, ready, cause, f"{update.op} from source {update.source}")
-            self._config_update(update)
+            await self._config_update(update)
         elif channel is self._pleg_events:
             self._pleg_event(item, ready)
         elif channel is self._sync_ticker.channel:
@@ -150,20 +150,20 @@ class SyncLoop:
 
     # -- one method per channel ---------------------------------------------------------------------------------
 
-    def _config_update(self, update: PodUpdate) -> None:
+    async def _config_update(self, update: PodUpdate) -> None:
         """DELETE is an update: the pod has to be ended gracefully first."""
         if update.op == "ADD":
             self._handler("HandlePodAdditions", update.pods)
-            self._handlers.handle_pod_additions(update.pods)
+            await self._handlers.handle_pod_additions(update.pods)
         elif update.op in ("UPDATE", "DELETE"):
             self._handler("HandlePodUpdates", update.pods)
-            self._handlers.handle_pod_updates(update.pods)
+            await self._handlers.handle_pod_updates(update.pods)
         elif update.op == "REMOVE":
             self._handler("HandlePodRemoves", update.pods)
-            self._handlers.handle_pod_removes(update.pods)
+            await self._handlers.handle_pod_removes(update.pods)
         elif update.op == "RECONCILE":
             self._handler("HandlePodReconcile", update.pods)
-            self._handlers.handle_pod_reconcile(update.pods)
+            await self._handlers.handle_pod_reconcile(update.pods)
         for pod in update.pods:
             self._watch_deadline(pod)
         if update.source not in self._seen:
@@ -180,8 +180,9 @@ class SyncLoop:
                 self._handlers.handle_pod_syncs([pod])
         if event.type == "ContainerDied":
             remove_all = self._workers.states.should_pod_content_be_removed(event.uid)
-            status = self._cache.get(event.uid)
-            self._deletor.delete_containers_in_pod(event.data, status, remove_all=remove_all)
+            status = self._cache.known(event.uid)
+            if status is not None:
+                self._deletor.delete_containers_in_pod(event.data, status, remove_all=remove_all)
 
     def _sync_tick(self, channel: Channel[Any], ready: tuple[str, ...]) -> None:
         """Pods whose time has come, and pods past their active deadline."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from kubesim.api.gotext import listed
 from kubesim.api.pod import Pod, PodCondition, PodStatus
-from kubesim.clock import go
+from kubesim.clock import LoopClock, go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
 from kubesim.features import FeatureGates
 from kubesim.kubelet.mirror import MirrorClient
@@ -18,7 +18,9 @@ from kubesim.kubelet.pleg import GenericPleg
 from kubesim.kubelet.pod_status import StatusGenerator
 from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.reason_cache import ReasonCache
+from kubesim.kubelet.resize_events import resize_event_message
 from kubesim.kubelet.runtime_state import RuntimeState
+from kubesim.kubelet.status.conditions import with_condition
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType, UpdatePodOptions
@@ -32,6 +34,8 @@ from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 READY_TO_START = "PodReadyToStartContainers"
 ALL_RESTARTING = "AllContainersRestarting"
 NETWORK_NOT_READY = "network is not ready"
+RESIZE = "InPlacePodVerticalScaling"
+ERROR = "Error"
 
 
 class PodSync:
@@ -41,6 +45,7 @@ class PodSync:
 
     def __init__(
         self,
+        clock: LoopClock,
         gates: FeatureGates,
         runtime: RuntimeManager,
         runtime_state: RuntimeState,
@@ -52,6 +57,7 @@ class PodSync:
         pleg: GenericPleg,
         events: EventRecorder,
     ) -> None:
+        self._clock = clock
         self._gates = gates
         self._runtime = runtime
         self._runtime_state = runtime_state
@@ -69,8 +75,11 @@ class PodSync:
         self, context: SyncContext, update_type: SyncPodType, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus
     ) -> SyncOutcome:
         uid = pod.metadata.uid
+        if self._gates.enabled(RESIZE):
+            self._follow_resize(pod, status)
         api_status = self._generator.generate(pod, status)
-        status = replace(status, ips=_ips(api_status))
+        ips = _ips(api_status)
+        status = status if ips == status.ips else replace(status, ips=ips)
         self._statuses.set_pod_status(pod, api_status)
         if api_status.phase in ("Succeeded", "Failed"):
             return SyncOutcome(terminal=True)
@@ -78,6 +87,8 @@ class PodSync:
         if problem and not pod.spec.host_network:
             self._events.event(pod, "Warning", "NetworkNotReady", f"{NETWORK_NOT_READY}: {problem}")
             raise SyncError(f"{NETWORK_NOT_READY}: {problem}")
+        if not self.workers.states.is_pod_termination_requested(uid):
+            self._runtime.ensure_pod_cgroup(pod)
         await self._mirrors.reconcile(pod, mirror_pod)
         self._probes.add_pod(pod, context)
         restarting = self._gates.enabled("RestartAllContainersOnContainerExits") and any(
@@ -90,13 +101,38 @@ class PodSync:
         if restarting and not error and any(r.action == "RemoveContainer" for r in result.results):
             # All records are gone, so the next sync ends the restart and starts the containers: ask for it now.
             self.workers.update_pod(UpdatePodOptions("update", pod, mirror_pod))
+        if self._gates.enabled(RESIZE):
+            self._tell_resize_errors(pod, result)
         if error:
             raise _as_error(result, error)
         return SyncOutcome(post_sync=(lambda: self._pleg.request_relist(uid)) if result.results else None)
 
+    def _follow_resize(self, pod: Pod, status: RuntimePodStatus) -> None:
+        """Is a resize under way, or has one just come to its end?"""
+        uid, conditions = pod.metadata.uid, self._statuses.resize
+        if self._runtime.is_pod_resize_in_progress(pod, status):
+            conditions.set_in_progress(uid, "", "", pod.metadata.generation, self._clock.now())
+            return
+        generation, cleared = conditions.clear_in_progress(uid)
+        if cleared:
+            text = resize_event_message("Pod resize completed", pod, generation)
+            self._events.event(pod, "Normal", "ResizeCompleted", text)
+
+    def _tell_resize_errors(self, pod: Pod, result: PodSyncResult) -> None:
+        for one in result.results:
+            if one.action == "ResizePodInPlace" and one.error:
+                generation, changed = self._statuses.resize.set_in_progress(
+                    pod.metadata.uid, ERROR, one.message, pod.metadata.generation, self._clock.now()
+                )
+                if changed:
+                    text = resize_event_message("Pod resize error", pod, generation, one.message)
+                    self._events.event(pod, "Warning", "ResizeError", text)
+
     def would_change_nothing(self, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus) -> bool:
         """Would `sync_pod` now find everything as it should be? Only looks; true for a pod that rests."""
         if pod.metadata.deletion_timestamp is not None or (self._runtime_state.network_problem()):
+            return False
+        if self._statuses.resize.is_in_progress(pod.metadata.uid):
             return False
         if self._mirrors.needs_work(pod, mirror_pod) or not self._probes.has_all_workers(pod):
             return False
@@ -111,7 +147,7 @@ class PodSync:
     async def _mark_ready_to_start(self, pod: Pod) -> None:
         status = self._statuses.get_pod_status(pod.metadata.uid) or pod.status
         ready = PodCondition.make(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
-        self._statuses.set_pod_status(pod, status.changed(conditions=_with_condition(status.conditions, ready)))
+        self._statuses.set_pod_status(pod, status.changed(conditions=with_condition(status.conditions, ready)))
 
     # -- a pod that must end ------------------------------------------------------------------------------------
 
@@ -161,18 +197,13 @@ class PodSync:
 
     async def sync_terminated_pod(self, context: SyncContext, pod: Pod, status: RuntimePodStatus) -> None:
         self._statuses.set_pod_status(pod, self._generator.generate(pod, status, terminal=True))
+        self._runtime.destroy_pod_cgroup(pod.metadata.uid)
         self._statuses.terminate_pod(pod)
 
 
 def _ips(status: PodStatus) -> tuple[str, ...]:
     ips = tuple(entry.ip for entry in status.pod_ips)
     return ips or ((status.pod_ip,) if status.pod_ip else ())
-
-
-def _with_condition(conditions: tuple[PodCondition, ...], new: PodCondition) -> tuple[PodCondition, ...]:
-    if any(condition.type == new.type for condition in conditions):
-        return tuple(new if condition.type == new.type else condition for condition in conditions)
-    return (*conditions, new)
 
 
 def _as_error(result: PodSyncResult, text: str) -> SyncError:

@@ -134,7 +134,8 @@ class PodSyncStatuses(PodWorkerQueries):
             if options.pod is not None and is_static_pod(options.pod):
                 self.waiting_static_pods.setdefault(status.fullname, []).append(uid)
         if options.pod is not None and self._pod_from_allocation is not None:
-            options = replace(options, pod=self._pod_from_allocation(options.pod))
+            allocated = self._pod_from_allocation(options.pod)
+            options = options if allocated is options.pod else replace(options, pod=allocated)
         status.pending_update = options
         status.working = True
 
@@ -146,9 +147,7 @@ class PodSyncStatuses(PodWorkerQueries):
         if status is None:
             return StartDecision("nothing")
         options = status.pending_update
-        if options is None:
-            status.working = False
-            return StartDecision("nothing")
+        assert options is not None, "a worker is woken only with an update"
         work = PodWork(status.work_type(), options)
         if not status.is_started and not (options.running_pod is not None and work.work_type == "terminating"):
             verdict = self._allow_pod_start(uid, status, options)
@@ -198,11 +197,8 @@ class PodSyncStatuses(PodWorkerQueries):
 
     def acknowledge_terminating(self, uid: str) -> PodStatusFn | None:
         """The worker has seen that it must end the pod; of several status functions the last one counts."""
-        status = self.statuses.get(uid)
-        if status is None:
-            return None
-        if status.is_termination_requested:
-            status.started_terminating = True
+        status = self.statuses[uid]
+        status.started_terminating = True
         return status.status_post_terminating[-1] if status.status_post_terminating else None
 
     # -- a sync has ended ---------------------------------------------------------------------------------------
@@ -238,9 +234,7 @@ class PodSyncStatuses(PodWorkerQueries):
 
     def complete_work(self, uid: str) -> bool:
         """Is there something to do at once?"""
-        status = self.statuses.get(uid)
-        if status is None:
-            return False
+        status = self.statuses[uid]
         if status.pending_update is not None:
             return True
         status.working = False

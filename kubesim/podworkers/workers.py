@@ -82,6 +82,7 @@ class PodWorkers:
         on_state: Callable[[], None] | None = None,
     ) -> None:
         self.states = PodSyncStatuses(pod_from_allocation)
+        self._pod_from_allocation = pod_from_allocation or (lambda pod: pod)
         self._clock = clock
         self._syncer = syncer
         self._cache = cache
@@ -102,7 +103,7 @@ class PodWorkers:
 
     def update_pod(self, options: UpdatePodOptions) -> None:
         """Tell a pod's worker something; the pod's first update starts the worker."""
-        decision = self.states.update_pod(options, self._clock.now(), self._cached)
+        decision = self.states.update_pod(options, self._clock.now(), self._cache.known)
         uid = decision.uid
         seq = 0
         if self._recorder.on:
@@ -128,7 +129,8 @@ class PodWorkers:
         worker, state = self._workers.get(uid), self.states.statuses.get(uid)
         if worker is None or state is None or state.working or not state.is_started or state.is_termination_requested:
             return False
-        if not self._syncer.would_change_nothing(pod, mirror_pod, self._cached(uid) or RuntimePodStatus(uid)):
+        status = self._cache.known(uid) or RuntimePodStatus(uid)
+        if not self._syncer.would_change_nothing(self._pod_from_allocation(pod), mirror_pod, status):
             return False
         worker.last_sync = self._clock.now()
         delay = self._stretch(worker, self._intervals.resync)
@@ -208,12 +210,6 @@ class PodWorkers:
     def statistics(self) -> dict[str, int]:
         working = sum(status.working for status in self.states.statuses.values())
         return {"pods": len(self.states.statuses), "workers": len(self._workers), "working": working}
-
-    def _cached(self, uid: str) -> RuntimePodStatus | None:
-        try:
-            return self._cache.get(uid)
-        except KubesimError:
-            return None
 
     # -- a worker's life ----------------------------------------------------------------------------------------
 

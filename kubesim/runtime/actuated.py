@@ -6,7 +6,7 @@ UpdateActuatedPodLevelResources; kuberuntime_container.go setActuatedContainerRe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from kubesim.api.pod import Container, Pod, ResourceList, ResourceRequirements
 from kubesim.api.quantity import quantity
@@ -56,8 +56,8 @@ class ActuatedState:
     def pod(self, uid: str) -> ResourceRequirements | None:
         return self._pods.get(uid)
 
-    def uids(self) -> Iterator[str]:
-        yield from dict.fromkeys((*self._containers, *self._pods))
+    def uids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self._containers, *self._pods)))
 
     def forget(self, uid: str) -> None:
         self._containers.pop(uid, None)

@@ -20,10 +20,13 @@ from kubesim.runtime.hooks import HookFailed, HookRunner
 from kubesim.runtime.naming import format_pod
 from kubesim.runtime.protocol import NotFound, Runtime
 from kubesim.runtime.results import KILL_CONTAINER_ERROR, SyncResult
-from kubesim.runtime.termination import KillReason, termination_grace_period, termination_waits_for
+from kubesim.runtime.termination import (
+    MINIMUM_GRACE_PERIOD_S,
+    KillReason,
+    termination_grace_period,
+    termination_waits_for,
+)
 from kubesim.runtime.types import ListedContainer, bare_id, container_id
-
-MINIMUM_GRACE_PERIOD_S = 2  # always give a container a chance to end by itself
 
 
 class TerminationOrdering:

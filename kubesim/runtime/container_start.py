@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
+from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.runtime.actuated import ActuatedState
 from kubesim.runtime.container_kill import ContainerKiller
 from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeHelper
 from kubesim.runtime.hooks import HookFailed, HookRunner
 from kubesim.runtime.images import ImageError, ImageManager
 from kubesim.runtime.labels import new_container_annotations, new_container_labels
+from kubesim.runtime.linux_resources import linux_container_resources
 from kubesim.runtime.logs import LogDirectory
 from kubesim.runtime.naming import container_log_path
 from kubesim.runtime.protocol import ContainerConfig, Runtime, SandboxConfig
@@ -55,6 +57,7 @@ class ContainerStarter:
         killer: ContainerKiller,
         logs: LogDirectory,
         actuated: ActuatedState,
+        gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self._runtime = runtime
         self._events = events
@@ -64,13 +67,14 @@ class ContainerStarter:
         self._killer = killer
         self._logs = logs
         self._actuated = actuated
+        self._gates = gates
 
     async def start(self, target: StartTarget, pod: Pod, container: Container, status: RuntimePodStatus) -> None:
         """Raises StartFailed; everything a user should see of it has been told as an event by then."""
         image_ref = await self._ensure_image(pod, container)
         attempt = self._restart_count(pod, container, status)
         config = self._config(target, pod, container, attempt, image_ref)
-        self._actuated.started(pod, container)
+        self._actuated.started(pod, container, self._gates)
         try:
             identifier = await self._runtime.create_container(target.sandbox_id, config, target.sandbox)
         except RuntimeCallError as error:
@@ -112,6 +116,7 @@ class ContainerStarter:
             labels=new_container_labels(container, pod),
             annotations=new_container_annotations(container, pod, attempt),
             log_path=container_log_path(container.name, attempt),
+            resources=linux_container_resources(pod, container, self._gates),
             env=environment,
         )
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kubesim.runtime.actuated import ActuatedState
+from kubesim.runtime.allocated import AllocationState
+from kubesim.runtime.cgroups import PodCgroups
 from kubesim.runtime.logs import LogDirectory
 from kubesim.runtime.pull_records import PullRecords
 
@@ -17,5 +19,7 @@ class KubeletDisk:
     """One per node; it outlives every agent on it."""
 
     logs: LogDirectory = field(default_factory=LogDirectory)  # /var/log/pods
+    allocated: AllocationState = field(default_factory=AllocationState)  # the allocated_pods_state checkpoint
     actuated: ActuatedState = field(default_factory=ActuatedState)  # the actuated_pods_state checkpoint
     pulls: PullRecords = field(default_factory=PullRecords)  # image_manager/pulled and /pulling
+    cgroups: PodCgroups = field(default_factory=PodCgroups)  # not on a disk but in the kernel, and gone with it

@@ -6,6 +6,8 @@ Mirrors: pkg/kubelet/container/helpers.go RuntimeHelper and podStateProvider.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
@@ -22,11 +24,23 @@ class EventRecorder(Protocol):
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryUsage:
+    """In bytes, of the pod as a whole and by container name; None: not known."""
+
+    pod: int | None
+    containers: Mapping[str, int | None]
+
+
 class RuntimeHelper(Protocol):
     """The kubelet as the runtime manager sees it."""
 
     def is_pod_termination_requested(self, uid: str) -> bool: ...
     def on_pod_sandbox_ready(self, pod: Pod) -> None: ...
+    def request_pod_reinspect(self, uid: str) -> None: ...
+    def pod_memory_usage(self, uid: str) -> MemoryUsage | None:
+        """None where nobody measures it."""
+
     def container_environment(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
     ) -> tuple[tuple[str, str], ...]: ...

@@ -117,8 +117,7 @@ class _Walk:
 
     def running(self, index: int, container: Container, record: ContainerRecord) -> None:
         if self.decision.gates.enabled("InPlacePodVerticalScalingInitContainers"):
-            if compute_pod_resize_action(self.decision, container, record, is_init=True) == "restarted":
-                return
+            compute_pod_resize_action(self.decision, container, record, is_init=True)
         self.why(f"init container {container.name} is running, so the rest of the pod waits for it")
 
     def running_sidecar(self, index: int, container: Container, record: ContainerRecord) -> None:

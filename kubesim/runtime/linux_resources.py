@@ -23,9 +23,7 @@ from kubesim.runtime.resize_actions import container_resources
 from kubesim.runtime.types import RuntimeResources
 
 
-def linux_container_resources(
-    pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES
-) -> RuntimeResources:
+def linux_container_resources(pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES) -> RuntimeResources:
     """What a runtime reports of a container that was created, or updated, with these resources."""
     pod_level = pod.spec.resources if gates.enabled("PodLevelResources") else None
     amounts = container_resources(container.resources, pod_level)

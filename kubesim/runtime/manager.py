@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubesim.api.gotext import quoted
 from kubesim.api.pod import Container, Pod
@@ -17,6 +17,7 @@ from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.runtime.actions import PodActions, compute_pod_actions
 from kubesim.runtime.backoff import Backoff, do_back_off
+from kubesim.runtime.cgroups import ResourceConfig, resource_config_for_pod
 from kubesim.runtime.container_kill import ContainerKiller
 from kubesim.runtime.container_start import ContainerStarter, StartFailed, StartTarget
 from kubesim.runtime.disk import KubeletDisk
@@ -24,8 +25,10 @@ from kubesim.runtime.helper import EventRecorder, RuntimeHelper
 from kubesim.runtime.hooks import HookRunner, HttpGet
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
+from kubesim.runtime.linux_resources import with_actuated
 from kubesim.runtime.naming import format_pod, pod_logs_directory
 from kubesim.runtime.pod_listing import group_by_pod, running_pod, runtime_pod, runtime_pod_status, sandbox_ips
+from kubesim.runtime.pod_resize import PodResizer, is_pod_resize_in_progress
 from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig, SandboxInfo
 from kubesim.runtime.restart_policy import is_restartable_init_container
 from kubesim.runtime.results import (
@@ -76,7 +79,11 @@ class RuntimeManager:
         self._gates = gates
         hooks = HookRunner(runtime, clock, http_get)
         self._killer = ContainerKiller(runtime, clock, events, hooks)
-        self._starter = ContainerStarter(runtime, events, helper, images, hooks, self._killer, self.logs, self.actuated)
+        self._starter = ContainerStarter(
+            runtime, events, helper, images, hooks, self._killer, self.logs, self.actuated, gates
+        )
+        self._cgroups = disk.cgroups
+        self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
         self._listed: dict[str, tuple[list[SandboxInfo], list[ContainerInfo], RuntimePod]] = {}
         self._running: dict[str, RuntimePod] = {}
         self._changed: dict[str, None] | None = None  # pods to look up again; None: all
@@ -99,8 +106,28 @@ class RuntimeManager:
         await self._prune_init_containers(pod, status)
         target = await self._sandbox_step(pod, status, actions, result)
         if target is not None:
+            await self._resize_step(pod, actions, result)
             await self._start_steps(pod, status, actions, target, result)
         return result
+
+    def ensure_pod_cgroup(self, pod: Pod) -> None:
+        """Make the pod's control group, if it is not there yet."""
+        uid = pod.metadata.uid
+        if self._cgroups.get(uid) is None:
+            self._cgroups.create(uid, resource_config_for_pod(pod, gates=self._gates))
+            self.actuated.pod_cgroup_made(pod, self._gates)
+
+    def pod_cgroup(self, uid: str) -> ResourceConfig | None:
+        return self._cgroups.get(uid)
+
+    def pods_with_cgroup(self) -> tuple[str, ...]:
+        return self._cgroups.uids()
+
+    def destroy_pod_cgroup(self, uid: str) -> None:
+        self._cgroups.destroy(uid)
+
+    def is_pod_resize_in_progress(self, pod: Pod, status: RuntimePodStatus) -> bool:
+        return is_pod_resize_in_progress(pod, status, self.actuated, self._gates)
 
     def would_do_nothing(self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults) -> bool:
         """Would `sync_pod` leave everything as it is? Only looks."""
@@ -218,6 +245,13 @@ class RuntimeManager:
         ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
         self._helper.on_pod_sandbox_ready(pod)
         return StartTarget(sandbox_id, config, ips)
+
+    async def _resize_step(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> None:
+        """Step 6; what it could not do, a later sync does."""
+        whole = actions.update_pod_resources or actions.update_pod_level_resources
+        if not (actions.containers_to_update or whole) or not self._gates.enabled("InPlacePodVerticalScaling"):
+            return
+        result.results.append(await self._resizer.resize(pod, actions))
 
     async def _start_steps(
         self, pod: Pod, status: RuntimePodStatus, actions: PodActions, target: StartTarget, result: PodSyncResult
@@ -346,7 +380,12 @@ class RuntimeManager:
                 containers.append(await self.runtime.container_status(bare_id(container.id)))
             except NotFound:
                 continue
-        return runtime_pod_status(pod, sandboxes, containers)
+        status = runtime_pod_status(pod, sandboxes, containers)
+        actuated = self.actuated.containers(pod.uid)
+        if not actuated or not self._gates.enabled("InPlacePodVerticalScaling"):
+            return status
+        records = (replace(r, resources=with_actuated(r.resources, actuated.get(r.name))) for r in status.containers)
+        return replace(status, containers=tuple(records))
 
 
 def _summary(actions: PodActions) -> dict[str, object]:

@@ -2,15 +2,12 @@
 
 Used by the runtime manager when it creates sandboxes and containers and when it reports on them.
 
-Mirrors: kuberuntime/helpers.go (log paths, GetBackoffKey), kuberuntime/legacy.go (logSymlink),
-kuberuntime_container.go calcRestartCountByLogDir, container/ref.go fieldPath, container/runtime.go GetPodFullName,
-util/format/pod.go.
+Mirrors: kuberuntime/helpers.go (log paths, GetBackoffKey), kuberuntime/legacy.go (logSymlink), container/ref.go
+fieldPath, container/runtime.go GetPodFullName, util/format/pod.go.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,7 +20,6 @@ IMPLICIT_CONTAINER_PREFIX = "implicitly required container "
 
 _MAX_FILE_NAME = 255  # ext4
 _LOG_SUFFIX = ".log"
-_LOG_FILE = re.compile(r"([0-9]+)\.log(\..*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +64,6 @@ def legacy_log_symlink(pod: Pod, container_name: str, bare_container_id: str) ->
     """The link that log collectors follow; a long pod name cuts the container id."""
     name = f"{pod_full_name(pod)}_{container_name}-{bare_container_id}"
     return f"{LEGACY_CONTAINER_LOGS_DIR}/{name[: _MAX_FILE_NAME - len(_LOG_SUFFIX)]}{_LOG_SUFFIX}"
-
-
-def restart_count_by_log_files(names: Iterable[str]) -> int:
-    """The attempt to go on with for a container that left only log files behind: one more than the highest."""
-    found = (_LOG_FILE.match(name) for name in names)
-    return max((int(match[1]) + 1 for match in found if match), default=0)
 
 
 def backoff_key(pod: Pod, container: Container) -> str:

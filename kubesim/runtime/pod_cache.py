@@ -64,6 +64,11 @@ class PodCache:
         """What is known now; raises the error with which the last inspection failed."""
         return self._entry(uid).answer()
 
+    def known(self, uid: str) -> RuntimePodStatus | None:
+        """What is known now; None if the last inspection failed."""
+        entry = self._entry(uid)
+        return entry.status if entry.error is None else None
+
     async def get_newer_than(self, uid: str, moment: int | None) -> RuntimePodStatus:
         """What is known once it is newer than a moment (None: anything that a relist has confirmed)."""
         wanted = _ZERO_TIME if moment is None else moment

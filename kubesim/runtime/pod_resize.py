@@ -5,7 +5,7 @@ and shrinks after them, limits grow before requests and shrink after them. The f
 sync goes on from what is left.
 
 Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go doPodResizeAction, updatePodContainerResources,
-IsPodResizeInProgress
+validateMemoryResizeAction, IsPodResizeInProgress
 """
 
 from __future__ import annotations
@@ -20,16 +20,20 @@ from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.runtime.action_types import ContainerResources, ContainerToUpdate, PodActions, ResizableResource
 from kubesim.runtime.actuated import ActuatedState, effective_requirements
-from kubesim.runtime.allocated import resizable_containers
 from kubesim.runtime.cgroups import PodCgroups, ResourceConfig, resource_config_for_pod
+from kubesim.runtime.helper import MemoryUsage, RuntimeHelper
 from kubesim.runtime.linux_resources import linux_container_resources
 from kubesim.runtime.naming import format_pod
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.resize_actions import container_resources
+from kubesim.runtime.restart_policy import is_restartable_init_container
 from kubesim.runtime.results import RESIZE_POD_IN_PLACE_ERROR, SyncResult
 from kubesim.runtime.types import RuntimePodStatus, bare_id
 
 _POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
+_NOTHING = ResourceRequirements()
+# A runtime that does not know the call at all does not stand in the way.
+_UNIMPLEMENTED = ("code = Unimplemented", "not implemented")
 
 
 def is_pod_resize_in_progress(
@@ -37,7 +41,8 @@ def is_pod_resize_in_progress(
 ) -> bool:
     """Does a running container, or the pod as a whole, have other resources than those allocated to it?"""
     applied = actuated.containers(pod.metadata.uid)
-    for container in resizable_containers(pod, gates):
+    sidecars = filter(is_restartable_init_container, pod.spec.init_containers)
+    for container in (*sidecars, *pod.spec.containers):
         before = applied.get(container.name, _NOTHING)
         if before is container.resources:
             continue  # what is usual costs nothing
@@ -53,14 +58,53 @@ def is_pod_resize_in_progress(
     return container_resources(whole, None) != container_resources(of_pod, None)
 
 
-_NOTHING = ResourceRequirements()
+def memory_limits_below_usage(
+    pod: Pod, actions: PodActions, current: ResourceConfig, usage: MemoryUsage | None, gates: FeatureGates
+) -> str:
+    """Why the memory limits cannot go down now; empty if they can, or do not.
+
+    Asked before anything is done, so that a resize does not stop halfway because of it. `usage` is None where nobody
+    measures, and then no limit is known to be too low.
+    """
+    updates = actions.containers_to_update.get("memory", ())
+    if usage is None or not (updates or actions.update_pod_resources):
+        return ""
+    problems = []
+    limit = resource_config_for_pod(pod, gates=gates).memory
+    if limit is not None and current.memory is not None and limit < current.memory:
+        if usage.pod is None:
+            problems.append("missing pod memory usage")
+        elif usage.pod >= limit:
+            problems.append(f"attempting to set pod memory limit ({limit}) below current usage ({usage.pod})")
+    for update in updates:
+        name, limit, before = update.container.name, update.desired.memory_limit, update.current.memory_limit
+        if not limit or 0 < before <= limit or name not in usage.containers:
+            continue
+        used = usage.containers[name]
+        if used is None:
+            problems.append(f"missing container {quoted(name)} memory usage")
+        elif used >= limit:
+            # It is the pod's usage that upstream prints.
+            text = f"attempting to set container {quoted(name)} memory limit ({limit}) below current usage"
+            problems.append(f"{text} ({usage.pod})")
+    unique = list(dict.fromkeys(problems))
+    joined = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+    return f"cannot decrease memory limits: {joined}" if unique else ""
 
 
 class PodResizer:
     """Carries resizes out; `actuated` remembers each step that was taken."""
 
-    def __init__(self, runtime: Runtime, actuated: ActuatedState, cgroups: PodCgroups, gates: FeatureGates) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        helper: RuntimeHelper,
+        actuated: ActuatedState,
+        cgroups: PodCgroups,
+        gates: FeatureGates = DEFAULT_GATES,
+    ) -> None:
         self._runtime = runtime
+        self._helper = helper
         self._actuated = actuated
         self._cgroups = cgroups
         self._gates = gates
@@ -72,10 +116,16 @@ class PodResizer:
             text = f"unable to get pod cgroup memory config for pod {quoted(format_pod(pod))}"
             result.fail(RESIZE_POD_IN_PLACE_ERROR, text)
             return result
+        usage = self._helper.pod_memory_usage(pod.metadata.uid)
+        too_low = memory_limits_below_usage(pod, actions, current, usage, self._gates)
+        if too_low:
+            result.fail(RESIZE_POD_IN_PLACE_ERROR, too_low)
+            return result
         try:
             await _Resize(self._runtime, self._actuated, self._cgroups, self._gates, pod, actions, current).run()
         except RuntimeCallError as error:
             result.fail(RESIZE_POD_IN_PLACE_ERROR, str(error))
+        self._helper.request_pod_reinspect(pod.metadata.uid)  # also what was done in part must be seen
         return result
 
 
@@ -98,7 +148,7 @@ class _Resize:
         self._gates = gates
         self._pod = pod
         self._actions = actions
-        self._before = current
+        self._before = self._current = current
         # A limit that the pod has no more stays what it is: none can be taken away from a running pod.
         wanted = resource_config_for_pod(pod, gates=gates)
         self._wanted = replace(
@@ -139,17 +189,19 @@ class _Resize:
         return ResourceConfig(cpu_quota=wanted.cpu_quota, cpu_period=wanted.cpu_period)
 
     async def _write_cgroup(self, config: ResourceConfig) -> None:
-        """The runtime may refuse; only then is nothing written."""
-        uid, sandbox = self._pod.metadata.uid, self._actions.sandbox_id
-        resource = MEMORY if config.memory is not None else CPU
+        """The runtime hears of it first, and may refuse."""
+        sandbox, merged = self._actions.sandbox_id, self._current.merged(config)
         try:
-            await self._runtime.update_pod_sandbox_resources(bare_id(sandbox))
+            await self._runtime.update_pod_sandbox_resources(bare_id(sandbox), merged)
         except RuntimeCallError as error:
-            raise RuntimeCallError(
-                f"failed to notify runtime for UpdatePodSandboxResources (resource={resource}); resize rejected: "
-                f"updatePodSandboxResources failed for sanboxID {quoted(sandbox)}: {error}"
-            ) from error
-        self._cgroups.write(uid, config)
+            if not any(text in str(error) for text in _UNIMPLEMENTED):
+                resource = CPU if config.memory is None else MEMORY
+                raise RuntimeCallError(
+                    f"failed to notify runtime for UpdatePodSandboxResources (resource={resource}); resize rejected: "
+                    f"updatePodSandboxResources failed for sanboxID {quoted(sandbox)}: {error}"
+                ) from error
+        self._cgroups.write(self._pod.metadata.uid, config)
+        self._current = merged
 
     async def _update_container(self, resource: ResizableResource, update: ContainerToUpdate) -> None:
         """One resource at a time; the other one stays what it was last set to."""

@@ -14,6 +14,7 @@ from typing import Literal, Protocol, TypeVar
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
+from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.types import ContainerRuntimeState, RuntimeResources, SandboxNetwork
 
 T = TypeVar("T")
@@ -60,6 +61,7 @@ class ContainerConfig:
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     log_path: str = ""
+    resources: RuntimeResources | None = None
     env: tuple[tuple[str, str], ...] = ()
 
 
@@ -142,6 +144,7 @@ class Runtime(Protocol):
     async def remove_pod_sandbox(self, sandbox_id: str) -> None: ...
     async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo: ...
     async def list_pod_sandboxes(self, pod_uid: str | None = None) -> list[SandboxInfo]: ...
+    async def update_pod_sandbox_resources(self, sandbox_id: str, resources: ResourceConfig) -> None: ...
 
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str: ...
     async def start_container(self, container_id: str) -> None: ...

@@ -37,15 +37,6 @@ def is_restartable_init_container(container: Container) -> bool:
     return container.restart_policy == ALWAYS
 
 
-def is_container_restartable(spec: PodSpec, container: Container) -> bool:
-    """Could this container ever be started again, whatever its exit code?"""
-    if container.restart_policy is None:
-        return spec.restart_policy != NEVER
-    if any(rule.action == RESTART for rule in container.restart_policy_rules):
-        return True
-    return container.restart_policy != NEVER
-
-
 def find_matching_container_restart_rule(container: Container, exit_code: int) -> ContainerRestartRule | None:
     """The first rule that speaks about this exit code; an operator nobody knows matches nothing."""
     for rule in container.restart_policy_rules:

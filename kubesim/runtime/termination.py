@@ -16,7 +16,7 @@ from kubesim.runtime.restart_policy import is_restartable_init_container
 KillReason = Literal["", "StartupProbe", "LivenessProbe", "FailedPostStartHook", "RestartAllContainers", "Unknown"]
 
 # What every container gets at least, whatever the pod, a probe or an override says.
-MINIMUM_GRACE_PERIOD_S = 2
+MINIMUM_GRACE_PERIOD_S = 2  # always give a container a chance to end by itself
 
 
 def termination_grace_period(pod: Pod, container: Container, reason: KillReason) -> int:
@@ -35,11 +35,6 @@ def termination_grace_period(pod: Pod, container: Container, reason: KillReason)
     if probe is not None and probe.termination_grace_period_seconds is not None:
         return probe.termination_grace_period_seconds
     return pod_grace_s
-
-
-def stop_timeout(grace_s: int) -> int:
-    """The timeout of the CRI's StopContainer, from what is left of the grace period."""
-    return max(grace_s, MINIMUM_GRACE_PERIOD_S)
 
 
 def termination_waits_for(pod: Pod, running: Collection[str]) -> dict[str, tuple[str, ...]]:

@@ -6,11 +6,13 @@ Asking for states (list, status) is not recorded: it changes nothing and happens
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.errors import RuntimeCallError
+from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.protocol import (
     CallContext,
     ContainerConfig,
@@ -111,6 +113,10 @@ class TracedRuntime:
         pod, container = self._pods.get(identifier, ("", ""))
         return await self._call(call, {"id": identifier, **args}, awaitable, pod=pod, container=container)
 
+    async def update_pod_sandbox_resources(self, sandbox_id: str, resources: ResourceConfig) -> None:
+        updating = self._inner.update_pod_sandbox_resources(sandbox_id, resources)
+        await self._on("UpdatePodSandboxResources", sandbox_id, updating, **_shown(resources))
+
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
         pod = self._pods.get(sandbox_id, ("", ""))[0]
         name = config.container.name
@@ -133,7 +139,7 @@ class TracedRuntime:
 
     async def update_container_resources(self, container_id: str, resources: RuntimeResources) -> None:
         updating = self._inner.update_container_resources(container_id, resources)
-        await self._on("UpdateContainerResources", container_id, updating)
+        await self._on("UpdateContainerResources", container_id, updating, **_shown(resources))
 
     async def exec_sync(
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
@@ -147,3 +153,9 @@ class TracedRuntime:
 
     async def remove_image(self, image_id: str) -> None:
         await self._call("RemoveImage", {"id": image_id}, self._inner.remove_image(image_id))
+
+
+def _shown(resources: RuntimeResources | ResourceConfig) -> dict[str, Any]:
+    """Only what is said."""
+    amounts = {item.name: getattr(resources, item.name) for item in fields(resources)}
+    return {name: amount for name, amount in amounts.items() if amount}

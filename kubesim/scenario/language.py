@@ -6,58 +6,22 @@ Unknown fields are errors. Durations are microseconds once they are read. `load.
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from kubesim.errors import UnknownGate
-from kubesim.features import FeatureGates
+from kubesim.errors import GateError
+from kubesim.features import FeatureGates, configured_gates
 from kubesim.scenario.durations import Duration
+from kubesim.scenario.kubelet_configuration import KubeletConfiguration
+from kubesim.scenario.strict import Strict, as_list, is_amount, is_amount_or_percentage, wrap
 
 API_VERSION = "kubesim.dev/v1alpha1"
-PLANNED = ("sources", "faults", "invariants", "matrix")  # keys of the language that nothing plays yet
 
 JsonObject = dict[str, Any]
-
-
-class Strict(BaseModel):
-    """Fields are spelled in camel case; one that does not exist is an error that names the nearest one that does."""
-
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=False, strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _only_known_fields(cls, value: Any) -> Any:
-        if isinstance(value, BaseModel):
-            return value
-        if not isinstance(value, dict):
-            raise PydanticCustomError("not_an_object", "must be a mapping of fields")
-        known = [field.alias or name for name, field in cls.model_fields.items()]
-        for key in value:
-            if key not in known:
-                raise _unknown(key, known)
-        return value
-
-
-def _unknown(key: str, known: list[str]) -> PydanticCustomError:
-    if key in PLANNED:
-        return PydanticCustomError("unknown_field", "is not supported yet", {"field": key})
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-    return PydanticCustomError("unknown_field", "unknown field; {hint}", {"field": key, "hint": hint})
-
-
-def _as_list(value: Any) -> Any:
-    """YAML makes lists, frozen models have tuples."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _wrap(key: str) -> BeforeValidator:
-    """A short form: a plain value stands for an object with only this field."""
-    return BeforeValidator(lambda value: value if isinstance(value, dict | BaseModel) else {key: value})
 
 
 class DurationDraw(Strict):
@@ -67,7 +31,7 @@ class DurationDraw(Strict):
     min: Duration | None = None
     max: Duration | None = None
     mean: Duration | None = None
-    choices: Annotated[tuple[Duration, ...], BeforeValidator(_as_list)] = ()
+    choices: Annotated[tuple[Duration, ...], BeforeValidator(as_list)] = ()
 
     @model_validator(mode="after")
     def _one_way(self) -> DurationDraw:
@@ -83,7 +47,7 @@ class ExitCodeDraw(Strict):
     """`1`, or `{choices: [0, 0, 1]}`."""
 
     value: int | None = Field(default=None, ge=0, le=255)
-    choices: Annotated[tuple[Annotated[int, Field(ge=0, le=255)], ...], BeforeValidator(_as_list)] = ()
+    choices: Annotated[tuple[Annotated[int, Field(ge=0, le=255)], ...], BeforeValidator(as_list)] = ()
 
     @model_validator(mode="after")
     def _one_way(self) -> ExitCodeDraw:
@@ -92,29 +56,20 @@ class ExitCodeDraw(Strict):
         return self
 
 
-DurationOrDraw = Annotated[DurationDraw, _wrap("value")]
-ExitCodeOrDraw = Annotated[ExitCodeDraw, _wrap("value")]
+DurationOrDraw = Annotated[DurationDraw, wrap("value")]
+ExitCodeOrDraw = Annotated[ExitCodeDraw, wrap("value")]
+
+
+Amount = Annotated[str | int | float, AfterValidator(is_amount)]
+AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]
 
 
 class NodeItem(Strict):
     name: str = Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)
     labels: dict[str, str] = Field(default_factory=dict)
-    taints: Annotated[tuple[JsonObject, ...], BeforeValidator(_as_list)] = ()
+    taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
     capacity: dict[str, str | int | float] = Field(default_factory=dict)
-
-
-class CrashLoopBackOff(Strict):
-    max_container_restart_period: Duration | None = None
-
-
-class KubeletConfiguration(Strict):
-    """The fields of a KubeletConfiguration that change what is simulated, and `jitter`, which is ours."""
-
-    jitter: bool = True
-    max_pods: int = Field(default=110, ge=0)
-    serialize_image_pulls: bool = True
-    sync_frequency: Duration | None = None
-    crash_loop_back_off: CrashLoopBackOff = CrashLoopBackOff()
+    image_fs: Amount | None = None  # the size of a disk for images and containers alone
 
 
 class ImageItem(Strict):
@@ -123,7 +78,7 @@ class ImageItem(Strict):
     name: str = Field(min_length=1)
     present: bool = False
     pull_time: DurationOrDraw | None = None
-    errors: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ()
+    errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     missing: bool | str = False
     size: int = Field(default=4_261_550, ge=0)
 
@@ -152,10 +107,13 @@ class BehaviourItem(Strict):
     exit_code: ExitCodeOrDraw = ExitCodeDraw(value=0)
     oom_killed: bool = False
     ready_after: DurationOrDraw = DurationDraw(value=0)
-    log: Annotated[tuple[Annotated[LogItem, _wrap("text")], ...], BeforeValidator(_as_list)] = ()
+    log: Annotated[tuple[Annotated[LogItem, wrap("text")], ...], BeforeValidator(as_list)] = ()
     termination_message: str = ""
     start_error: str = ""
     on_term: OnTerm = OnTerm()
+    memory: Amount | None = None  # what a container uses; without it, what it requests
+    disk: Amount | None = None
+    processes: int | None = Field(default=None, ge=0)
 
 
 class PodTarget(Strict):
@@ -172,7 +130,7 @@ class PodTarget(Strict):
 class Patch(PodTarget):
     """The patch of a pod; a list is a JSON patch, an object a strategic merge patch unless `type` says otherwise."""
 
-    patch: JsonObject | Annotated[tuple[JsonObject, ...], BeforeValidator(_as_list)]
+    patch: JsonObject | Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)]
     type: Literal["strategic", "merge", "json"] = "strategic"
     subresource: Literal["", "status", "resize", "ephemeralcontainers"] = ""
 
@@ -190,7 +148,7 @@ class Delete(PodTarget):
 
 class Exec(PodTarget):
     container: str = ""
-    command: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = Field(min_length=1)
+    command: Annotated[tuple[str, ...], BeforeValidator(as_list)] = Field(min_length=1)
 
 
 class Kill(PodTarget):
@@ -207,7 +165,86 @@ class Kill(PodTarget):
         return self
 
 
-ACTIONS = ("apply", "patch", "delete", "exec", "kill")
+Manifest = JsonObject | str  # an object, or the text of a file, which may be wrong
+
+
+class StaticPodFile(Strict):
+    """A file in the directory of manifests, on the first node unless another one is named."""
+
+    file: str = Field(pattern=r"^[^/]+$")
+    node: str = ""
+
+
+class WriteStaticPod(StaticPodFile):
+    manifest: Manifest
+
+
+class Stop(Strict):
+    """The kubelet or the runtime of a node goes away."""
+
+    what: Literal["kubelet", "runtime"]
+    containers: Literal["kept", "gone"] = "kept"  # when the runtime stops: does it find them again?
+    node: str = ""
+
+    @model_validator(mode="after")
+    def _only_a_runtime_has_containers(self) -> Stop:
+        if self.what != "runtime" and self.containers != "kept":
+            raise PydanticCustomError("stop", "only a runtime loses its containers")
+        return self
+
+
+class Start(Strict):
+    what: Literal["kubelet", "runtime"]
+    node: str = ""
+
+
+class Restart(Stop):
+    down_for: Duration = 2_000_000
+
+
+class Reboot(Strict):
+    what: Literal["node"] = "node"
+    down_for: Duration = 30_000_000
+    node: str = ""
+
+
+class Shutdown(Strict):
+    """The machine is told to go down, and its kubelet is asked first."""
+
+    what: Literal["node"] = "node"
+    node: str = ""
+
+
+class Pressure(Strict):
+    """So much is available on a node now: an amount, or a part of the whole (`5%`)."""
+
+    node: str = ""
+    memory: AmountOrPercentage | None = Field(default=None, alias="memory.available")
+    allocatable_memory: AmountOrPercentage | None = Field(default=None, alias="allocatableMemory.available")
+    nodefs: AmountOrPercentage | None = Field(default=None, alias="nodefs.available")
+    nodefs_inodes: AmountOrPercentage | None = Field(default=None, alias="nodefs.inodesFree")
+    imagefs: AmountOrPercentage | None = Field(default=None, alias="imagefs.available")
+    imagefs_inodes: AmountOrPercentage | None = Field(default=None, alias="imagefs.inodesFree")
+    pids: AmountOrPercentage | None = Field(default=None, alias="pid.available")
+
+    @property
+    def available(self) -> dict[str, str | int | float]:
+        """By signal."""
+        return {
+            name: value for name, value in self.model_dump(by_alias=True, exclude={"node"}).items() if value is not None
+        }
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Pressure:
+        if not self.available:
+            raise PydanticCustomError("pressure", "give at least one signal, such as memory.available: 50Mi")
+        return self
+
+
+ACTIONS = (
+    "apply", "patch", "delete", "exec", "kill", "write_static_pod", "remove_static_pod", "stop", "start", "restart",
+    "reboot", "shutdown", "pressure",
+)  # fmt: skip
 
 
 class Step(Strict):
@@ -219,12 +256,21 @@ class Step(Strict):
     delete: Delete | None = None
     exec: Exec | None = None
     kill: Kill | None = None
+    write_static_pod: WriteStaticPod | None = None
+    remove_static_pod: StaticPodFile | None = None
+    stop: Annotated[Stop, wrap("what")] | None = None
+    start: Annotated[Start, wrap("what")] | None = None
+    restart: Annotated[Restart, wrap("what")] | None = None
+    reboot: Annotated[Reboot, wrap("what")] | None = None
+    shutdown: Annotated[Shutdown, wrap("what")] | None = None
+    pressure: Pressure | None = None
 
     @model_validator(mode="after")
     def _one_action(self) -> Step:
         given = [name for name in ACTIONS if getattr(self, name) is not None]
         if len(given) != 1:
-            raise PydanticCustomError("step", "a step does one of {names}", {"names": ", ".join(ACTIONS)})
+            names = ", ".join(map(to_camel, ACTIONS))
+            raise PydanticCustomError("step", "a step does one of {names}", {"names": names})
         return self
 
 
@@ -254,19 +300,33 @@ class Expect(PodTarget):
         return self
 
 
+class SimulatedFileSource(Strict):
+    """A directory of manifests on each node: what is in it from the beginning, and how often all of it is read."""
+
+    manifests: dict[str, Manifest] = Field(default_factory=dict)
+    check_every: Duration = Field(default=20_000_000, gt=0)
+
+
+class Sources(Strict):
+    """Where pods come from beside the API server."""
+
+    file: SimulatedFileSource = SimulatedFileSource()
+
+
 class Spec(Strict):
-    nodes: Annotated[tuple[NodeItem, ...], BeforeValidator(_as_list)] = Field(
+    nodes: Annotated[tuple[NodeItem, ...], BeforeValidator(as_list)] = Field(
         default=(NodeItem(name="node-1"),), min_length=1
     )
+    sources: Sources = Sources()
     runtime: Literal["simulated"] = "simulated"
     profile: Literal["v1.36"] = "v1.36"
     feature_gates: dict[str, bool] = Field(default_factory=dict)
     kubelet_configuration: KubeletConfiguration = KubeletConfiguration()
-    images: Annotated[tuple[ImageItem, ...], BeforeValidator(_as_list)] = ()
-    behaviours: Annotated[tuple[BehaviourItem, ...], BeforeValidator(_as_list)] = ()
-    objects: Annotated[tuple[JsonObject, ...], BeforeValidator(_as_list)] = ()
-    steps: Annotated[tuple[Step, ...], BeforeValidator(_as_list)] = ()
-    expect: Annotated[tuple[Expect, ...], BeforeValidator(_as_list)] = ()
+    images: Annotated[tuple[ImageItem, ...], BeforeValidator(as_list)] = ()
+    behaviours: Annotated[tuple[BehaviourItem, ...], BeforeValidator(as_list)] = ()
+    objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
+    steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
+    expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     seed: int = 0
     duration: Duration | None = None
 
@@ -274,8 +334,8 @@ class Spec(Strict):
     @classmethod
     def _known_gates(cls, value: dict[str, bool]) -> dict[str, bool]:
         try:
-            FeatureGates(value)
-        except UnknownGate as error:
+            configured_gates(value)
+        except GateError as error:
             raise PydanticCustomError("gate", "{problem}", {"problem": str(error)}) from None
         return value
 
@@ -284,6 +344,10 @@ class Spec(Strict):
         names = [node.name for node in self.nodes]
         if len({*names}) < len(names):
             raise PydanticCustomError("nodes", "two nodes have the same name")
+        for step in self.steps:
+            named = next(filter(None, (getattr(getattr(step, action), "node", "") for action in ACTIONS)), "")
+            if named and named not in names:
+                raise PydanticCustomError("nodes", "there is no node {name}", {"name": named})
         return self
 
 
@@ -302,6 +366,16 @@ class Scenario(Strict):
     @property
     def name(self) -> str:
         return self.metadata.name
+
+    @property
+    def gates(self) -> FeatureGates:
+        return configured_gates(self.spec.feature_gates, self.spec.profile)
+
+    def with_feature_gates(self, settings: Mapping[str, bool]) -> Scenario:
+        """The same with these settings, which go before its own. Raises GateError."""
+        merged = {**self.spec.feature_gates, **settings}
+        configured_gates(merged, self.spec.profile)
+        return self.model_copy(update={"spec": self.spec.model_copy(update={"feature_gates": merged})})
 
     def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:
         """The same with more objects, after its own."""

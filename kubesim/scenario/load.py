@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from kubesim.errors import InputError
-from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.features import FeatureGates
 from kubesim.scenario.language import API_VERSION, Scenario
 from kubesim.scenario.manifests import LISTS, field_name, find_problem
 from kubesim.scenario.yaml_source import Marked, Path, read_documents
@@ -33,14 +33,18 @@ _MESSAGES = {
 }
 
 
-def load_scenario(path: str) -> Scenario:
-    """Read a scenario or plain manifests from a file; "-" is standard input. Raises InputError."""
+def load_scenario(path: str, feature_gates: Mapping[str, bool] | None = None) -> Scenario:
+    """Read a scenario or plain manifests from a file; "-" is standard input. Raises InputError.
+
+    The feature gates go before those of the scenario; GateError if a kubelet would not start with them.
+    """
     source = "standard input" if path == STANDARD_INPUT else path
-    return parse_scenario(_read(path, source), source)
+    return parse_scenario(_read(path, source), source, feature_gates)
 
 
-def parse_scenario(text: str, source: str) -> Scenario:
+def parse_scenario(text: str, source: str, feature_gates: Mapping[str, bool] | None = None) -> Scenario:
     """The scenario in a text; `source` names it in errors and, without a Scenario document, names the scenario."""
+    settings = feature_gates or {}
     documents = read_documents(text, source)
     scenario: Scenario | None = None
     manifests: list[tuple[Marked, Path]] = []
@@ -51,15 +55,15 @@ def parse_scenario(text: str, source: str) -> Scenario:
         if _is_scenario(document.value):
             if scenario is not None:
                 raise InputError(source, "a second Scenario; a file has one", line=document.line)
-            scenario = _scenario(document, source)
+            scenario = _scenario(document, source, settings)
         else:
             manifests.extend(_objects(document))
     if scenario is None and not manifests:
         raise InputError(source, "nothing in it: no Scenario and no Kubernetes objects")
-    scenario = scenario or Scenario.model_validate({"metadata": {"name": _name(source)}})
-    gates = FeatureGates(scenario.spec.feature_gates)
+    if scenario is None:
+        scenario = Scenario.model_validate({"metadata": {"name": _name(source)}}).with_feature_gates(settings)
     for document, path in manifests:
-        _check(document, path, source, gates)
+        _check(document, path, source, scenario.gates)
     return scenario.with_objects(tuple(_at(document.value, path) for document, path in manifests))
 
 
@@ -115,7 +119,7 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _scenario(document: Marked, source: str) -> Scenario:
+def _scenario(document: Marked, source: str, settings: Mapping[str, bool]) -> Scenario:
     value = document.value
     if value.get("kind") != "Scenario":
         raise InputError(source, f"{API_VERSION} has the kind Scenario", line=document.line_of(("kind",)), field="kind")
@@ -123,12 +127,18 @@ def _scenario(document: Marked, source: str) -> Scenario:
         scenario = Scenario.model_validate(value)
     except ValidationError as error:
         raise _invalid(error, document, source) from None
-    gates = FeatureGates(scenario.spec.feature_gates)
+    scenario = scenario.with_feature_gates(settings)
+    gates = scenario.gates
     for n in range(len(scenario.spec.objects)):
         _check(document, ("spec", "objects", n), source, gates)
     for n, step in enumerate(scenario.spec.steps):
         if step.apply is not None:
             _check(document, ("spec", "steps", n, "apply"), source, gates)
+        if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):
+            _check(document, ("spec", "steps", n, "writeStaticPod", "manifest"), source, gates)
+    for name, manifest in scenario.spec.sources.file.manifests.items():
+        if isinstance(manifest, dict):
+            _check(document, ("spec", "sources", "file", "manifests", name), source, gates)
     return scenario
 
 
@@ -162,7 +172,7 @@ def _shown(path: Path, document: Marked) -> Path:
     return tuple(shown)
 
 
-def _check(document: Marked, path: Path, source: str, gates: FeatureGates = DEFAULT_GATES) -> None:
+def _check(document: Marked, path: Path, source: str, gates: FeatureGates) -> None:
     problem = find_problem(_at(document.value, path), gates)
     if problem is not None:
         whole = (*path, *problem.path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kubesim.api.node import Taint
+from kubesim.api.node import Node, Taint
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.connection import ApiConnection
@@ -21,19 +21,23 @@ from kubesim.features import FeatureGates
 from kubesim.kubelet.admission.node_admission import NodeAdmission
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.events import KubeletEvents
+from kubesim.kubelet.node_care import NodeParts
 from kubesim.kubelet.node_status import Heartbeat, initial_node
 from kubesim.kubelet.settings import KubeletSettings
+from kubesim.runtime.cgroups import PodCgroups
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.programs import Programs
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.service import RuntimeService
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language import NodeItem, Spec
+from kubesim.scenario.machine import Machine
 from kubesim.scenario.settings import behaviours, coming_up, kubelet_settings, runtime_settings
 from kubesim.sources import file, memory
-from kubesim.sources.config import ConfigStream
+from kubesim.sources.config import ConfigStream, Source
 from kubesim.sources.file import FileSource
 from kubesim.sources.memory import ClusterSource
 from kubesim.sources.simulated_files import SimulatedFiles
@@ -81,6 +85,7 @@ class SimulatedNode:
         # What outlives the agent.
         self.disk = KubeletDisk()
         self.manifests = SimulatedFiles()
+        self.log_files = SimulatedLogFiles()
         self.api = ApiConnection()
         self.runtime = self._make_runtime(number)
         self.service = RuntimeService(self._traced())
@@ -91,6 +96,7 @@ class SimulatedNode:
             self._settings, clock.now(), labels=item.labels, taints=taints, capacity=item.capacity
         )
         store.create(self._node)
+        self.machine = Machine(clock, self.runtime, self._node, behaviours(spec), item.image_fs)
         self._heartbeat = Heartbeat(
             item.name, clock.now(), self._randomness.stream("lease"), jitter=self._settings.jitter
         )
@@ -113,6 +119,7 @@ class SimulatedNode:
             host_ip=settings.host_ips[0],
             behaviours=behaviours(around.spec),
             exec_time=options.latencies.exec,
+            log_files=self.log_files,
         )
         runtime = SimulatedRuntime(around.clock, self._randomness, programs, options)
         runtime.on_change(lambda uid: None if runtime.knows_pod(uid) else programs.forget(uid))
@@ -134,7 +141,12 @@ class SimulatedNode:
         return self._running
 
     def admission(self) -> NodeAdmission:
-        return NodeAdmission(self._node, self._around.gates)
+        return NodeAdmission(self._known_node, self._around.gates)
+
+    def _known_node(self) -> Node:
+        """As the API server has it; what the agent made of it if that is gone."""
+        found = self._around.store.find("Node", "", self.name)
+        return found if isinstance(found, Node) else self._node
 
     # -- going and coming ---------------------------------------------------------------------------------------
 
@@ -143,7 +155,7 @@ class SimulatedNode:
         if self._agent.ended:
             self._lives += 1
             randomness = Randomness(self._randomness.stream("agent", str(self._lives)).getrandbits(62))
-            settings = replace(self._settings, **coming_up(randomness.stream("phases")))
+            settings = coming_up(self._settings, randomness.stream("phases"))
             self._agent = _Agent(self, self._around, settings, randomness)
         self._agent.start()
         self._running = True
@@ -167,6 +179,7 @@ class SimulatedNode:
         await self.stop_kubelet()
         self.service.stop()
         self.runtime.lose_processes()
+        self.disk = replace(self.disk, cgroups=PodCgroups())
 
     def power_on(self) -> None:
         self.service.start()
@@ -225,17 +238,20 @@ class _Agent:
             admission=node.admission(),
             gates=around.gates,
             disk=node.disk,
+            node_parts=NodeParts(node.machine, self._events, node.log_files),
+            find=around.store.find,
         )
 
     def start(self) -> None:
         self._tasks.start("events", self._events.run())
         self.kubelet.start()
-        self._file_source.start()
-        self._clock.call_at(self._clock.now() + NODE_SYNC, self._start_api_source)
+        now = self._clock.now()
+        self._clock.call_at(now + self.kubelet.settings.sync_loop_starts, self._start_source, self._file_source)
+        self._clock.call_at(now + NODE_SYNC, self._start_source, self._api_source)
 
-    def _start_api_source(self) -> None:
+    def _start_source(self, source: Source) -> None:
         if not self.ended:
-            self._api_source.start()
+            source.start()
 
     async def end(self) -> None:
         self.ended = True

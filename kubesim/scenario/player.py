@@ -17,6 +17,7 @@ from functools import partial
 
 from kubesim.api.gotext import duration
 from kubesim.api.pod import Pod
+from kubesim.api.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.clock import LoopClock, wake
 from kubesim.concurrency import TaskSet
@@ -51,6 +52,8 @@ class Player:
         """Returns when the run is over."""
         stop = self._world.watch_pods(self._pod_changed)
         try:
+            for name, content in self._spec.sources.file.manifests.items():
+                self._world.write_static_pod_everywhere(name, content)
             for manifest in self._spec.objects:
                 text = f"apply {manifest['kind']} {manifest['metadata']['name']}"
                 self._attempt(text, partial(self._world.apply, manifest))
@@ -76,6 +79,14 @@ class Player:
             self._attempt(text, partial(self._world.patch, step.patch))
         elif step.delete is not None:
             self._attempt(text, partial(self._world.delete, step.delete))
+        elif step.write_static_pod is not None:
+            self._attempt(text, partial(self._world.write_static_pod, step.write_static_pod))
+        elif step.remove_static_pod is not None:
+            self._attempt(text, partial(self._world.remove_static_pod, step.remove_static_pod))
+        elif step.start is not None:
+            self._attempt(text, partial(self._world.start, step.start))
+        elif step.pressure is not None:
+            self._attempt(text, partial(self._world.pressure, step.pressure))
         else:
             self._busy += 1
             self._tasks.start(text, self._take_time(text, step))
@@ -92,6 +103,14 @@ class Player:
                 await self._world.exec(step.exec)
             elif step.kill is not None:
                 await self._world.kill(step.kill)
+            elif step.stop is not None:
+                await self._world.stop(step.stop)
+            elif step.restart is not None:
+                await self._world.restart(step.restart)
+            elif step.reboot is not None:
+                await self._world.reboot(step.reboot)
+            elif step.shutdown is not None:
+                await self._world.shutdown(step.shutdown)
         except StepFailed as error:
             self._judge.step_failed(text, str(error))
         finally:
@@ -121,7 +140,8 @@ class Player:
         return not self._unsettled
 
     async def _delete_all(self) -> None:
-        pods = [self._pods[key] for key in sorted(self._pods)]
+        self._world.remove_all_static_pods()
+        pods = [self._pods[key] for key in sorted(self._pods) if not is_mirror_pod(self._pods[key])]
         for pod in pods:
             name = f"{pod.metadata.namespace}/{pod.metadata.name}"
             self._attempt(f"delete pod {name}", partial(self._world.delete, Delete(pod=name)))

@@ -8,15 +8,19 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kubesim.api.goyaml import YamlError, yaml_to_json
-from kubesim.api.timestamps import MILLISECOND
+from kubesim.api.quantity import quantity
+from kubesim.api.timestamps import MILLISECOND, MINUTE
 from kubesim.clock.randomness import Stream
+from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
+from kubesim.kubelet.node_conditions import UPDATE_PERIOD
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
 from kubesim.runtime.simulated.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
 from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings, Span
-from kubesim.scenario.language import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, KubeletConfiguration, Spec
+from kubesim.scenario.kubelet_configuration import KubeletConfiguration
+from kubesim.scenario.language import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, Spec
 
 
 def kubelet_settings(
@@ -33,20 +37,38 @@ def kubelet_settings(
         jitter=configuration.jitter,
         every_tick=every_tick,
         resync_interval=base.resync_interval if configuration.sync_frequency is None else configuration.sync_frequency,
+        policies=configuration.policies,
         serialize_image_pulls=configuration.serialize_image_pulls,
         max_container_restart_period=base.max_container_restart_period if back_off is None else back_off,
         status_manager_starts=stream.randrange(base.status_sync_period),
         container_gc_starts=stream.randrange(base.container_gc_period),
         pleg_starts=stream.randrange(base.relist_period),
         sync_loop_starts=stream.randrange(base.housekeeping_period),
+        eviction_starts=stream.randrange(MONITORING_PERIOD),
+        image_gc_starts=stream.randrange(MINUTE),
+        node_status_starts=stream.randrange(UPDATE_PERIOD),
+        log_rotation_starts=stream.randrange(configuration.log_rotation.monitoring_period),
+        eviction=configuration.eviction,
+        image_gc=configuration.image_gc,
+        log_rotation=configuration.log_rotation,
+        shutdown_periods=configuration.shutdown_periods,
     )
 
 
-def coming_up(stream: Stream) -> dict[str, int]:
-    """When the parts of a kubelet that has just been started begin: all within its first half second."""
+def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
+    """The kubelet that has just been started: all its parts begin within its first half second, one after the other."""
     begin = 200 * MILLISECOND + stream.randrange(300 * MILLISECOND)
-    parts = ("status_manager_starts", "container_gc_starts", "pleg_starts", "sync_loop_starts")
-    return {part: begin + number * MILLISECOND for number, part in enumerate(parts)}
+    return replace(
+        settings,
+        status_manager_starts=begin,
+        container_gc_starts=begin + MILLISECOND,
+        pleg_starts=begin + 2 * MILLISECOND,
+        sync_loop_starts=begin + 3 * MILLISECOND,
+        eviction_starts=begin + 4 * MILLISECOND,
+        image_gc_starts=begin + 5 * MILLISECOND,
+        node_status_starts=begin + 6 * MILLISECOND,
+        log_rotation_starts=begin + 7 * MILLISECOND,
+    )
 
 
 def runtime_settings(number: int, spec: Spec) -> SimulatedSettings:
@@ -72,6 +94,12 @@ def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:
 
 
 def _mentions(value: Any) -> Iterator[str]:
+    """Also in manifests that are given as text."""
+    if isinstance(value, str) and "image" in value:
+        try:
+            value = yaml_to_json(value)
+        except YamlError:
+            return
     if isinstance(value, dict):
         for key, item in value.items():
             if key == "image" and isinstance(item, str):
@@ -111,6 +139,9 @@ def _behaviour(item: BehaviourItem) -> Behaviour:
         ignores_term=item.on_term.ignore,
         stop_after=_draw(item.on_term.after),
         stop_exit_code=item.on_term.exit_code,
+        memory=None if item.memory is None else quantity(item.memory).value(),
+        disk=None if item.disk is None else quantity(item.disk).value(),
+        processes=item.processes,
     )
 
 

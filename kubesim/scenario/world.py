@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
+from kubesim.clock import LoopClock
 from kubesim.cluster import registry
 from kubesim.cluster.deletion import DeleteOptions
+from kubesim.cluster.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.kinds import RESOURCES, resource_of
 from kubesim.cluster.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.store import Store
@@ -16,7 +19,23 @@ from kubesim.cluster.watches import WatchEvent
 from kubesim.errors import ApiError, KubesimError, RuntimeCallError
 from kubesim.runtime.simulated.process import SIGKILL, SIGTERM
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
-from kubesim.scenario.language import Delete, Exec, Kill, Patch, PodTarget
+from kubesim.scenario.language import (
+    Delete,
+    Exec,
+    Kill,
+    Manifest,
+    Patch,
+    PodTarget,
+    Pressure,
+    Reboot,
+    Restart,
+    Shutdown,
+    Start,
+    StaticPodFile,
+    Stop,
+    WriteStaticPod,
+)
+from kubesim.scenario.node import SimulatedNode
 from kubesim.trace import Recorder
 from kubesim.trace.records import ApiWrite, Note
 
@@ -39,6 +58,16 @@ class World(Protocol):
     def delete(self, delete: Delete) -> None: ...
     async def exec(self, exec: Exec) -> None: ...
     async def kill(self, kill: Kill) -> None: ...
+    def write_static_pod(self, write: WriteStaticPod) -> None: ...
+    def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None: ...
+    def remove_static_pod(self, remove: StaticPodFile) -> None: ...
+    def remove_all_static_pods(self) -> None: ...
+    async def stop(self, stop: Stop) -> None: ...
+    def start(self, start: Start) -> None: ...
+    async def restart(self, restart: Restart) -> None: ...
+    async def reboot(self, reboot: Reboot) -> None: ...
+    async def shutdown(self, shutdown: Shutdown) -> None: ...
+    def pressure(self, pressure: Pressure) -> None: ...
 
     def watch_pods(self, listener: Callable[[Pod, bool], None]) -> Callable[[], None]:
         """Tell every later change of a pod, and whether it is gone now; the answer ends the watch."""
@@ -46,13 +75,14 @@ class World(Protocol):
 
 
 class SimulatedWorld:
-    """The in-memory cluster, and simulated runtimes by node name. Pods that name no node go to the first."""
+    """The in-memory cluster, and simulated nodes by name. Pods that name no node go to the first."""
 
-    def __init__(self, store: Store, recorder: Recorder, runtimes: Mapping[str, SimulatedRuntime]) -> None:
+    def __init__(self, clock: LoopClock, store: Store, recorder: Recorder, nodes: Mapping[str, SimulatedNode]) -> None:
+        self._clock = clock
         self._store = store
         self._recorder = recorder
-        self._runtimes = runtimes
-        self._first_node = next(iter(runtimes))
+        self._nodes = nodes
+        self._first_node = next(iter(nodes))
 
     def watch_pods(self, listener: Callable[[Pod, bool], None]) -> Callable[[], None]:
         def changed(change: WatchEvent) -> None:
@@ -72,6 +102,8 @@ class SimulatedWorld:
         target = Target(resource, namespace, metadata["name"] if exists else "")
         if resource.namespaced:
             self.ensure_namespace(namespace)
+        if kind == "Pod":
+            self._ensure_priority_class(manifest["spec"].get("priorityClassName", ""))
         if kind == "Pod" and not exists and not manifest["spec"].get("nodeName"):
             # Scheduling is not simulated.
             manifest = {**manifest, "spec": {**manifest["spec"], "nodeName": self._first_node}}
@@ -92,6 +124,12 @@ class SimulatedWorld:
         if self._store.find("ServiceAccount", name, "default") is None:
             account = Target(RESOURCES["ServiceAccount"], name)
             registry.create(self._store, account, {"metadata": {"name": "default"}})
+
+    def _ensure_priority_class(self, name: str) -> None:
+        """Every cluster has those of the system; here they come when they are needed."""
+        if name in SYSTEM_PRIORITIES and self._store.find("PriorityClass", "", name) is None:
+            body = {"metadata": {"name": name}, "value": SYSTEM_PRIORITIES[name]}
+            registry.create(self._store, Target(RESOURCES["PriorityClass"]), body)
 
     def patch(self, patch: Patch) -> None:
         namespace, name = patch.key
@@ -124,7 +162,7 @@ class SimulatedWorld:
         pod = self._store.find("Pod", *target.key)
         if not isinstance(pod, Pod):
             raise StepFailed(f"there is no pod {'/'.join(target.key)}")
-        return pod, self._runtimes[pod.spec.node_name]
+        return pod, self._nodes[pod.spec.node_name].runtime
 
     async def _running_container(self, target: PodTarget, name: str) -> tuple[str, str, SimulatedRuntime]:
         """Id and name of the container; without a name it is the first of the pod."""
@@ -158,6 +196,99 @@ class SimulatedWorld:
         identifier, container, runtime = await self._running_container(kill, kill.container)
         self._note(kill, container, f"its main process gets the signal {kill.signal}")
         runtime.kill_container(identifier, _SIGNALS[kill.signal])
+
+    # -- the node itself ----------------------------------------------------------------------------------------
+
+    def _node(self, name: str) -> SimulatedNode:
+        return self._nodes[name or self._first_node]
+
+    def write_static_pod(self, write: WriteStaticPod) -> None:
+        self._write(self._node(write.node), write.file, write.manifest)
+
+    def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None:
+        for node in self._nodes.values():
+            self._write(node, file, manifest)
+
+    def _write(self, node: SimulatedNode, file: str, manifest: Manifest) -> None:
+        self._note_of_node(node, f"the file {node.manifests.path}/{file} is written")
+        if isinstance(manifest, dict):  # its mirror pod needs a namespace
+            self.ensure_namespace(manifest["metadata"].get("namespace", "default"))
+        node.manifests.write(file, manifest if isinstance(manifest, str) else json.dumps(manifest))
+
+    def remove_static_pod(self, remove: StaticPodFile) -> None:
+        self._remove(self._node(remove.node), remove.file)
+
+    def remove_all_static_pods(self) -> None:
+        for node in self._nodes.values():
+            for file in node.manifests.names():
+                self._remove(node, file)
+
+    def _remove(self, node: SimulatedNode, file: str) -> None:
+        if node.manifests.read(file) is None:
+            raise StepFailed(f"there is no file {node.manifests.path}/{file}")
+        self._note_of_node(node, f"the file {node.manifests.path}/{file} is removed")
+        node.manifests.remove(file)
+
+    async def stop(self, stop: Stop) -> None:
+        node = self._node(stop.node)
+        self._expect(node, stop.what, running=True)
+        if stop.what == "kubelet":
+            self._note_of_node(node, "the kubelet is killed; what it had in its memory is lost")
+            await node.stop_kubelet()
+        else:
+            lost = "; it loses all containers" if stop.containers == "gone" else "; its containers go on"
+            self._note_of_node(node, "the container runtime stops" + lost)
+            node.stop_runtime(stop.containers)
+
+    def start(self, start: Start) -> None:
+        node = self._node(start.node)
+        self._expect(node, start.what, running=False)
+        if start.what == "kubelet":
+            self._note_of_node(node, "the kubelet starts and asks its sources and the runtime what there is")
+            node.start()
+        else:
+            self._note_of_node(node, "the container runtime answers again")
+            node.start_runtime()
+
+    def _expect(self, node: SimulatedNode, what: str, *, running: bool) -> None:
+        if (node.kubelet_runs if what == "kubelet" else node.service.up) != running:
+            raise StepFailed(f"the {what} of node {node.name} is {'not running' if running else 'running already'}")
+
+    async def restart(self, restart: Restart) -> None:
+        await self.stop(restart)
+        await self._clock.sleep(restart.down_for)
+        self.start(Start.model_validate({"what": restart.what, "node": restart.node}))
+
+    async def reboot(self, reboot: Reboot) -> None:
+        node = self._node(reboot.node)
+        self._note_of_node(node, "the node is switched off; nothing on it goes on")
+        await node.power_off()
+        await self._clock.sleep(reboot.down_for)
+        self._note_of_node(node, "the node is up again")
+        node.power_on()
+
+    async def shutdown(self, shutdown: Shutdown) -> None:
+        """Up to the moment at which the kubelet lets the machine go down; it does not go."""
+        node = self._node(shutdown.node)
+        self._expect(node, "kubelet", running=True)
+        care = node.kubelet.care
+        if care is None or not care.shutdown.is_configured:
+            raise StepFailed(f"the kubelet of node {node.name} has no shutdownGracePeriod, so it does not notice")
+        self._note_of_node(node, "the machine is told to go down")
+        await care.shutdown.shut_down()
+        self._note_of_node(node, "the kubelet lets the machine go down")
+
+    def pressure(self, pressure: Pressure) -> None:
+        node = self._node(pressure.node)
+        available = pressure.available
+        told = ", ".join(f"{signal} is {amount}" for signal, amount in available.items())
+        self._note_of_node(node, f"measured on the machine: {told}")
+        for signal, amount in available.items():
+            node.machine.set_available(signal, amount)
+
+    def _note_of_node(self, node: SimulatedNode, text: str) -> None:
+        Recorder.because(None)
+        Recorder.because(self._recorder.record(Note(node=node.name, text=text)))
 
     def _note(self, target: PodTarget, container: str, text: str) -> None:
         Recorder.because(None)

@@ -15,6 +15,7 @@ from kubesim.sources.mux import PodConfig, PodUpdate
 from kubesim.trace import Recorder
 from kubesim.trace.records import ConfigUpdate, SourceSnapshot
 
+
 class Source(Protocol):
     """Feeds a ConfigStream from `start` to `stop`. An agent that comes back makes its sources anew."""
 

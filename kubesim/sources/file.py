@@ -142,7 +142,6 @@ class FileSource:
         self._key_of_file[name] = _key(pod)
         return pod
 
-
     def _tell_problem(self, name: str, problem: str) -> None:
         if self._problems.get(name) != problem:
             self._problems[name] = problem

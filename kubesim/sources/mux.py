@@ -73,7 +73,7 @@ class _Source:
         """A pod that was given before keeps its place in the list."""
         old = self.given.get(full_name)
         if old is not None:
-            self._forget(old.metadata.uid)
+            del self.names_of_uid[old.metadata.uid]  # nobody else's: with a shared uid everything is merged anew
         uid = pod.metadata.uid
         self.given[full_name] = pod
         count = self.names_of_uid.get(uid, 0) + 1
@@ -81,13 +81,7 @@ class _Source:
         self.shared_uids += count == 2
 
     def drop(self, full_name: str) -> None:
-        self._forget(self.given.pop(full_name).metadata.uid)
-
-    def _forget(self, uid: str) -> None:
-        count = self.names_of_uid.pop(uid) - 1
-        if count:
-            self.names_of_uid[uid] = count
-            self.shared_uids -= count == 1
+        del self.names_of_uid[self.given.pop(full_name).metadata.uid]
 
 
 @dataclass(slots=True)

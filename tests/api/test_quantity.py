@@ -57,6 +57,30 @@ def test_canonical_text_loses_nothing(amount: Quantity) -> None:
     assert hash(again) == hash(amount)
 
 
+huge = st.builds(
+    lambda number, exponent: (f"{number}e{exponent}", number * Fraction(f"1e{exponent}")),
+    st.integers(-(10**40), 10**40),
+    st.integers(-9, 40),
+)
+
+
+@given(huge, huge)
+def test_no_amount_is_too_large_to_be_exact(left: tuple[str, Fraction], right: tuple[str, Fraction]) -> None:
+    one, other = parse_quantity(left[0]), parse_quantity(right[0])
+    assert (exact(one), exact(other)) == (left[1], right[1])
+    assert exact(one + other) == left[1] + right[1]
+    assert one.cmp(other) == (left[1] > right[1]) - (left[1] < right[1])
+    assert exact(parse_quantity(str(one + other))) == left[1] + right[1]
+
+
+@given(st.integers(10**18, 2**63 - 1), st.integers(0, 6))
+def test_values_of_the_wide_form_round_up(number: int, digits: int) -> None:
+    """More than 18 digits do not fit into the narrow form."""
+    amount = parse_quantity(f"{number}e-{digits}")
+    assert amount.wide
+    assert amount.value() == -(-number // 10**digits)
+
+
 @given(parsed, parsed)
 def test_arithmetic_and_order_are_exact(left: Quantity, right: Quantity) -> None:
     assert exact(left + right) == exact(left) + exact(right)
@@ -84,6 +108,9 @@ def test_values_round_away_from_zero(amount: Quantity) -> None:
         ("0.000000000001Ki", "2n", DECIMAL_SI),  # too small for binary notation
         ("0Mi", "0", BINARY_SI),
         ("+5", "+5", DECIMAL_SI),  # taken for canonical
+        ("+12Ki", "+12Ki", BINARY_SI),
+        ("+8Ki", "8Ki", BINARY_SI),  # a multiple of 8 is not
+        ("+123456789012Ki", "123456789012Ki", BINARY_SI),  # nor what is close to the limits of an int64
         ("1000E", "1", DECIMAL_SI),  # no suffix is that large
     ],
 )
@@ -106,6 +133,7 @@ def test_zero_takes_the_notation_of_what_is_added() -> None:
     assert str(quantity("0") + quantity("1Gi")) == "1Gi"
     assert str(quantity("1Gi") + quantity("0")) == "1Gi"
     assert str(quantity("1M") + quantity("1Mi")) == "2048576"
+    assert str(quantity("0.5Ki") + quantity("0.5Ki")) == "1Ki"
     assert str(quantity("1Mi") + quantity("1500m")) == "1048577500m"
 
 
@@ -114,6 +142,8 @@ def test_binary_amounts_are_capped_and_decimal_ones_overflow() -> None:
     assert str(parse_quantity("-9Ei")) == str(-(2**63) + 1)
     assert parse_quantity("9223372036854775808").value() == -(2**63)
     assert parse_quantity("1e400").value() == 0
+    assert parse_quantity("9999999999e9").value() == 9999999999 * 10**9 - 2**64
+    assert parse_quantity("9999999999999999e4").value() == 0
     assert parse_quantity("5E") + parse_quantity("5E") == parse_quantity("10E")
 
 

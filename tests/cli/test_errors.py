@@ -96,6 +96,8 @@ def test_standard_input_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         (["run", "x.yaml", "--until", "tomorrow"], "--until: 'tomorrow' is not a duration"),
         (["run", "x.yaml", "--until", "0"], "--until: must be longer than 0"),
         (["run", "x.yaml", "--speed", "0"], "--speed: must be greater than 0"),
+        (["run", "x.yaml", "--feature-gates", "EventedPLEG"], "--feature-gates: missing bool value for EventedPLEG"),
+        (["run", "x.yaml", "--feature-gates", "EventedPLEG=on"], "invalid value of EventedPLEG: 'on'"),
         (["run", "x.yaml", "-o", "xml"], "must be one of text, jsonl, json, not 'xml'"),
         (["run", "x.yaml", "-v", "-q"], "not allowed with"),
         (["conformance", "nowhere"], "nowhere: no such file or directory"),
@@ -107,7 +109,13 @@ def test_wrong_use(arguments: list[str], expected: str, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize(
     ("variable", "value"),
-    [("KUBESIM_SEED", "x"), ("KUBESIM_UNTIL", "x"), ("KUBESIM_SPEED", "x"), ("KUBESIM_OUTPUT", "x")],
+    [
+        ("KUBESIM_SEED", "x"),
+        ("KUBESIM_UNTIL", "x"),
+        ("KUBESIM_SPEED", "x"),
+        ("KUBESIM_OUTPUT", "x"),
+        ("KUBESIM_FEATURE_GATES", "x"),
+    ],
 )
 def test_a_bad_value_in_the_environment_is_told_by_its_name(
     variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -115,6 +123,20 @@ def test_a_bad_value_in_the_environment_is_told_by_its_name(
     (tmp_path / "pod.yaml").write_text(POD)
     monkeypatch.setenv(variable, value)
     assert complaint(capsys, "run", str(tmp_path / "pod.yaml")).startswith(f"{variable}: ")
+
+
+@pytest.mark.parametrize(
+    ("gates", "expected"),
+    [
+        ("EventedPleg=true", "unknown feature gate 'EventedPleg'; did you mean 'EventedPLEG'?"),
+        ("SidecarContainers=false", "cannot set feature gate SidecarContainers to false, feature is locked to true"),
+    ],
+)
+def test_gates_that_a_kubelet_would_not_start_with(
+    gates: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pod.yaml").write_text(POD)
+    assert complaint(capsys, "run", "--feature-gates", gates, str(tmp_path / "pod.yaml")) == expected
 
 
 def test_conformance_without_corpora(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

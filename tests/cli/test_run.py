@@ -166,6 +166,22 @@ def test_speed_changes_nothing_but_the_pace(pod: str, capsys: pytest.CaptureFixt
     assert out(capsys) == at_once
 
 
+def test_feature_gates_come_from_the_flag_then_the_environment_then_the_scenario(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gated.yaml"
+    path.write_text(SCENARIO.replace("seed: 5", "featureGates: {PodReadyToStartContainersCondition: false}") + POD)
+
+    def shows_the_condition(*flags: str) -> bool:
+        main(["run", *flags, str(path)])
+        return "PodReadyToStartContainers=" in out(capsys)
+
+    assert not shows_the_condition()
+    monkeypatch.setenv("KUBESIM_FEATURE_GATES", "PodReadyToStartContainersCondition=t")
+    assert shows_the_condition()
+    assert not shows_the_condition("--feature-gates", "PodReadyToStartContainersCondition=false,EventedPLEG=0")
+
+
 def test_colours_on_a_terminal_unless_unwanted(pod: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:

@@ -61,7 +61,8 @@ class Replay:
         for name, value in SYSTEM_PRIORITIES.items():
             create(self.store, Target(RESOURCES["PriorityClass"]), {"metadata": {"name": name}, "value": value})
         for name in nodes:
-            create(self.store, Target(RESOURCES["Node"]), {"metadata": {"name": name}})
+            status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}
+            create(self.store, Target(RESOURCES["Node"]), {"metadata": {"name": name}, "status": status})
         self.problems: list[str] = []
         self.names: dict[str, str] = {}  # recorded -> ours: uids, generated names, tokens
         self.versions: dict[str, str] = {}

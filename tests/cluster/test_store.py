@@ -11,7 +11,7 @@ from kubesim.api.meta import ObjectMeta
 from kubesim.api.node import Node, NodeCondition, NodeStatus
 from kubesim.api.pod import Container, Pod, PodCondition, PodIP, PodSpec, PodStatus
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.cluster.bootstrap import bootstrap, create_namespace
+from kubesim.cluster.bootstrap import bootstrap, create_namespace, furnish_namespace
 from kubesim.cluster.kinds import RESOURCES
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.registry import Target, create
@@ -114,6 +114,8 @@ class TestMemoryClient:
     def test_calls_take_their_time(self) -> None:
         async def scenario() -> list[int]:
             clock, store = LoopClock(), new_store()
+            create_namespace(store, "d")
+            furnish_namespace(store, "d")
             client = MemoryClient(clock, store, ApiLatencies(get=3, patch=5, create=7, delete=11))
             moments = []
             created = await client.create_pod(pod())
@@ -132,6 +134,8 @@ class TestMemoryClient:
     def test_a_status_patch_leaves_alone_what_others_wrote_meanwhile(self) -> None:
         async def scenario() -> PodStatus:
             store = new_store()
+            create_namespace(store, "d")
+            furnish_namespace(store, "d")
             client = MemoryClient(LoopClock(), store)
             await client.create_pod(pod())
             ready = PodCondition(type="Ready", status="False")

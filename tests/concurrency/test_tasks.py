@@ -81,3 +81,42 @@ def test_no_task_is_left_behind() -> None:
         return len(asyncio.all_tasks())
 
     assert play(scene) == 1
+
+
+def test_a_child_can_be_killed_by_itself_and_none_of_its_tasks_does_anything_more() -> None:
+    async def main() -> list[str]:
+        clock = LoopClock()
+        did: list[str] = []
+
+        async def work(name: str) -> None:
+            while True:
+                await clock.sleep(SECOND)
+                did.append(name)
+
+        async with TaskSet() as tasks:
+            child = tasks.child()
+            tasks.start("parent", work("parent"))
+            child.start("a", work("a"))
+            child.start("b", work("b"))
+            await clock.sleep(1_500_000)
+            await child.kill()
+            assert len(child) == 0
+            await clock.sleep(SECOND)
+        return did
+
+    assert sorted(run_virtual(main)) == ["a", "b", "parent", "parent"]
+
+
+def test_an_error_in_a_child_ends_the_whole_set() -> None:
+    async def main() -> None:
+        clock = LoopClock()
+
+        async def fail() -> None:
+            raise ValueError("in a child")
+
+        async with TaskSet() as tasks:
+            tasks.child().start("bad", fail())
+            await tasks.run_until(clock.sleep(SECOND))
+
+    with pytest.raises(ValueError, match="in a child"):
+        run_virtual(main)

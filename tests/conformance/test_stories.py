@@ -14,7 +14,6 @@ from kubesim.conformance.story_runner import run_stories
 STORIES = sorted((Path(__file__).parent / "data" / "traces").glob("*.json.gz"))
 
 _VOLUMES = "volumes of config maps are mounted at once, also if the config map is not there"
-_STATIC = "static pod files cannot be written during a story"
 
 # Stories that are not reproduced yet, each with the cause. This list only gets shorter.
 NOT_YET = {
@@ -22,11 +21,7 @@ NOT_YET = {
     "configmap-missing-long": _VOLUMES,
     "delete-after-mount-fail": _VOLUMES,
     "image-pull-fail": "chance: seven jitters in a row must be long, which one seed in fifteen gives, none of the 20",
-    "kubelet-restart": "a kubelet cannot be stopped and started again",
-    "resize": "a kubelet does not take up a pod's resize",
     "startup-fail": "the real node was slow: a restart took as long as the probe's period",
-    "static-pod": _STATIC,
-    "static-update": _STATIC,
 }
 
 
@@ -74,5 +69,5 @@ def test_an_evicted_pod_is_marked_and_deleted() -> None:
 
 
 def test_what_is_not_simulated_is_said() -> None:
-    with pytest.raises(CannotPlay, match="the action 'stop-kubelet' is not simulated"):
-        played({"at": 3, "do": "stop-kubelet"})
+    with pytest.raises(CannotPlay, match="the action 'set-clock' is not simulated"):
+        played({"at": 3, "do": "set-clock"})

@@ -223,3 +223,20 @@ def test_jitter_stretches_by_up_to_half_and_can_be_switched_off() -> None:
     assert len(set(draws)) == 50
     assert draws == [Jitter(Randomness(1)).stretch(10 * SECOND, "u", n) for n in range(50)]
     assert Jitter(Randomness(1), on=False).stretch(10 * SECOND, "u", 1) == 10 * SECOND
+
+
+def test_a_pod_with_a_configuration_is_never_taken_for_one_that_only_the_runtime_knows() -> None:
+    table = Table()
+    both = UpdatePodOptions("update", make_pod(), running_pod=RuntimePod("u", "p", "ns"))
+    assert table.update_pod(both, 1, table.cached).accepted
+    start = table.start_pod_sync("u", 1)
+    assert start.work is not None
+    assert start.work.work_type == "sync"
+    assert start.work.options.running_pod is None
+
+
+def test_a_worker_whose_pod_was_forgotten_before_it_began_has_nothing_to_do() -> None:
+    table = Table()
+    table.tell(make_pod())
+    assert table.sync_known_pods((), 1).stop == ["u"]
+    assert table.start_pod_sync("u", 2).verdict == "nothing"

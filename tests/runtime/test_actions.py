@@ -224,3 +224,20 @@ def test_nothing_starts_in_a_pod_that_is_being_deleted() -> None:
     actions = compute_pod_actions(deleted, status())
     assert actions.kill_pod
     assert actions.containers_to_start == []
+
+
+def test_without_restart_rules_an_init_container_follows_the_pods_policy() -> None:
+    off = FeatureGates({"ContainerRestartRules": False, "RestartAllContainersOnContainerExits": False})
+    failed = status(record("a", "exited", 1))
+    own = init("a", restartPolicy="OnFailure")
+    assert names(compute_pod_actions(pod(initContainers=own, restartPolicy="Never"), failed).init_containers_to_start)
+    assert compute_pod_actions(pod(initContainers=own, restartPolicy="Never"), failed, gates=off).kill_pod
+    again = compute_pod_actions(pod(initContainers=own), failed, gates=off)
+    assert names(again.init_containers_to_start) == ["a"]
+
+
+def test_without_the_gate_the_pods_limits_are_not_the_containers() -> None:
+    given = pod(resources={"limits": {"cpu": "2"}})
+    off = FeatureGates({"InPlacePodLevelResourcesVerticalScaling": False})
+    assert compute_pod_actions(given, status(record("web"))).containers_to_update
+    assert not compute_pod_actions(given, status(record("web")), gates=off).containers_to_update

@@ -48,11 +48,6 @@ def test_events_point_at_the_container() -> None:
     assert naming.container_field_path(POD, "pause") == "implicitly required container pause"
 
 
-def test_the_restart_count_goes_on_from_the_log_files() -> None:
-    assert naming.restart_count_by_log_files([]) == 0
-    assert naming.restart_count_by_log_files(["0.log", "2.log.20260101-000000.gz", "x.log", "notes"]) == 3
-
-
 def test_a_new_image_or_new_resources_start_a_fresh_back_off() -> None:
     key = naming.backoff_key(POD, WEB)
     assert naming.backoff_key(POD, WEB.changed(args=("-v",))) == key

@@ -10,7 +10,6 @@ from kubesim.runtime.restart_policy import (
     all_containers_restart_cleaned_up,
     container_should_restart,
     explain_restart,
-    is_container_restartable,
     should_all_containers_restart,
     should_container_be_restarted,
 )
@@ -61,16 +60,6 @@ def test_a_restart_all_rule_falls_back_to_the_policy_when_its_gate_is_off() -> N
     off = FeatureGates({"RestartAllContainersOnContainerExits": False})
     assert container_should_restart(container, PodSpec(), 1)
     assert not container_should_restart(container, PodSpec(), 1, off)
-
-
-def test_restartable_means_that_some_exit_code_could_restart_it() -> None:
-    spec = PodSpec(restart_policy="Never")
-    assert not is_container_restartable(spec, web())
-    assert is_container_restartable(spec, web(restartPolicy="OnFailure"))
-    assert is_container_restartable(spec, web(restartPolicy="Never", restartPolicyRules=[rule("Restart", "In", 1)]))
-    assert not is_container_restartable(
-        spec, web(restartPolicy="Never", restartPolicyRules=[rule("RestartAllContainers", "In", 1)])
-    )
 
 
 def test_what_never_ran_or_has_no_clear_end_is_started_whatever_the_policy() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.pod import Pod
-from kubesim.runtime.termination import stop_timeout, termination_grace_period, termination_waits_for
+from kubesim.runtime.termination import termination_grace_period, termination_waits_for
 
 
 def pod(metadata: dict[str, Any] | None = None, **spec: Any) -> Pod:
@@ -29,10 +29,6 @@ def test_a_deletion_beats_everything() -> None:
 def test_a_pod_without_a_period_gets_the_minimum_even_for_a_probe() -> None:
     given = pod()
     assert termination_grace_period(given, given.spec.containers[0], "LivenessProbe") == 2
-
-
-def test_the_runtime_is_never_given_less_than_two_seconds() -> None:
-    assert [stop_timeout(grace) for grace in (-1, 0, 2, 30)] == [2, 2, 2, 30]
 
 
 def sidecars(*names: str) -> list[dict[str, str]]:

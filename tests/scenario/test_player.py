@@ -14,7 +14,22 @@ from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.expectations import Judge
-from kubesim.scenario.language import Delete, Exec, Kill, Patch, Spec
+from kubesim.scenario.language import (
+    Delete,
+    Exec,
+    Kill,
+    Manifest,
+    Patch,
+    Pressure,
+    Reboot,
+    Restart,
+    Shutdown,
+    Spec,
+    Start,
+    StaticPodFile,
+    Stop,
+    WriteStaticPod,
+)
 from kubesim.scenario.player import Player
 from kubesim.scenario.world import StepFailed
 from kubesim.trace import MemorySink, Recorder
@@ -59,6 +74,37 @@ class FakeWorld:
 
     async def kill(self, kill: Kill) -> None:
         self.note("kill")
+
+    def write_static_pod(self, write: WriteStaticPod) -> None:
+        self.note(f"write {write.file}")
+
+    def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None:
+        self.note(f"write {file} on all nodes")
+
+    def remove_static_pod(self, remove: StaticPodFile) -> None:
+        self.note(f"remove {remove.file}")
+
+    def remove_all_static_pods(self) -> None:
+        pass
+
+    async def stop(self, stop: Stop) -> None:
+        self.note(f"stop {stop.what}")
+
+    def start(self, start: Start) -> None:
+        self.note(f"start {start.what}")
+
+    async def restart(self, restart: Restart) -> None:
+        await self.clock.sleep(restart.down_for)
+        self.note(f"{restart.what} restarted")
+
+    async def reboot(self, reboot: Reboot) -> None:
+        self.note("reboot")
+
+    async def shutdown(self, shutdown: Shutdown) -> None:
+        self.note("shutdown")
+
+    def pressure(self, pressure: Pressure) -> None:
+        self.note(f"pressure {pressure.available}")
 
     def watch_pods(self, listener: Callable[[Pod, bool], None]) -> Callable[[], None]:
         def changed(change: WatchEvent) -> None:
@@ -105,6 +151,12 @@ def test_with_steps_the_end_is_when_everything_has_come_to_rest() -> None:
     run = Run({"objects": [POD], "steps": steps})
     assert run.did == [(0, "apply web"), (5, "kill"), (15, "exec done")]
     assert run.ended == 18
+
+
+def test_steps_that_are_about_a_node() -> None:
+    steps = [{"at": "1s", "pressure": {"pid.available": "3%"}}, {"at": "2s", "shutdown": "node"}]
+    run = Run({"objects": [POD], "steps": steps})
+    assert run.did == [(0, "apply web"), (1, "pressure {'pid.available': '3%'}"), (2, "shutdown")]
 
 
 def test_what_never_comes_to_rest_ends_after_two_minutes() -> None:

@@ -218,6 +218,12 @@ class _Recording:
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
         pass
 
+    def request_pod_reinspect(self, uid: str) -> None:
+        pass
+
+    def pod_memory_usage(self, uid: str) -> None:
+        return None
+
     def container_environment(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
     ) -> tuple[tuple[str, str], ...]:

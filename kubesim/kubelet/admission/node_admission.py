@@ -1,4 +1,4 @@
-"""Admission as the handlers ask for it: may this pod run beside those that were admitted before?
+"""Admission as the allocation manager asks for it: may this pod run beside those that were admitted before?
 
 Mirrors: pkg/kubelet/lifecycle/predicate.go predicateAdmitHandler
 """
@@ -11,30 +11,34 @@ from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.admission.node_info import NodeInfo
-from kubesim.kubelet.admission.predicates import admit_beside
+from kubesim.kubelet.admission.predicates import AdmissionResult, admit_beside
 
 
 class NodeAdmission:
-    """The last check of one node; implements the handlers' `Admission`.
+    """The last check of one node; implements the allocation manager's `Admission`.
 
     What the active pods use is summed up once and grows with each pod that is admitted; `pods_changed` says that it
-    must be summed up anew.
+    must be summed up anew. `node` gives the node as the kubelet knows it now.
     """
 
-    def __init__(self, node: Node, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, node: Callable[[], Node], gates: FeatureGates = DEFAULT_GATES) -> None:
         self._node = node
         self._gates = gates
         self._info: NodeInfo | None = None
 
-    def admit(self, pod: Pod, others: Callable[[], Iterable[Pod]]) -> tuple[str, str]:
-        """The reason and message of a refusal, empty if the pod may run; `others` gives the other active pods."""
-        if self._info is None:
-            self._info = NodeInfo(self._node, others(), self._gates)
+    def admit(self, pod: Pod, others: Callable[[], Iterable[Pod]]) -> AdmissionResult:
+        """May this pod come? `others` gives the other active pods."""
+        node = self._node()
+        if self._info is None or self._info.node is not node:
+            self._info = NodeInfo(node, others(), self._gates)
         result = admit_beside(pod, self._info, self._gates)
-        if not result.admit:
-            return result.reason, result.message
-        self._info.add(pod)
-        return "", ""
+        if result.admit:
+            self._info.add(pod)
+        return result
+
+    def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult:
+        """May this pod, which is there already, become what it asks for?"""
+        return admit_beside(pod, NodeInfo(self._node(), others, self._gates), self._gates)
 
     def pods_changed(self) -> None:
         self._info = None

@@ -47,10 +47,8 @@ def _is_valid_expression(expression: Mapping[str, Any]) -> bool:
         counted = len(values) > 0
     elif operator in ("Exists", "DoesNotExist"):
         counted = len(values) == 0
-    elif operator in ("Gt", "Lt"):
-        counted = len(values) == 1 and parse_int64(values[0]) is not None
     else:
-        counted = False
+        counted = operator in ("Gt", "Lt") and len(values) == 1 and parse_int64(values[0]) is not None
     return counted and is_qualified_name(expression.get("key", "")) and all(map(is_label_value, values))
 
 

@@ -9,17 +9,17 @@ Mirrors: pkg/kubelet/eviction/eviction_manager.go managerImpl
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import Protocol
 
 from kubesim.api.node import Taint
 from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.api.pod_kinds import is_critical_pod
 from kubesim.api.resources import BEST_EFFORT, pod_qos_class
-from kubesim.api.timestamps import MINUTE, SECOND
+from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.concurrency import Ticker
-from kubesim.errors import SyncError
+from kubesim.errors import ImageGCError, RuntimeCallError, SyncError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.admission.taints import tolerates
 from kubesim.kubelet.eviction import signals
@@ -28,8 +28,8 @@ from kubesim.kubelet.eviction.messages import REASON, eviction_message, node_con
 from kubesim.kubelet.eviction.pressure import PressureState, look, thresholds_met
 from kubesim.kubelet.eviction.ranking import rank_for_signal
 from kubesim.kubelet.eviction.stats import PodUsages, StatsProvider
-from kubesim.kubelet.eviction.thresholds import Threshold, with_container_fs
-from kubesim.kubelet.status.conditions import DISRUPTION_TARGET
+from kubesim.kubelet.eviction.thresholds import EvictionConfig, Threshold, with_container_fs
+from kubesim.kubelet.status.conditions import DISRUPTION_TARGET, with_condition
 from kubesim.podworkers.updates import PodStatusFn
 
 MONITORING_PERIOD = 10 * SECOND
@@ -38,13 +38,6 @@ POD_CLEANUP_POLL = SECOND
 IMMEDIATE_GRACE_S = 1
 TERMINATION_BY_KUBELET = "TerminationByKubelet"
 MEMORY_PRESSURE_TAINT = Taint(key="node.kubernetes.io/memory-pressure", effect="NoSchedule")
-
-
-@dataclass(frozen=True, slots=True)
-class EvictionConfig:
-    thresholds: tuple[Threshold, ...] = ()
-    pressure_transition_period: int = 5 * MINUTE
-    max_pod_grace_period_s: int = 0  # for soft thresholds
 
 
 class NodeEventRecorder(Protocol):
@@ -117,7 +110,7 @@ class EvictionManager:
         self._ticker: Ticker | None = None  # while it sleeps between two looks
         self._measured_anew = True
         self.evictions: dict[str, int] = {}  # by signal
-        stats.on_change(self._changed)
+        self.close = stats.on_change(self._changed)
 
     @property
     def node_conditions(self) -> tuple[str, ...]:
@@ -204,7 +197,8 @@ class EvictionManager:
         """Throw away what nobody uses; true if that was enough."""
         actions = self._reclaim_actions(signal)
         for act in actions:
-            await act()
+            with suppress(ImageGCError, RuntimeCallError):
+                await act()
         if not actions:
             return False
         return not thresholds_met(self._thresholds, self._stats.summary().observations, enforce_min_reclaim=True)
@@ -264,10 +258,8 @@ class EvictionManager:
         self._events.event(pod, "Warning", REASON, message, annotations=annotations)
         generation = pod.metadata.generation
         status_fn = evicted_status(message, generation if disruption else None)
-        try:
+        with suppress(SyncError):
             await self._kill_pod(pod, evict=True, grace_period_override=grace, status_fn=status_fn)
-        except SyncError:
-            pass
         return True
 
 
@@ -290,5 +282,4 @@ def with_disruption_target(status: PodStatus, message: str, generation: int) -> 
         message=message,
         observed_generation=generation,
     )
-    others = tuple(known for known in status.conditions if known.type != DISRUPTION_TARGET)
-    return status.changed(conditions=(*others, condition))
+    return status.changed(conditions=with_condition(status.conditions, condition))

@@ -71,6 +71,6 @@ class StatsProvider(Protocol):
         """Bytes available on the file system that holds the images, and its capacity."""
         ...
 
-    def on_change(self, listener: Callable[[], None]) -> None:
-        """Told whenever a summary may have become another one."""
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Tell the listener whenever a summary may have become another one; the answer ends that."""
         ...

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kubesim.api.quantity import BINARY_SI, Quantity, parse_quantity
+from kubesim.api.timestamps import MINUTE
 from kubesim.errors import KubesimError
 from kubesim.kubelet.eviction import signals
 
@@ -168,3 +169,10 @@ def merge_thresholds(first: tuple[Threshold, ...], second: tuple[Threshold, ...]
     """The second without those that the first has already."""
     known = {threshold.key for threshold in first}
     return (*first, *(threshold for threshold in second if threshold.key not in known))
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionConfig:
+    thresholds: tuple[Threshold, ...] = parse_threshold_config(DEFAULT_EVICTION_HARD)
+    pressure_transition_period: int = 5 * MINUTE
+    max_pod_grace_period_s: int = 0  # for soft thresholds

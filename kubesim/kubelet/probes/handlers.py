@@ -7,7 +7,6 @@ Mirrors: pkg/probe/{exec,http,tcp,grpc}, the exec runner of pkg/kubelet/prober/p
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +15,7 @@ from kubesim.api.pod import EnvVar
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
+from kubesim.runtime.expansion import expand
 from kubesim.runtime.http_request import BadRequest, redirected
 from kubesim.runtime.network import (
     BodyError,
@@ -39,8 +39,6 @@ GRPC_BASE_DELAY = SECOND
 GRPC_MULTIPLIER = 1.6
 GRPC_MAX_DELAY = 120 * SECOND
 
-_REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -58,12 +56,7 @@ def cut(output: bytes) -> str:
 def expand_static(command: tuple[str, ...], env: tuple[EnvVar, ...]) -> tuple[str, ...]:
     """$(NAME) from the values written in the manifest, $$ for a dollar sign; an unknown name stays as it is."""
     values = {variable.name: variable.value for variable in env}
-
-    def replacement(found: re.Match[str]) -> str:
-        name = found.group(1)
-        return "$" if name is None else values.get(name, found.group(0))
-
-    return tuple(_REFERENCE.sub(replacement, word) for word in command)
+    return tuple(expand(word, values) for word in command)
 
 
 async def exec_probe(

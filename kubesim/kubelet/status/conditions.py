@@ -61,6 +61,13 @@ def find_condition(conditions: Sequence[PodCondition], condition_type: str) -> P
     return None
 
 
+def with_condition(conditions: tuple[PodCondition, ...], new: PodCondition) -> tuple[PodCondition, ...]:
+    """The conditions with this one in the place of the one of its type, or at the end."""
+    if any(condition.type == new.type for condition in conditions):
+        return tuple(new if condition.type == new.type else condition for condition in conditions)
+    return (*conditions, new)
+
+
 def condition_observed_generation(pod: Pod, old: PodStatus, condition_type: str, gates: FeatureGates) -> int:
     """The pod's generation; without the gate only where the old condition already had one."""
     if gates.enabled("PodObservedGenerationTracking"):

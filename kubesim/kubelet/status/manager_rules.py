@@ -134,12 +134,28 @@ def with_transition_times(
 
 def _with_transition_time(condition: PodCondition, old: PodCondition | None, now: int) -> PodCondition:
     same = old is not None and old.status == condition.status
+    if same and old is not None and _says_the_same(condition, old):
+        return old  # the very object: later comparisons are done at once
     moment = old.last_transition_time if same and old is not None else format_time(now)
     return condition if condition.last_transition_time == moment else condition.changed(last_transition_time=moment)
 
 
+def _says_the_same(new: PodCondition, old: PodCondition) -> bool:
+    """Does a condition that has no time of its own yet say nothing but what the old one says?"""
+    return (
+        new.last_transition_time is None
+        and new.reason == old.reason
+        and new.message == old.message
+        and new.observed_generation == old.observed_generation
+        and new.last_probe_time == old.last_probe_time
+        and new.__pydantic_extra__ == old.__pydantic_extra__
+    )
+
+
 def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
     """Whole seconds, messages that fit, containers in a fixed order: what an API server would give back."""
+    if _is_plain(status):
+        return status
     changes: dict[str, Any] = {}
     if status.start_time is not None:
         changes["start_time"] = _whole_seconds(status.start_time)
@@ -158,8 +174,29 @@ def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
     return status.changed(**changes) if changes else status
 
 
+def _is_plain(status: PodStatus) -> bool:
+    """The most frequent status: one container, no message of an ended one, times of our own making."""
+    if len(status.container_statuses) > 1 or status.init_container_statuses or status.ephemeral_container_statuses:
+        return False
+    times = [status.start_time, *(c.last_transition_time for c in status.conditions)]
+    times += [c.last_probe_time for c in status.conditions]
+    for container in status.container_statuses:
+        for state in (container.state, container.last_state):
+            if state.terminated is not None and state.terminated.message:
+                return False
+            if state.terminated is not None:
+                times += (state.terminated.started_at, state.terminated.finished_at)
+            elif state.running is not None:
+                times.append(state.running.started_at)
+    return all(text is None or _is_whole(text) for text in times)
+
+
+def _is_whole(text: str) -> bool:
+    return len(text) == 20 and text[-1] == "Z"
+
+
 def _whole_seconds(text: str) -> str:
-    return text if len(text) == 20 and text[-1] == "Z" else format_time(parse_time(text))
+    return text if _is_whole(text) else format_time(parse_time(text))
 
 
 def _normalized_condition(condition: PodCondition) -> PodCondition:
@@ -215,7 +252,7 @@ def is_pod_status_by_kubelet_equal(old: PodStatus, new: PodStatus, gates: Featur
     """Do two normalized statuses say the same, in what is the kubelet's to say? Times of conditions do not count."""
     if old is new:
         return True
-    if _said_by_kubelet(old, gates) != _said_by_kubelet(new, gates):
+    if old.conditions != new.conditions and _said_by_kubelet(old, gates) != _said_by_kubelet(new, gates):
         return False
     left, right = old.__dict__, new.__dict__
     for name, value in left.items():

@@ -71,12 +71,10 @@ def get_phase(
     # A sidecar that restarts after the regular containers began does not bring the pod back to Pending.
     if counts.pending_init or (counts.pending_sidecars and not pod_has_initialized) or counts.waiting:
         return PENDING
-    if counts.unknown:
+    if counts.unknown or not (counts.running or counts.stopped):
         return PENDING
     if counts.running:
         return RUNNING
-    if not counts.stopped:
-        return PENDING
     return _phase_of_stopped(counts, pod, pod_is_terminal, gates)
 
 

@@ -72,6 +72,10 @@ class ResizeConditions:
     def is_deferred(self, uid: str) -> bool:
         return self._pending_reason(uid) == DEFERRED
 
+    def is_in_progress(self, uid: str) -> bool:
+        pod = self._pods.get(uid)
+        return pod is not None and pod.in_progress is not None
+
     def is_infeasible(self, uid: str) -> bool:
         return self._pending_reason(uid) == INFEASIBLE
 

@@ -47,6 +47,9 @@ class Behaviour:
     ignores_term: bool = False
     stop_after: Draw = ZERO  # from the TERM signal to the end
     stop_exit_code: int = 0
+    memory: int | None = None  # bytes that it uses; None: as many as it requests
+    disk: int | None = None
+    processes: int | None = None  # None: one
 
     def matches(self, context: ProcessContext) -> bool:
         return (
@@ -68,7 +71,7 @@ class BehaviourProcess:
         self._behaviour = behaviour
         self._ports = ports
         self._port_numbers = port_numbers
-        self._log = Log(clock.now)
+        self.log = Log(clock.now)
         self._listeners: list[Listener] = []
         self._timers: list[asyncio.TimerHandle] = []
         self._stop: asyncio.TimerHandle | None = None
@@ -79,7 +82,7 @@ class BehaviourProcess:
         self._on_exit = on_exit
         ready_after, exit_code = behaviour.ready_after.draw(stream), behaviour.exit_code.draw(stream)
         for entry in behaviour.log:
-            self._at(now + entry.after, self._log.write, "stdout", entry.text + "\n")
+            self._at(now + entry.after, self.log.write, "stdout", entry.text + "\n")
         self._at(now + ready_after, self._become_ready)
         if behaviour.run_for is not None:
             code = 137 if behaviour.oom_killed else exit_code
@@ -115,4 +118,4 @@ class BehaviourProcess:
         return ExecResult(0) if self._ready else ExecResult(1, stderr="not ready yet\n")
 
     def output(self) -> str:
-        return self._log.text()
+        return self.log.text()

@@ -9,13 +9,11 @@ ExpandContainerCommandAndArgs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubesim.api.pod import Container
-
-_REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
+from kubesim.runtime.expansion import expand
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +59,3 @@ def command_line(container: Container, environment: Mapping[str, str]) -> tuple[
         program = image_program(container.image)
         words = (*program.entrypoint, *(container.args or program.command))
     return tuple(expand(word, environment) for word in words)
-
-
-def expand(text: str, environment: Mapping[str, str]) -> str:
-    """$(NAME) is the variable's value, $$ a dollar sign; an unknown name stays as it is written."""
-    if "$" not in text:
-        return text
-
-    def replacement(found: re.Match[str]) -> str:
-        name = found.group(1)
-        return "$" if name is None else environment.get(name, found.group(0))
-
-    return _REFERENCE.sub(replacement, text)

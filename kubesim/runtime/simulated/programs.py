@@ -7,13 +7,16 @@ process ids) from the first start until the runtime knows nothing of the pod any
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import count
 
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, Randomness
+from kubesim.runtime.naming import pod_logs_directory
 from kubesim.runtime.simulated.behaviour import ZERO, Behaviour, BehaviourProcess
 from kubesim.runtime.simulated.command_line import command_line
 from kubesim.runtime.simulated.draws import Draw
+from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import PodView, SimulatedNetwork
 from kubesim.runtime.simulated.process import Process, ProcessContext
 from kubesim.runtime.simulated.shell import Ports, VirtualFiles, Volume, is_missing_program
@@ -28,9 +31,10 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class _PodState:
     """What the containers of one pod share."""
 
-    __slots__ = ("pids", "view", "volumes")
+    __slots__ = ("logs", "pids", "view", "volumes")
 
-    def __init__(self, view: PodView, pids: Iterator[int] | None) -> None:
+    def __init__(self, view: PodView, pids: Iterator[int] | None, logs: str) -> None:
+        self.logs = logs  # the directory
         self.view = view
         self.pids = pids
         self.volumes: dict[str, Volume] = {}
@@ -51,6 +55,7 @@ class Programs:
         host_ip: str = "",
         behaviours: Sequence[Behaviour] = (),
         exec_time: Draw = ZERO,
+        log_files: SimulatedLogFiles | None = None,
     ) -> None:
         self._clock = clock
         self._randomness = randomness
@@ -62,6 +67,7 @@ class Programs:
         self._host_ports = Ports()
         self._behaviours = behaviours
         self._exec_time = exec_time
+        self._log_files = log_files
         self._exec_stream = randomness.stream("exec")
         self._pods: dict[str, _PodState] = {}
         if host_ip:
@@ -81,6 +87,13 @@ class Programs:
         )
 
     def make(self, context: ProcessContext) -> Process:
+        process = self._make(context)
+        if self._log_files is not None:
+            path = f"{pod_logs_directory(context.pod)}/{context.config.log_path}"
+            process.log.on_line = partial(self._log_files.wrote, path)
+        return process
+
+    def _make(self, context: ProcessContext) -> BehaviourProcess | ShellProcess:
         state = self._state(context)
         behaviour = self._behaviour(context)
         if behaviour is not None:
@@ -112,7 +125,8 @@ class Programs:
         if state is None:
             ports = self._host_ports if pod.spec.host_network else Ports()
             pids = count(2) if pod.spec.share_process_namespace else None
-            state = self._pods[pod.metadata.uid] = _PodState(PodView(self._network, ports, self._hostname(pod)), pids)
+            view = PodView(self._network, ports, self._hostname(pod))
+            state = self._pods[pod.metadata.uid] = _PodState(view, pids, pod_logs_directory(pod))
         address = context.ip or (self._host_ip if pod.spec.host_network else "")
         if address and address != state.view.address:
             self._leave(state)
@@ -132,6 +146,8 @@ class Programs:
         state = self._pods.pop(uid, None)
         if state is not None:
             self._leave(state)
+            if self._log_files is not None:
+                self._log_files.remove_directory(state.logs)
 
     def _note(self, context: ProcessContext, text: str) -> None:
         if self._recorder.on:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, go, wake
 from kubesim.errors import RuntimeCallError, SyncCancelled
+from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.protocol import (
     CANCELLED,
     CallContext,
@@ -30,12 +31,13 @@ from kubesim.runtime.protocol import (
     SandboxInfo,
 )
 from kubesim.runtime.simulated.draws import Draw
+from kubesim.runtime.simulated.image_store import ImageStore
 from kubesim.runtime.simulated.process import SIGKILL, SIGTERM, Exit, Process, ProcessContext, ProcessFactory
-from kubesim.runtime.simulated.registries import connection_refused
-from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings
+from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import RuntimeResources, SandboxNetwork
 
 ExitListener = Callable[[str, Exit], None]
+UNKNOWN_EXIT_CODE = 255  # of a container that was found dead
 
 
 class _Container:
@@ -78,8 +80,7 @@ class SimulatedRuntime:
         self._made_sandboxes = 0
         self._sandbox_failures = 0
         self._addresses = _Addresses(self.settings.first_ip)
-        self._images = {name for name, image in self.settings.images.items() if image.present}
-        self._pull_failures: dict[str, int] = {}
+        self.images = ImageStore(self.settings, self._take)
         self._listeners: list[Callable[[str], None]] = []
         self._exit_listeners: list[ExitListener] = []
         self._conditions = RuntimeConditions()
@@ -178,6 +179,9 @@ class SimulatedRuntime:
         if info is None:
             return
         self._kill_sandbox(info)
+        self._forget_sandbox(sandbox_id, info)
+
+    def _forget_sandbox(self, sandbox_id: str, info: SandboxInfo) -> None:
         for identifier in list(self._by_pod[info.pod_uid][1]):
             if self._containers[identifier].info.sandbox_id == sandbox_id:
                 self._forget_container(identifier)
@@ -193,11 +197,44 @@ class SimulatedRuntime:
                 container.process.signal(SIGKILL)
         self._end_sandbox(info)
 
+    def lose_processes(self) -> None:
+        """The node loses its power: nothing runs any more, and of no container is it known how it ended."""
+        for container in list(self._containers.values()):
+            self._lose_process(container)
+        for info in list(self._sandboxes.values()):
+            self._kill_sandbox(info)
+
+    def _lose_process(self, container: _Container) -> None:
+        process, info = container.process, container.info
+        if info.state == "running" and process is not None:
+            # First the record: the end that the process itself tells does not count any more.
+            container.info = replace(
+                info, state="exited", finished_at=self._clock.now(), exit_code=UNKNOWN_EXIT_CODE, reason="Unknown"
+            )
+            process.signal(SIGKILL)
+            self._tell_waiters(container)
+
+    def lose_everything(self) -> None:
+        """The runtime's own memory is wiped, and nothing that it ran goes on."""
+        self.lose_processes()
+        for sandbox_id, info in list(self._sandboxes.items()):
+            self._forget_sandbox(sandbox_id, info)
+
     def kill_container(self, container_id: str, signal: int = SIGKILL) -> None:
         """Somebody on the node sends a signal to the main process of a running container."""
         process = self._container(container_id).process
         if process is not None:
             process.signal(signal)
+
+    def running(self) -> Iterator[ProcessContext]:
+        """What runs at this moment."""
+        return (self._context(container) for container in self._containers.values() if container.runs())
+
+    def _context(self, container: _Container) -> ProcessContext:
+        sandbox = self._sandboxes.get(container.info.sandbox_id)
+        ip = sandbox.network.ip if sandbox is not None and sandbox.network is not None else ""
+        config = container.config
+        return ProcessContext(container.sandbox.pod, config.container, config, ip, container.info.id)
 
     def knows_pod(self, uid: str) -> bool:
         """Is there anything left of a pod: a sandbox, a container, alive or dead?"""
@@ -217,6 +254,10 @@ class SimulatedRuntime:
             return list(self._sandboxes.values())
         known = self._by_pod.get(pod_uid)
         return [self._sandboxes[identifier] for identifier in known[0]] if known else []
+
+    async def update_pod_sandbox_resources(self, sandbox_id: str, resources: ResourceConfig) -> None:
+        """For plugins of a runtime; the group itself is the kubelet's to write."""
+        self._sandbox(sandbox_id)
 
     # -- containers ---------------------------------------------------------------------------------------------
 
@@ -241,6 +282,7 @@ class SimulatedRuntime:
                 log_path=config.log_path if self.settings.reports_log_paths else "",
                 labels=config.labels,
                 annotations=config.annotations,
+                resources=config.resources,
             ),
             config,
             sandbox,
@@ -257,9 +299,7 @@ class SimulatedRuntime:
 
     async def start_container(self, container_id: str) -> None:
         container = self._container(container_id)
-        sandbox = self._sandboxes.get(container.info.sandbox_id)
-        ip = sandbox.network.ip if sandbox is not None and sandbox.network is not None else ""
-        context = ProcessContext(container.sandbox.pod, container.config.container, container.config, ip, container_id)
+        context = self._context(container)
         problem = self._dead_sandbox(container) or self._processes.start_error(context)
         latencies = self.settings.latencies
         await self._take(latencies.failed_start if problem else latencies.start_container)
@@ -305,10 +345,13 @@ class SimulatedRuntime:
         )
         for listener in self._exit_listeners:
             listener(container.info.id, exit)
+        self._tell_waiters(container)
+        self._changed(container.info.pod_uid)
+
+    def _tell_waiters(self, container: _Container) -> None:
         for waiter in container.exited:
             wake(waiter, None)
         container.exited.clear()
-        self._changed(container.info.pod_uid)
 
     async def stop_container(self, container_id: str, timeout: int) -> None:
         """TERM, then KILL when the time is up."""
@@ -373,6 +416,7 @@ class SimulatedRuntime:
 
     async def update_container_resources(self, container_id: str, resources: RuntimeResources) -> None:
         container = self._container(container_id)
+        await self._take(self.settings.latencies.update_container)
         container.info = replace(container.info, resources=resources)
         self._changed(container.info.pod_uid)
 
@@ -417,35 +461,16 @@ class SimulatedRuntime:
     # -- images -------------------------------------------------------------------------------------------------
 
     async def pull_image(self, image: str, pod: Pod) -> str:
-        behaviour = self.settings.images.get(image)
-        refusal = connection_refused(image) if behaviour is None else ""
-        if refusal:
-            await self._take(self.settings.latencies.refusal)
-            raise RuntimeCallError(refusal)
-        behaviour = behaviour or ImageBehaviour()
-        await self._take(behaviour.pull or self.settings.latencies.pull)
-        failures = self._pull_failures.get(image, 0)
-        if behaviour.missing or failures < len(behaviour.errors):
-            self._pull_failures[image] = failures + 1
-            raise RuntimeCallError(behaviour.missing or behaviour.errors[failures])
-        self._images.add(image)
-        return self._image_id(image)
-
-    def _image_id(self, image: str) -> str:
-        return "sha256:" + hashlib.sha256(image.encode()).hexdigest()
+        return await self.images.pull(image)
 
     async def image_status(self, image: str) -> ImageInfo | None:
-        return self._image_info(image) if image in self._images else None
-
-    def _image_info(self, image: str) -> ImageInfo:
-        size = self.settings.images.get(image, ImageBehaviour()).size
-        return ImageInfo(self._image_id(image), tags=(image,), size=size)
+        return self.images.status(image)
 
     async def list_images(self) -> list[ImageInfo]:
-        return [self._image_info(image) for image in sorted(self._images)]
+        return self.images.list()
 
     async def remove_image(self, image_id: str) -> None:
-        self._images = {image for image in self._images if self._image_id(image) != image_id}
+        self.images.remove(image_id)
 
 
 class _Addresses:

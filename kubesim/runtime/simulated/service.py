@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from kubesim.api.pod import Pod
 from kubesim.errors import RuntimeCallError
+from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.protocol import (
     CallContext,
     ContainerConfig,
@@ -146,6 +147,9 @@ class RuntimeConnection:
 
     def remove_pod_sandbox(self, sandbox_id: str) -> Call[None]:
         return self._runtime.remove_pod_sandbox(sandbox_id)
+
+    def update_pod_sandbox_resources(self, sandbox_id: str, resources: ResourceConfig) -> Call[None]:
+        return self._runtime.update_pod_sandbox_resources(sandbox_id, resources)
 
     def remove_container(self, container_id: str) -> Call[None]:
         return self._runtime.remove_container(container_id)

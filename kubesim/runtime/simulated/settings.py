@@ -30,6 +30,7 @@ class Latencies:
     stop_sandbox: Span = Span(80 * MILLISECOND, 200 * MILLISECOND)
     create_container: Span = Span(20 * MILLISECOND)
     start_container: Span = Span(80 * MILLISECOND)
+    update_container: Span = Span(5 * MILLISECOND)
     failed_start: Span = Span(150 * MILLISECOND, 400 * MILLISECOND)  # what was set up is taken down again
     exec: Span = Span(10 * MILLISECOND)
     shortest_run: int = 30 * MILLISECOND  # a program that ends at once is seen to have ended no sooner

@@ -21,6 +21,7 @@ from kubesim.runtime.simulated.shell import (
     ContainerProcess,
     ExitStatus,
     Listener,
+    Log,
     NotFound,
     NotRunning,
     TimedOut,
@@ -82,7 +83,7 @@ class ShellProcess:
             path = "/" + container.termination_message_path.lstrip("/")
             files.mount(path, self._message, sub_path=_MESSAGE_FILE)
         self._process = ContainerProcess(
-            command_line(container, environment),
+            command_line(container, dict(context.config.env)),
             clock=clock,
             environment=environment,
             files=files,
@@ -145,8 +146,12 @@ class ShellProcess:
             raise RuntimeCallError("failed to exec in container: container is not running")
         return ExecResult(outcome.exit_code, outcome.stdout, outcome.stderr)
 
+    @property
+    def log(self) -> Log:
+        return self._process.log
+
     def output(self) -> str:
-        return self._process.log.text()
+        return self.log.text()
 
 
 def _memory_limit(container: Container) -> int | None:

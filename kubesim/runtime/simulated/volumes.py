@@ -5,11 +5,10 @@ Mirrors: pkg/volume/{emptydir,hostpath,configmap,secret}, as far as a container 
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kubesim.api.configuration import configuration
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
 from kubesim.runtime.simulated.shell import VirtualFiles, Volume
@@ -60,12 +59,7 @@ class NodeVolumes:
 
     def _data(self, kind: str, namespace: str, name: str) -> dict[str, str]:
         found = self._lookup(kind, namespace, name)
-        content: Mapping[str, Any] = (found.__pydantic_extra__ or {}) if found is not None else {}
-        data: dict[str, str] = dict(content.get("data") or {})
-        if kind == "Secret":
-            data = {key: _decoded(value) for key, value in data.items()}
-            data.update(content.get("stringData") or {})
-        return data
+        return {} if found is None else configuration(found)
 
 
 def _selected(data: dict[str, str], source: Mapping[str, Any]) -> dict[str, str]:
@@ -74,10 +68,3 @@ def _selected(data: dict[str, str], source: Mapping[str, Any]) -> dict[str, str]
     if not items:
         return data
     return {item["path"]: data[item["key"]] for item in items if item.get("key") in data}
-
-
-def _decoded(value: str) -> str:
-    try:
-        return base64.b64decode(value).decode(errors="replace")
-    except (binascii.Error, ValueError):
-        return ""

@@ -138,3 +138,25 @@ def test_a_decided_startup_or_a_failed_liveness_puts_the_worker_on_hold_until_th
     assert turn(of, "startup", held, running(NOW - 60 * SECOND, started=False)) == Turn(held, "wait")
     fresh = turn(of, "startup", held, running(NOW - 60 * SECOND, container_id="containerd://2", started=False))
     assert (fresh.next, fresh.state.on_hold) == ("probe", False)
+
+
+@pytest.mark.parametrize(
+    ("gates", "policy", "next_turn"),
+    [
+        (FeatureGates({"ContainerRestartRules": False}), "Never", "end"),
+        (FeatureGates({"ContainerRestartRules": False}), "OnFailure", "wait"),
+        (FeatureGates({"RestartAllContainersOnContainerExits": False}), "Never", "end"),
+    ],
+)
+def test_a_worker_ends_with_a_container_that_will_not_come_back(
+    gates: FeatureGates, policy: str, next_turn: str
+) -> None:
+    of = pod(restart_policy=policy, readinessProbe=EXEC)
+    ended = status({"terminated": {"exitCode": 1}})
+    answer = before_probe(subject(of, "readiness"), KNOWN, ended, NOW, NOW - 3600 * SECOND, gates)
+    assert answer.next == next_turn
+
+
+def test_a_container_without_a_start_time_began_long_ago() -> None:
+    of = pod(readinessProbe={**EXEC, "initialDelaySeconds": 60})
+    assert turn(of, "readiness", KNOWN, status({"running": {}}, started=True)).next == "probe"

@@ -190,3 +190,39 @@ def test_volume_mounts_tell_whether_read_only_is_recursive() -> None:
         {"name": "b", "mountPath": "/b"},
     )
     assert app(generate(pod)).volume_mounts[0]["recursiveReadOnly"] == "Disabled"
+
+
+def test_gates_that_are_off_take_their_fields_along() -> None:
+    old = {
+        "containerStatuses": [
+            {"name": "app", "containerID": "containerd://c1", "state": {"running": {}}, "started": True,
+             "restartCount": 3, "lastState": {"terminated": {"exitCode": 4}}},
+        ],
+    }  # fmt: skip
+    given = a_pod(old, container={"resources": {"requests": {"cpu": "1"}}})
+    off = FeatureGates(
+        {
+            "InPlacePodVerticalScaling": False,
+            "InPlacePodLevelResourcesVerticalScaling": False,
+            "PodReadyToStartContainersCondition": False,
+            "RestartAllContainersOnContainerExits": False,
+            "ChangeContainerStatusOnKubeletRestart": True,
+        }
+    )
+    before, after = generate(given, running()), generate(given, running(), gates=off)
+    assert app(before).allocated_resources == {"cpu": "1"}
+    assert app(after).allocated_resources == {}
+    assert app(after).resources is None
+    assert (app(before).restart_count, app(after).restart_count) == (3, 0)
+    assert app(before).last_state.terminated is not None
+    assert app(after).last_state.terminated is None
+    assert [c.type for c in after.conditions] == [c.type for c in before.conditions[1:]]
+
+
+def test_a_container_that_runs_since_nobody_knows_when() -> None:
+    record = ContainerRecord("containerd://c1", "app", "running", image="app:1")
+    assert app(generate(a_pod(), record)).to_json()["state"] == {"running": {}}
+
+
+def test_addresses_with_a_zone_do_not_count_and_mapped_ones_are_ipv4() -> None:
+    assert sort_pod_ips(("fe80::1%eth0", "::ffff:10.0.0.9", "fd00::1"), False) == ("10.0.0.9", "fd00::1")

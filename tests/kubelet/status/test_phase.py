@@ -89,3 +89,17 @@ def test_a_sidecar_delays_only_the_first_initialization() -> None:
     assert phase({"proxy": not_started, "a": RUNNING}, init=[SIDECAR], initialized=True) == "Running"
     assert phase({"proxy": FAILED, "a": DONE}, init=[SIDECAR], policy="Never") == "Succeeded"
     assert phase({"proxy": RUNNING, "a": DONE}, init=[SIDECAR], policy="Never", initialized=True) == "Running"
+
+
+def test_without_restart_rules_only_the_pods_policy_counts() -> None:
+    off = FeatureGates({"ContainerRestartRules": False, "RestartAllContainersOnContainerExits": False})
+    assert phase({"a": FAILED}, policy="OnFailure", gates=off) == "Running"
+    assert phase({"a": FAILED}, policy="Never", gates=off) == "Failed"
+    assert phase({"a": DONE}, policy="Always", gates=off) == "Running"
+    assert phase({"a": DONE}, policy="OnFailure", gates=off) == "Succeeded"
+    assert phase({"setup": FAILED, "a": WAITING}, init=[{"name": "setup"}], policy="Never", gates=off) == "Failed"
+    assert phase({"setup": FAILED, "a": WAITING}, init=[{"name": "setup"}], policy="Always", gates=off) == "Pending"
+
+
+def test_a_pod_without_containers_is_pending() -> None:
+    assert phase({}) == "Pending"

@@ -1,0 +1,107 @@
+"""Feature gates as values: what a kubelet's gates are in a profile, and what was set differently.
+
+A set of gates is immutable and handed to whoever decides; nobody reads a global. `configured_gates` takes settings as a
+kubelet does and refuses what it refuses; the tables are in `table.py`.
+
+Mirrors: component-base/featuregate feature_gate.go SetFromMap
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+from kubesim.errors import GateError
+from kubesim.features.table import DEPENDENCIES, PROFILES, TABLE
+
+DEFAULT_PROFILE = "v1.36"
+_ALL_OF_STAGE = {"AllAlpha": "A", "AllBeta": "B"}
+
+
+class Gate(NamedTuple):
+    stage: str  # A, B, G or D
+    default: bool
+    locked: bool
+
+
+@cache
+def known_gates(profile: str = DEFAULT_PROFILE) -> Mapping[str, Gate]:
+    """The gates that the kubelet of this profile knows."""
+    column = 1 + PROFILES.index(profile)
+    gates = {}
+    for row in TABLE.splitlines():
+        words = row.split()
+        state = words[column]
+        if state != ".":
+            gates[words[0]] = Gate(state[0], "+" in state, "!" in state)
+    return gates
+
+
+@cache
+def _defaults(profile: str) -> Mapping[str, bool]:
+    """Also of gates that other profiles know: what does not exist yet, or no longer as a gate, is off."""
+    anywhere = dict.fromkeys((row.split()[0] for row in TABLE.splitlines()), False)
+    return {**anywhere, **{name: gate.default for name, gate in known_gates(profile).items()}}
+
+
+@dataclass(frozen=True)
+class FeatureGates:
+    """`gates.enabled("PodLevelResources")`. Any known gate can be overridden; users go through `configured_gates`."""
+
+    overrides: Mapping[str, bool] = field(default_factory=dict)
+    profile: str = DEFAULT_PROFILE
+
+    def __post_init__(self) -> None:
+        for name in self.overrides:
+            _check_known(name, self.profile)
+        object.__setattr__(self, "_values", {**_defaults(self.profile), **self.overrides})
+
+    def enabled(self, name: str) -> bool:
+        value: bool = self._values[name]  # type: ignore[attr-defined]  # set in __post_init__: a lookup is all it costs
+        return value
+
+
+DEFAULT_GATES = FeatureGates()
+
+
+def configured_gates(settings: Mapping[str, bool], profile: str = DEFAULT_PROFILE) -> FeatureGates:
+    """The gates of a kubelet that was started with these settings, or the reason why it would not start."""
+    known = known_gates(profile)
+    values: dict[str, bool] = {}
+    for name, value in settings.items():
+        if name in _ALL_OF_STAGE:
+            continue
+        _check_known(name, profile)
+        gate = known[name]
+        if gate.locked and value != gate.default:
+            said, is_so = str(value).lower(), str(gate.default).lower()
+            raise GateError(f"cannot set feature gate {name} to {said}, feature is locked to {is_so}")
+        values[name] = value
+    for name, stage in _ALL_OF_STAGE.items():
+        if name in settings:
+            # What was set by its own name stays as it was set.
+            values = {**{gate: settings[name] for gate in known if known[gate].stage == stage}, **values}
+    gates = FeatureGates(values, profile)
+    if profile == DEFAULT_PROFILE:
+        _check_dependencies(gates)
+    return gates
+
+
+def _check_known(name: str, profile: str) -> None:
+    known = known_gates(profile)
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        raise GateError(f"unknown feature gate {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+
+def _check_dependencies(gates: FeatureGates) -> None:
+    for row in DEPENDENCIES.splitlines():
+        name, _, needed = row.partition(": ")
+        if gates.enabled(name):
+            missing = [other for other in needed.split() if not gates.enabled(other)]
+            if missing:
+                problem = f"depends on features that are disabled: [{' '.join(missing)}]"
+                raise GateError(f"{name} is enabled, but {problem}")

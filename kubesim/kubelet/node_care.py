@@ -1,0 +1,152 @@
+"""What the agent does for the node as a whole: eviction under pressure, garbage collection of images and logs, graceful
+shutdown, and the node's conditions that tell of it.
+
+Made by the agent where somebody measures the node (`NodeParts`); without that these parts have nothing to go by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubesim.api.pod import Pod
+from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.client import ApiClient
+from kubesim.concurrency import TaskSet
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.eviction.manager import EvictionManager, NodeEventRecorder
+from kubesim.kubelet.eviction.stats import StatsProvider
+from kubesim.kubelet.housekeeping import ContainerGC
+from kubesim.kubelet.image_gc import ImageGC
+from kubesim.kubelet.log_rotation import ContainerLogManager, LogFiles
+from kubesim.kubelet.node_conditions import NodeHealth, NodeStatusUpdater
+from kubesim.kubelet.node_shutdown import NodeShutdown
+from kubesim.kubelet.runtime_state import RuntimeState
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.podworkers.workers import PodWorkers
+from kubesim.runtime.helper import MemoryUsage
+from kubesim.runtime.protocol import Runtime
+from kubesim.trace import Recorder
+
+Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeParts:
+    """What these parts need beside the rest of an agent."""
+
+    stats: StatsProvider
+    events: NodeEventRecorder
+    logs: LogFiles
+
+
+class _Reclaim:
+    """Implements `NodeReclaim`."""
+
+    def __init__(self, container_gc: Callable[[], ContainerGC], image_gc: ImageGC) -> None:
+        self._container_gc = container_gc
+        self._image_gc = image_gc
+
+    async def delete_all_unused_containers(self) -> None:
+        await self._container_gc().delete_all_unused_containers()
+
+    async def delete_unused_images(self) -> None:
+        await self._image_gc.delete_unused_images()
+
+
+class NodeCare:
+    def __init__(
+        self,
+        clock: LoopClock,
+        randomness: Randomness,
+        recorder: Recorder,
+        tasks: TaskSet,
+        settings: KubeletSettings,
+        parts: NodeParts,
+        client: ApiClient,
+        runtime: Runtime,
+        runtime_state: RuntimeState,
+        workers: PodWorkers,
+        active_pods: Callable[[], Sequence[Pod]],
+        allocated_pods: Callable[[], Sequence[Pod]],
+        container_gc: Callable[[], ContainerGC],
+        gates: FeatureGates = DEFAULT_GATES,
+    ) -> None:
+        self._clock, self._tasks, self._settings = clock, tasks, settings
+        self._runtime_state = runtime_state
+        self._stats = parts.stats
+        stats, events, every = parts.stats, parts.events, settings.every_tick
+        self.image_gc = ImageGC(clock, runtime, settings.image_gc, stats, events, every=every)
+        self.logs = ContainerLogManager(clock, runtime, parts.logs, settings.log_rotation, every=every)
+        self.eviction = EvictionManager(
+            clock,
+            settings.eviction,
+            stats,
+            workers.kill_pod_now,
+            _Reclaim(container_gc, self.image_gc),
+            events,
+            allocated_pods,
+            workers.states.should_pod_be_finished,
+            self._health_changed,
+            every=every,
+            gates=gates,
+        )
+        self.shutdown = NodeShutdown(
+            clock,
+            tasks,
+            settings.shutdown_periods,
+            workers.kill_pod_now,
+            events,
+            active_pods,
+            self._tell_at_once,
+            gates,
+        )
+        self.node_status = NodeStatusUpdater(
+            clock,
+            recorder,
+            client,
+            settings.node_name,
+            self._health,
+            runtime_state.is_failing,
+            events.node_event,
+            randomness.stream("node status"),
+            jitter=settings.jitter,
+            every=every,
+        )
+        self._stop_listening = stats.on_change(self.image_gc.wanted)
+
+    def start(self, begin: Begin) -> None:
+        settings = self._settings
+        begin("eviction", settings.eviction_starts, self.eviction.run)
+        begin("image gc", settings.image_gc_starts, self.image_gc.run)
+        begin("log rotation", settings.log_rotation_starts, self.logs.run)
+        begin("node status", settings.node_status_starts, self.node_status.run)
+
+    def close(self) -> None:
+        """Hear no more of the machine, which outlives the agent."""
+        self.eviction.close()
+        self._stop_listening()
+
+    def memory_usage(self, uid: str) -> MemoryUsage | None:
+        usage = self._stats.summary().pods.get(uid)
+        if usage is None:
+            return None
+        return MemoryUsage(usage.memory, {item.name: item.memory for item in usage.containers})
+
+    def runtime_changed(self, uid: str) -> None:
+        """Something of this pod changed in the runtime, or, without a uid, the runtime itself."""
+        self.image_gc.wanted()
+        if not uid:
+            self.node_status.wanted()
+
+    def _health(self) -> NodeHealth:
+        state = self._runtime_state
+        problems = (state.runtime_problem(self._clock.now()), state.network_problem(), self.shutdown.problem())
+        return NodeHealth(self.eviction.node_conditions, problems)
+
+    def _health_changed(self) -> None:
+        self.node_status.wanted()
+
+    def _tell_at_once(self) -> None:
+        self._tasks.start("node status now", self.node_status.update())

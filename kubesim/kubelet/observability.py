@@ -1,0 +1,167 @@
+"""What an agent tells about itself: `/healthz`, `/pods`, `/metrics` and a dump of its state, as texts.
+
+Nothing here changes the agent, and nothing here serves; whoever does hands these texts on. Metrics have the kubelet's
+names and are counted when somebody asks.
+
+Mirrors: pkg/kubelet/server/server.go InstallDefaultHandlers, getPods; pkg/kubelet/metrics/metrics.go; kubelet_pods.go
+HandlePodCleanups (the counts of pods)
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kubesim.api.pod import Pod
+from kubesim.api.pod_kinds import is_static_pod
+from kubesim.kubelet.agent import Kubelet
+
+Labels = tuple[tuple[str, str], ...]
+
+_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+
+
+@dataclass(slots=True)
+class Metric:
+    """One metric with its samples: labels -> value."""
+
+    name: str
+    kind: Literal["gauge", "counter"]
+    help: str
+    samples: dict[Labels, float] = field(default_factory=dict)
+
+
+def render_metrics(metrics: Iterable[Metric]) -> str:
+    """In the text format of Prometheus, by name, samples by their labels; a metric without samples is left out."""
+    lines: list[str] = []
+    for metric in sorted(metrics, key=lambda metric: metric.name):
+        if metric.samples:
+            lines += [f"# HELP {metric.name} {metric.help}", f"# TYPE {metric.name} {metric.kind}"]
+            lines += (f"{metric.name}{_labels(labels)} {value:g}" for labels, value in sorted(metric.samples.items()))
+    return "".join(line + "\n" for line in lines)
+
+
+def _labels(labels: Labels) -> str:
+    inside = ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels)
+    return f"{{{inside}}}" if inside else ""
+
+
+def render_healthz(checks: Mapping[str, str]) -> tuple[int, str]:
+    """The HTTP status and the text; each check has a problem, or an empty text. What it is stays inside."""
+    if not any(checks.values()):
+        return 200, "ok"
+    lines = [f"[-]{name} failed: reason withheld" if problem else f"[+]{name} ok" for name, problem in checks.items()]
+    return 500, "\n".join([*lines, "healthz check failed"]) + "\n"
+
+
+def render_pods(pods: Iterable[Pod]) -> str:
+    items = [pod.to_json() for pod in pods]
+    return json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}) + "\n"
+
+
+def render_state(statistics: Mapping[str, Any]) -> str:
+    return json.dumps(statistics, indent=2) + "\n"
+
+
+# -- what the agent has to tell -------------------------------------------------------------------------------------
+
+
+def health_checks(kubelet: Kubelet, now: int) -> dict[str, str]:
+    """The sync loop stands still while the runtime is down."""
+    return {"ping": "", "log": "", "syncloop": kubelet.runtime_state.runtime_problem(now)}
+
+
+def pods_of(kubelet: Kubelet) -> list[Pod]:
+    """Those that the sources want; static ones with the status that only the kubelet knows."""
+    return [_with_own_status(kubelet, pod) for pod in kubelet.pods.pods()]
+
+
+def _with_own_status(kubelet: Kubelet, pod: Pod) -> Pod:
+    status = kubelet.statuses.get_pod_status(pod.metadata.uid) if is_static_pod(pod) else None
+    return pod if status is None else pod.changed(status=status)
+
+
+def statistics(kubelet: Kubelet) -> dict[str, Any]:
+    """The state of the agent in numbers, and its pods as the workers know them."""
+    states = kubelet.workers.states.statuses
+    care = kubelet.care
+    return {
+        "node": kubelet.settings.node_name,
+        "sourcesReady": kubelet.handlers.sources_ready,
+        "workers": kubelet.workers.statistics(),
+        "podCache": kubelet.cache.statistics(),
+        "nodeConditions": [] if care is None else list(care.eviction.node_conditions),
+        "shuttingDown": care is not None and care.shutdown.shutting_down,
+        "pods": {
+            uid: {
+                "name": state.fullname,
+                "state": state.work_type(),
+                "working": state.working,
+                "evicted": state.evicted,
+            }
+            for uid, state in states.items()
+        },
+    }
+
+
+def metrics_of(kubelet: Kubelet) -> Iterator[Metric]:
+    yield Metric(
+        "kubelet_node_name",
+        "gauge",
+        "The name of the node. The count is always 1.",
+        {(("node", kubelet.settings.node_name),): 1},
+    )
+    pods = kubelet.pods.pods()
+    active = [pod for pod in pods if kubelet.handlers.is_active(pod)]
+    yield Metric("kubelet_desired_pods", "gauge", "Pods that the sources want.", _by_static(pods))
+    yield Metric("kubelet_active_pods", "gauge", "Pods that count when a new one is admitted.", _by_static(active))
+    mirrors = len(kubelet.pods.mirror_pods())
+    yield Metric("kubelet_mirror_pods", "gauge", "Mirror pods that the kubelet knows of.", {(): mirrors})
+    yield Metric("kubelet_working_pods", "gauge", "Pods that have a worker, by how far it is.", _working(kubelet))
+    yield from _running(kubelet)
+    if kubelet.care is not None:
+        evictions, collected = kubelet.care.eviction.evictions, kubelet.care.image_gc.collected
+        yield Metric(
+            "kubelet_evictions",
+            "counter",
+            "Pods evicted, by the signal that was short.",
+            {(("eviction_signal", signal),): count for signal, count in evictions.items()},
+        )
+        yield Metric(
+            "kubelet_image_garbage_collected_total",
+            "counter",
+            "Images removed, for their age or for want of space.",
+            {(("reason", reason),): count for reason, count in collected.items()},
+        )
+
+
+def _by_static(pods: Iterable[Pod]) -> dict[Labels, float]:
+    counts = Counter("true" if is_static_pod(pod) else "" for pod in pods)
+    return {(("static", static),): counts[static] for static in ("", "true")}
+
+
+def _working(kubelet: Kubelet) -> dict[Labels, float]:
+    """By lifecycle, by whether some source still wants the pod, and by whether it is static."""
+    counts: Counter[Labels] = Counter()
+    desired = kubelet.pods.uids()
+    for uid, state in kubelet.workers.states.statuses.items():
+        update = state.active_update or state.pending_update
+        pod = update.pod if update is not None else None
+        config = "desired" if uid in desired else "orphan" if pod is not None else "runtime_only"
+        static = "unknown" if pod is None else "true" if is_static_pod(pod) else ""
+        counts[("config", config), ("lifecycle", state.work_type()), ("static", static)] += 1
+    return dict(counts)
+
+
+def _running(kubelet: Kubelet) -> Iterator[Metric]:
+    """As the PLEG last saw it."""
+    known = [kubelet.cache.known(uid) for uid in kubelet.workers.states.statuses]
+    statuses = [status for status in known if status is not None]
+    running = sum(any(sandbox.ready for sandbox in status.sandboxes) for status in statuses)
+    yield Metric("kubelet_running_pods", "gauge", "Pods that have a running sandbox.", {(): running})
+    states = Counter(record.state for status in statuses for record in status.containers)
+    samples: dict[Labels, float] = {(("container_state", state),): count for state, count in states.items()}
+    yield Metric("kubelet_running_containers", "gauge", "Containers, by state.", samples)

@@ -1,0 +1,69 @@
+"""The images on a simulated node, and how the registries answer when one is pulled."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.protocol import ImageInfo
+from kubesim.runtime.simulated.draws import Draw
+from kubesim.runtime.simulated.registries import connection_refused
+from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings
+
+
+class ImageStore:
+    """`take` lets the time of a draw pass; `on_change` listeners are told when an image came or went."""
+
+    def __init__(self, settings: SimulatedSettings, take: Callable[[Draw], Awaitable[None]]) -> None:
+        self._settings = settings
+        self._take = take
+        self._present = {name for name, image in settings.images.items() if image.present}
+        self._failures: dict[str, int] = {}  # of pulls, by image
+        self._listeners: list[Callable[[], None]] = []
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        self._listeners.append(listener)
+
+    def _changed(self) -> None:
+        for listener in self._listeners:
+            listener()
+
+    async def pull(self, image: str) -> str:
+        """The id of the image."""
+        behaviour = self._settings.images.get(image)
+        refusal = connection_refused(image) if behaviour is None else ""
+        if refusal:
+            await self._take(self._settings.latencies.refusal)
+            raise RuntimeCallError(refusal)
+        behaviour = behaviour or ImageBehaviour()
+        await self._take(behaviour.pull or self._settings.latencies.pull)
+        failures = self._failures.get(image, 0)
+        if behaviour.missing or failures < len(behaviour.errors):
+            self._failures[image] = failures + 1
+            raise RuntimeCallError(behaviour.missing or behaviour.errors[failures])
+        self._present.add(image)
+        self._changed()
+        return image_id(image)
+
+    def status(self, image: str) -> ImageInfo | None:
+        return self._info(image) if image in self._present else None
+
+    def _info(self, image: str) -> ImageInfo:
+        behaviour = self._settings.images.get(image, ImageBehaviour())
+        return ImageInfo(image_id(image), tags=(image,), size=behaviour.size)
+
+    def list(self) -> list[ImageInfo]:
+        return [self._info(image) for image in sorted(self._present)]
+
+    def remove(self, identifier: str) -> None:
+        self._present = {image for image in self._present if image_id(image) != identifier}
+        self._changed()
+
+    def size(self) -> int:
+        """What all images take on the disk, in bytes."""
+        return sum(self._info(image).size for image in self._present)
+
+
+def image_id(image: str) -> str:
+    return "sha256:" + hashlib.sha256(image.encode()).hexdigest()

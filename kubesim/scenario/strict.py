@@ -1,0 +1,69 @@
+"""Strict models for what a scenario may say: no unknown fields, no quiet conversions; and the short forms of fields."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from kubesim.api.quantity import quantity
+
+PLANNED = ("faults", "invariants", "matrix")  # keys of the language that nothing plays yet
+
+
+class Strict(BaseModel):
+    """Fields are spelled in camel case; one that does not exist is an error that names the nearest one that does."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=False, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known_fields(cls, value: Any) -> Any:
+        if isinstance(value, BaseModel):
+            return value
+        if not isinstance(value, dict):
+            raise PydanticCustomError("not_an_object", "must be a mapping of fields")
+        known = [field.alias or name for name, field in cls.model_fields.items()]
+        for key in value:
+            if key not in known:
+                raise _unknown(key, known)
+        return value
+
+
+def _unknown(key: str, known: list[str]) -> PydanticCustomError:
+    if key in PLANNED:
+        return PydanticCustomError("unknown_field", "is not supported yet", {"field": key})
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    return PydanticCustomError("unknown_field", "unknown field; {hint}", {"field": key, "hint": hint})
+
+
+def as_list(value: Any) -> Any:
+    """YAML makes lists, frozen models have tuples."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def wrap(key: str) -> BeforeValidator:
+    """A short form: a plain value stands for an object with only this field."""
+    return BeforeValidator(lambda value: value if isinstance(value, dict | BaseModel) else {key: value})
+
+
+def is_amount(value: str | int | float) -> str | int | float:
+    """Read as a quantity of Kubernetes, such as 100Mi."""
+    try:
+        quantity(value)
+    except ValueError as error:
+        raise PydanticCustomError("amount", "{problem}", {"problem": str(error)}) from None
+    return value
+
+
+def is_amount_or_percentage(value: str | int | float) -> str | int | float:
+    if isinstance(value, str) and value.endswith("%"):
+        if not re.fullmatch(r"\d+(\.\d+)?", value[:-1]) or float(value[:-1]) > 100:
+            raise PydanticCustomError("amount", "must be a part between 0% and 100%")
+        return value
+    return is_amount(value)

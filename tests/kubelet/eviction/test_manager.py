@@ -1,0 +1,307 @@
+"""Cases from upstream's pkg/kubelet/eviction/eviction_manager_test.go: TestMemoryPressure, TestStorageLimitEvictions,
+TestAdmitUnderNodeConditions, TestStaticCriticalPodsAreNotEvicted, TestNodeReclaimFuncs; and how the loop waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
+from typing import Any
+
+from kubesim.api.pod import Pod, PodCondition, PodStatus
+from kubesim.api.timestamps import MINUTE, SECOND
+from kubesim.clock import LoopClock, run_virtual
+from kubesim.concurrency import TaskSet
+from kubesim.errors import RuntimeCallError, SyncError
+from kubesim.kubelet.eviction.manager import EvictionManager
+from kubesim.kubelet.eviction.stats import Observation, PodUsage, Summary
+from kubesim.kubelet.eviction.thresholds import EvictionConfig, parse_threshold_config
+from kubesim.podworkers.updates import PodStatusFn
+from tests.kubelet.eviction.pods import CRITICAL, DEFAULT, HIGH, LOW, available, disk, make_pod, memory
+
+CONFIG = EvictionConfig(
+    parse_threshold_config(
+        {"memory.available": "1Gi", "nodefs.available": "10%"},
+        {"memory.available": "2Gi"},
+        {"memory.available": 2 * MINUTE},
+        enforce_node_allocatable=False,
+    ),
+    max_pod_grace_period_s=5,
+)
+
+
+class Bench:
+    """A node that a test measures and fills; what the manager does to it is written down."""
+
+    def __init__(self, clock: LoopClock, config: EvictionConfig = CONFIG, *, every: bool = False) -> None:
+        self.clock = clock
+        self.dedicated_image_fs = False
+        self.observations: dict[str, Observation] = {}
+        self.usages: dict[str, PodUsage] = {}
+        self.pods: list[Pod] = []
+        self.killed: list[tuple[int, str, int | None]] = []
+        self.statuses: dict[str, PodStatus] = {}
+        self.events: list[str] = []
+        self.annotations: Mapping[str, str] | None = None
+        self.reclaimed: list[str] = []
+        self.reclaim_frees: dict[str, Observation] = {}
+        self.kill_fails = False
+        self.runtime_is_down = False
+        self.conditions: list[tuple[str, ...]] = []
+        self.looks: list[int] = []
+        self._listener: Callable[[], None] = lambda: None
+        self.manager = EvictionManager(
+            clock, config, self, self.kill, self, self, self.active, self.is_finished, self.told, every=every
+        )
+
+    def set(self, **left: str) -> None:
+        names = {"memory": "memory.available", "disk": "nodefs.available", "images": "imagefs.available"}
+        for name, text in left.items():
+            self.observations[names[name]] = available(text, "100Gi")
+        self._listener()
+
+    def summary(self) -> Summary:
+        self.looks.append(self.clock.now())
+        now = self.clock.now()
+        return Summary({s: replace(o, time=now) for s, o in self.observations.items()}, dict(self.usages))
+
+    def image_fs(self) -> tuple[int, int]:
+        return 1, 1
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        self._listener = listener
+        return lambda: None
+
+    async def delete_all_unused_containers(self) -> None:
+        self.reclaimed.append("containers")
+        if self.runtime_is_down:
+            raise RuntimeCallError("connection refused")
+
+    async def delete_unused_images(self) -> None:
+        self.reclaimed.append("images")
+        self.observations.update(self.reclaim_frees)
+
+    async def kill(
+        self,
+        pod: Pod,
+        *,
+        evict: bool = False,
+        grace_period_override: int | None = None,
+        status_fn: PodStatusFn | None = None,
+    ) -> None:
+        assert evict
+        assert status_fn is not None
+        name = pod.metadata.name
+        self.killed.append((self.clock.now(), name, grace_period_override))
+        self.statuses[name] = status_fn(PodStatus(phase="Running"))
+        if self.kill_fails:
+            raise SyncError("timeout waiting to kill pod")
+        self.pods.remove(pod)
+
+    def active(self) -> list[Pod]:
+        return list(self.pods)
+
+    def is_finished(self, uid: str) -> bool:
+        return all(pod.metadata.uid != uid for pod in self.pods)
+
+    def told(self) -> None:
+        self.conditions.append(self.manager.node_conditions)
+
+    def event(
+        self,
+        pod: Pod,
+        type: str,
+        reason: str,
+        message: str,
+        container: str = "",
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        self.events.append(f"{pod.metadata.name}: {type} {reason} {message}")
+        self.annotations = annotations
+
+    def node_event(self, type: str, reason: str, message: str) -> None:
+        self.events.append(f"node: {type} {reason} {message}")
+
+    def fill(self) -> None:
+        """Upstream's five pods."""
+        for name, priority, request, used in (
+            ("guaranteed-low-priority-high-usage", LOW, "1Gi", "900Mi"),
+            ("burstable-below-requests", DEFAULT, "100Mi", "50Mi"),
+            ("burstable-above-requests", DEFAULT, "100Mi", "400Mi"),
+            ("best-effort-high-priority-high-usage", HIGH, "", "400Mi"),
+            ("best-effort-low-priority-low-usage", LOW, "", "100Mi"),
+        ):
+            self.pods.append(make_pod(name, priority, {"memory": request} if request else {}))
+            self.usages[name] = memory(used)
+
+
+def play(story: Callable[[Bench], Coroutine[Any, Any, None]], **options: Any) -> Bench:
+    async def main() -> Bench:
+        bench = Bench(LoopClock(0), **options)
+        await story(bench)
+        return bench
+
+    return run_virtual(main)
+
+
+def admitted(bench: Bench, **spec: Any) -> dict[str, bool]:
+    requests = {"cpu": "100m", "memory": "1Gi"}
+    pods = {
+        "guaranteed": make_pod("guaranteed", requests=requests, limits=requests, **spec),
+        "burstable": make_pod("burstable", requests=requests, **spec),
+        "best effort": make_pod("best-effort", **spec),
+    }
+    return {name: bench.manager.admit(pod) == ("", "") for name, pod in pods.items()}
+
+
+def test_a_hard_threshold_ends_the_first_in_rank_at_once() -> None:
+    async def story(bench: Bench) -> None:
+        bench.fill()
+        bench.set(memory="500Mi")
+        assert [pod.metadata.name for pod in await bench.manager.synchronize()] == [bench.killed[0][1]]
+
+    bench = play(story)
+    name = "best-effort-low-priority-low-usage"
+    message = (
+        "The node was low on resource: memory. Threshold quantity: 1Gi, available: 500Mi. "
+        "Container main was using 100Mi, request is 0, has larger consumption of memory. "
+    )
+    assert bench.killed == [(0, name, 1)]
+    assert bench.events == [
+        "node: Warning EvictionThresholdMet Attempting to reclaim memory",
+        f"{name}: Warning Evicted {message}",
+    ]
+    assert bench.annotations is not None
+    assert bench.annotations["starved_resource"] == "memory"
+    status = bench.statuses[name]
+    assert (status.phase, status.reason, status.message) == ("Failed", "Evicted", message)
+    condition = PodCondition(
+        type="DisruptionTarget", status="True", reason="TerminationByKubelet", message=message, observed_generation=0
+    )
+    assert status.conditions == (condition,)
+    assert bench.conditions == [("MemoryPressure",)]
+    assert bench.manager.evictions == {"memory.available": 1}
+
+
+def test_a_soft_threshold_leaves_pods_some_time_but_not_more_than_is_configured() -> None:
+    async def story(bench: Bench) -> None:
+        bench.pods = [
+            make_pod("long", LOW, terminationGracePeriodSeconds=30),
+            make_pod("short", terminationGracePeriodSeconds=2),
+        ]
+        bench.set(memory="1500Mi")
+        for _ in range(3):
+            await bench.manager.synchronize()
+            await bench.clock.sleep(2 * MINUTE)
+
+    assert play(story).killed == [(2 * MINUTE, "long", 5), (4 * MINUTE, "short", 2)]
+
+
+def test_admission_under_pressure() -> None:
+    async def story(bench: Bench) -> None:
+        assert all(admitted(bench).values())
+        bench.set(memory="500Mi")
+        await bench.manager.synchronize()
+        assert admitted(bench) == {"guaranteed": True, "burstable": True, "best effort": False}
+        refusal = bench.manager.admit(make_pod("one"))
+        assert refusal == ("Evicted", "The node had condition: [MemoryPressure]. ")
+        tolerates_memory = [{"key": "node.kubernetes.io/memory-pressure", "operator": "Exists"}]
+        assert all(admitted(bench, tolerations=tolerates_memory).values())
+        bench.set(disk="1Gi")
+        await bench.manager.synchronize()
+        assert not any(admitted(bench, tolerations=tolerates_memory).values())
+        assert all(admitted(bench, priority=CRITICAL).values())
+
+    play(story)
+
+
+def test_critical_pods_stay() -> None:
+    async def story(bench: Bench) -> None:
+        static = make_pod("static")
+        static = static.changed(metadata=static.metadata.changed(annotations={"kubernetes.io/config.source": "file"}))
+        bench.pods = [static, make_pod("system", CRITICAL), make_pod("other", HIGH)]
+        bench.usages = {"static": memory("9Gi"), "system": memory("9Gi"), "other": memory("1Mi")}
+        bench.set(memory="500Mi")
+        await bench.manager.synchronize()
+        await bench.manager.synchronize()
+
+    assert [name for _, name, _ in play(story).killed] == ["other"]
+
+
+def test_images_and_dead_containers_go_before_pods() -> None:
+    async def story(bench: Bench) -> None:
+        bench.fill()
+        bench.reclaim_frees = {"nodefs.available": available("50Gi", "100Gi")}
+        bench.set(disk="5Gi")
+        await bench.manager.synchronize()
+        assert bench.reclaimed == ["containers", "images"]
+        assert bench.killed == []
+        bench.reclaim_frees = {}
+        bench.runtime_is_down = True
+        bench.set(disk="5Gi")
+        await bench.clock.sleep(SECOND)
+        await bench.manager.synchronize()
+        assert len(bench.killed) == 1
+
+    assert play(story).manager.node_conditions == ("DiskPressure",)
+
+
+def test_with_a_disk_for_images_the_other_one_has_nothing_to_throw_away() -> None:
+    async def story(bench: Bench) -> None:
+        bench.dedicated_image_fs = True
+        bench.set(disk="5Gi")
+        await bench.manager.synchronize()
+
+    assert play(story).reclaimed == []
+
+
+def test_pods_beyond_their_own_limits_all_go_at_once_and_without_a_condition() -> None:
+    async def story(bench: Bench) -> None:
+        limits = {"ephemeral-storage": "1Gi"}
+        bench.pods = [make_pod("a", limits=limits), make_pod("b", limits=limits), make_pod("c", limits=limits)]
+        bench.usages = {"a": disk("2Gi"), "b": disk("1Gi"), "c": disk("3Gi")}
+        bench.set(memory="500Mi")
+        await bench.manager.synchronize()
+
+    bench = play(story)
+    assert bench.killed == [(0, "a", 1), (0, "c", 1)]
+    assert bench.statuses["a"].conditions == ()
+    assert bench.events[0].startswith("a: Warning Evicted Pod ephemeral local storage usage exceeds")
+
+
+async def run_for(bench: Bench, duration: int, steps: dict[int, Callable[[], None]]) -> None:
+    async with TaskSet() as tasks:
+        tasks.start("eviction", bench.manager.run())
+        for moment, step in steps.items():
+            await bench.clock.sleep_until(moment)
+            step()
+        await bench.clock.sleep_until(duration)
+
+
+def test_one_pod_at_a_time_and_the_next_look_when_it_is_gone() -> None:
+    async def story(bench: Bench) -> None:
+        bench.pods = [make_pod("a", LOW), make_pod("b")]
+        await run_for(bench, MINUTE, {15 * SECOND: lambda: bench.set(memory="500Mi")})
+
+    # A look comes every ten seconds; after an eviction, as soon as the pod is gone, which is asked every second.
+    assert play(story).killed == [(20 * SECOND, "a", 1), (21 * SECOND, "b", 1)]
+
+
+def test_a_pod_that_does_not_stop_holds_up_the_next_look_for_half_a_minute() -> None:
+    async def story(bench: Bench) -> None:
+        bench.kill_fails = True
+        bench.pods = [make_pod("a")]
+        await run_for(bench, MINUTE, {5 * SECOND: lambda: bench.set(memory="500Mi")})
+
+    assert [moment for moment, _, _ in play(story).killed] == [10 * SECOND, 40 * SECOND]
+
+
+def test_a_node_at_rest_is_not_looked_at() -> None:
+    async def story(bench: Bench) -> None:
+        bench.set(memory="3Gi")
+        steps = {65 * SECOND: lambda: bench.set(memory="1500Mi"), 95 * SECOND: lambda: bench.set(memory="3Gi")}
+        await run_for(bench, 60 * MINUTE, steps)
+
+    resting, busy = play(story), play(story, every=True)
+    assert resting.conditions == busy.conditions == [("MemoryPressure",), ()]
+    assert len(busy.looks) == 361
+    assert len(resting.looks) < 45

@@ -1,0 +1,99 @@
+"""Mirror pods, as a user sees them: they come, stay, change and go with their static pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubesim.trace.records import CriCall, StatusSet
+from tests.played import Played, pod
+
+MIRROR = "web-node-1"
+
+
+def write(at: str, manifest: Any, file: str = "web.yaml") -> dict[str, Any]:
+    return {"at": at, "writeStaticPod": {"file": file, "manifest": manifest}}
+
+
+def remove(at: str, file: str = "web.yaml") -> dict[str, Any]:
+    return {"at": at, "removeStaticPod": {"file": file}}
+
+
+def delete(at: str, name: str, **options: int) -> dict[str, Any]:
+    return {"at": at, "delete": {"pod": name, **options}}
+
+
+def test_a_static_pod_runs_and_its_mirror_has_its_status() -> None:
+    story = Played(write("5s", pod("web")))
+    assert story.result.phases == {f"default/{MIRROR}": "Running"}
+    assert story.calls() == ["RunPodSandbox", "CreateContainer", "StartContainer"]
+
+
+def test_a_mirror_that_is_deleted_is_made_anew_and_no_container_is_touched() -> None:
+    story = Played(write("5s", pod("web")), delete("20s", MIRROR))
+    assert story.calls(after=15) == []
+    assert story.result.phases == {f"default/{MIRROR}": "Running"}
+
+
+def test_a_mirror_that_is_deleted_at_once_is_made_anew_too() -> None:
+    story = Played(write("5s", pod("web")), delete("20s", MIRROR, gracePeriodSeconds=0))
+    assert story.calls(after=15) == []
+    assert story.result.phases == {f"default/{MIRROR}": "Running"}
+
+
+def test_a_new_definition_ends_the_old_pod_first_and_then_replaces_its_mirror() -> None:
+    """The new one looks again after ten seconds, with jitter up to fifteen."""
+    story = Played(write("5s", pod("web")), write("20s", pod("web", image="busybox:2")))
+    assert story.calls(after=15)[:2] == ["StopContainer", "StopPodSandbox"]
+    (_, started) = story.when(CriCall, MIRROR, call="StartContainer")
+    assert 30 < started < 37
+    assert story.result.phases == {f"default/{MIRROR}": "Running"}
+
+
+def test_the_same_text_again_changes_nothing() -> None:
+    story = Played(write("5s", pod("web")), write("20s", pod("web")))
+    assert story.calls(after=15) == []
+    assert story.writes(after=15) == []
+
+
+def test_the_mirror_goes_with_the_file_and_is_never_called_ended() -> None:
+    story = Played(write("5s", pod("web")), remove("20s"))
+    assert story.calls(after=15)[:2] == ["StopContainer", "StopPodSandbox"]
+    assert story.result.phases == {f"default/{MIRROR}": "Running"}  # its last one: a static pod's phase is not closed
+    gone = Played(write("5s", pod("web")), remove("20s"), expect=[{"pod": MIRROR, "gone": True, "by": "25s"}])
+    assert gone.result.ok
+
+
+def test_a_manifest_that_cannot_be_used_is_told_once_and_keeps_nobody_else_away() -> None:
+    story = Played(write("5s", "kind: Nonsense", "bad.yaml"), write("6s", pod("web")))
+    told = [note for note in story.notes() if "Could not process" in note]
+    assert len(told) == 1
+    assert "/etc/kubernetes/manifests/bad.yaml" in told[0]
+    assert story.result.phases == {f"default/{MIRROR}": "Running"}
+
+
+def test_hidden_files_are_no_manifests() -> None:
+    assert Played(write("5s", pod("web"), ".web.yaml")).result.phases == {}
+
+
+def test_of_two_files_with_the_same_pod_the_removal_of_one_takes_it_away_until_the_next_check() -> None:
+    """The source goes by the name of the pod, not of the file; every 20 s it reads all files again."""
+    other = pod("web", image="busybox:2")
+    story = Played(write("1s", pod("web"), "a.yaml"), write("2s", other, "b.yaml"), remove("30s", "a.yaml"))
+    assert story.when(CriCall, MIRROR, call="StopContainer")[-1] == pytest.approx(30, abs=0.1)
+    assert any(moment > 40 for moment in story.when(CriCall, MIRROR, call="StartContainer"))
+
+
+def test_manifests_that_are_there_from_the_beginning_are_on_every_node() -> None:
+    nodes = [{"name": "a"}, {"name": "b"}]
+    story = Played(nodes=nodes, sources={"file": {"manifests": {"web.yaml": pod("web")}}}, duration="10s")
+    assert story.result.phases == {"default/web-a": "Running", "default/web-b": "Running"}
+
+
+def test_statuses_written_for_a_new_mirror_are_the_ones_held_for_the_static_pod() -> None:
+    """The kubelet's own version of the status does not move when only the mirror is new."""
+    story = Played(write("5s", pod("web")), delete("20s", MIRROR))
+    versions = story.when(StatusSet, MIRROR)
+    assert not [moment for moment in versions if moment > 20]
+    assert "patch pods/status" in story.writes(MIRROR, after=20)

@@ -1,0 +1,89 @@
+"""A runtime that goes away and comes back, seen through an agent's connection."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock, run_virtual
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.simulated.service import RuntimeConnection, RuntimeService
+
+
+class SlowRuntime:
+    """Every pull takes ten seconds."""
+
+    name = "slow"
+    tells_changes = True
+
+    def __init__(self, clock: LoopClock) -> None:
+        self._clock = clock
+        self.listeners: list[Any] = []
+
+    def on_change(self, listener: Any) -> None:
+        self.listeners.append(listener)
+
+    async def pull_image(self, image: str, pod: Any) -> str:
+        await self._clock.sleep(10 * SECOND)
+        return f"id of {image}"
+
+    async def list_containers(self, pod_uid: str | None = None) -> list[Any]:
+        return []
+
+
+def stage() -> tuple[LoopClock, SlowRuntime, RuntimeService, RuntimeConnection]:
+    clock = LoopClock()
+    runtime = SlowRuntime(clock)
+    service = RuntimeService(runtime)  # type: ignore[arg-type]
+    return clock, runtime, service, service.connect()
+
+
+def test_a_call_under_way_is_cut_off_and_its_task_goes_on() -> None:
+    async def main() -> str:
+        clock, _, service, connection = stage()
+        clock.call_at(clock.now() + 3 * SECOND, service.stop)
+        clock.call_at(clock.now() + 5 * SECOND, service.start)
+        with pytest.raises(RuntimeCallError, match="Unavailable"):
+            await connection.pull_image("a", None)  # type: ignore[arg-type]
+        assert clock.elapsed() == 3 * SECOND
+        with pytest.raises(RuntimeCallError, match="connection refused"):
+            await connection.list_containers()
+        await clock.sleep(2 * SECOND)
+        return await connection.pull_image("a", None)  # type: ignore[arg-type]
+
+    assert run_virtual(main) == "id of a"
+
+
+def test_the_end_of_an_agent_is_no_error_of_its_calls() -> None:
+    async def main() -> None:
+        clock, _, _, connection = stage()
+        task = asyncio.get_running_loop().create_task(connection.pull_image("a", None))  # type: ignore[arg-type]
+        await clock.sleep(SECOND)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run_virtual(main)
+
+
+def test_going_and_coming_are_changes_of_the_runtime_itself_and_a_closed_connection_hears_nothing() -> None:
+    async def main() -> None:
+        _, runtime, service, connection = stage()
+        heard: list[str] = []
+        connection.on_change(heard.append)
+        (tell,) = runtime.listeners
+        tell("pod-1")
+        service.stop()
+        tell("pod-2")
+        service.start()
+        assert heard == ["pod-1", "", ""]
+        connection.close()
+        tell("pod-3")
+        assert heard == ["pod-1", "", ""]
+        with pytest.raises(RuntimeCallError, match="closing"):
+            await connection.list_containers()
+
+    run_virtual(main)

@@ -1,0 +1,64 @@
+"""Feature gates: known by profile, set as a kubelet lets them be set."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesim.errors import GateError
+from kubesim.features import DEFAULT_GATES, FeatureGates, configured_gates, known_gates
+from kubesim.features.table import DEPENDENCIES, PROFILES
+
+
+def test_defaults_belong_to_a_profile() -> None:
+    assert DEFAULT_GATES.enabled("PLEGOnDemandRelist")
+    assert not FeatureGates(profile="v1.30").enabled("PLEGOnDemandRelist")  # nobody had thought of it yet
+    defaults = {profile: FeatureGates(profile=profile).enabled("SidecarContainers") for profile in PROFILES}
+    assert defaults == {"v1.6": False, "v1.12": False, "v1.30": True, "v1.36": True}
+    # A v1.30 kubelet that restarts calls running containers not ready; v1.36 has a gate to have that back.
+    assert FeatureGates(profile="v1.30").enabled("ChangeContainerStatusOnKubeletRestart")
+    assert not DEFAULT_GATES.enabled("ChangeContainerStatusOnKubeletRestart")
+
+
+def test_each_profile_knows_its_own_gates() -> None:
+    assert "PodShareProcessNamespace" in known_gates("v1.12")
+    assert "PodShareProcessNamespace" not in known_gates()
+    with pytest.raises(GateError, match="unknown feature gate 'PodShareProcessNamespace'"):
+        configured_gates({"PodShareProcessNamespace": True})
+    assert not configured_gates({"PodShareProcessNamespace": False}, "v1.12").enabled("PodShareProcessNamespace")
+
+
+def test_an_unknown_gate_is_answered_with_the_nearest_one() -> None:
+    with pytest.raises(GateError, match=r"unknown feature gate 'PodLevelResource'; did you mean 'PodLevelResources'\?"):
+        configured_gates({"PodLevelResource": True})
+    with pytest.raises(GateError, match=r"unknown feature gate 'QQQQ'$"):
+        FeatureGates({"QQQQ": True})
+    with pytest.raises(KeyError):
+        DEFAULT_GATES.enabled("QQQQ")
+
+
+def test_a_locked_gate_stays_as_it_is() -> None:
+    problem = "cannot set feature gate SidecarContainers to false, feature is locked to true"
+    with pytest.raises(GateError, match=problem):
+        configured_gates({"SidecarContainers": False})
+    assert configured_gates({"SidecarContainers": True}).enabled("SidecarContainers")
+    assert not configured_gates({"SidecarContainers": False}, "v1.30").enabled("SidecarContainers")
+
+
+def test_a_gate_needs_those_it_depends_on() -> None:
+    problem = r"RestartAllContainersOnContainerExits is enabled, but depends on .* disabled: \[ContainerRestartRules\]"
+    with pytest.raises(GateError, match=problem):
+        configured_gates({"ContainerRestartRules": False})
+    off = configured_gates({"ContainerRestartRules": False, "RestartAllContainersOnContainerExits": False})
+    assert not off.enabled("ContainerRestartRules")
+
+
+def test_a_whole_stage_is_set_but_not_what_was_set_by_name() -> None:
+    gates = configured_gates({"EventedPLEG": False, "AllAlpha": True, "GenericWorkload": True})
+    assert gates.enabled("ContainerStopSignals")
+    assert not gates.enabled("EventedPLEG")
+    assert not configured_gates({"AllBeta": False, "ImageVolumeWithDigest": False}).enabled("PLEGOnDemandRelist")
+
+
+def test_dependencies_speak_of_gates_that_exist() -> None:
+    words = DEPENDENCIES.replace(":", "").split()
+    assert set(words) <= set(known_gates())
