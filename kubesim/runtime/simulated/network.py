@@ -22,7 +22,7 @@ from kubesim.runtime.network import (
 )
 from kubesim.runtime.simulated.shell import HttpAnswer, Listener, Ports
 from kubesim.runtime.simulated.shell import HttpRequest as ShellRequest
-from kubesim.runtime.simulated.shell.ports import is_address, is_loopback
+from kubesim.runtime.simulated.shell.ports import PodNetwork, is_address
 
 ROUND_TRIP = MILLISECOND
 UNREACHABLE_AFTER = 3 * SECOND  # as long as Linux asks for a neighbour that does not answer
@@ -78,26 +78,17 @@ class SimulatedNetwork:
         return listener
 
 
-class PodView:
-    """The network as the containers of one pod see it (the shell's `Network`)."""
+class PodView(PodNetwork):
+    """The network as the containers of one pod see it: their own pod, and all that the cluster's network reaches."""
 
-    __slots__ = ("_network", "address", "hostname", "ports")
+    __slots__ = ("_network",)
 
     def __init__(self, network: SimulatedNetwork, ports: Ports, hostname: str, address: str = "") -> None:
+        super().__init__(ports, address, hostname)
         self._network = network
-        self.ports = ports
-        self.hostname = hostname
-        self.address = address
-
-    def resolve(self, host: str) -> str | None:
-        if host == "localhost":
-            return "127.0.0.1"
-        if host == self.hostname and self.address:
-            return self.address
-        return host if is_address(host) else None
 
     def reach(self, address: str) -> Ports | None:
-        return self.ports if is_loopback(address) or address == self.address else self._network.reach(address)
+        return super().reach(address) or self._network.reach(address)
 
 
 def listen_on(ports: Ports, numbers: Iterable[int]) -> list[Listener]:

@@ -125,14 +125,14 @@ def test_a_job_that_works_off_a_list() -> None:
     outcome = run(
         """
         set -eu
-        mkdir -p /work/out
+        mkdir -p /results/out
         for item in apple banana; do
-          echo "processing $item" | tee -a /work/out/log
+          echo "processing $item" | tee -a /results/out/log
           sleep 5
         done
-        [ "$(wc -l < /work/out/log)" -eq 2 ] || exit 1
+        [ "$(wc -l < /results/out/log)" -eq 2 ] || exit 1
         """,
         files=files,
     )
     assert (outcome.code, outcome.seconds) == (0, 10)
-    assert files.read("/work/out/log") == "processing apple\nprocessing banana\n"
+    assert files.read("/results/out/log") == "processing apple\nprocessing banana\n"
