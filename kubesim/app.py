@@ -20,6 +20,8 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
+from kubesim.kubelet.agent import Kubelet
+from kubesim.kubelet.server import AgentServer
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import Scenario
@@ -59,12 +61,15 @@ def run_scenario(
     speed: float = 0.0,
     sinks: Sequence[Sink] = (),
     every_tick: bool = False,
+    serve: tuple[str, int] | None = None,
+    on_serving: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Play a scenario in virtual time and return when it is over.
 
     `seed` goes before the scenario's own; `until` (microseconds) ends the run early; a `speed` paces it against the
     wall clock (virtual seconds for each real one, 0 = as fast as possible); `every_tick` executes also the ticks that
-    can change nothing, which gives the same trace.
+    can change nothing, which gives the same trace. With `serve` (address and port) the agents can be asked about
+    themselves over HTTP meanwhile; `on_serving` is told where.
     """
     chosen = scenario.spec.seed if seed is None else seed
 
@@ -72,7 +77,15 @@ def run_scenario(
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
             simulation = Simulation(scenario, chosen, tasks, sinks, every_tick=every_tick)
-            result: RunResult = await tasks.run_until(simulation.run(until, speed))
+            server = AgentServer(simulation.kubelets, simulation.clock.now)
+            if serve is not None:
+                await server.start(*serve)
+                if on_serving is not None:
+                    on_serving(server.address)
+            try:
+                result: RunResult = await tasks.run_until(simulation.run(until, speed))
+            finally:
+                await server.close()
             return result
 
     return run_virtual(main)
@@ -124,6 +137,10 @@ class Simulation:
         NodeLifecycle(self.clock, self.store)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
         self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes)
+
+    def kubelets(self) -> dict[str, Kubelet | None]:
+        """The agent of each node, None while it is stopped."""
+        return {name: node.kubelet if node.kubelet_runs else None for name, node in self.nodes.items()}
 
     async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
         """Let the nodes come up, then play."""

@@ -35,6 +35,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--speed", type=options.positive_number, metavar="N", help="pace it: N seconds of the node in one second"
     )
+    parser.add_argument(
+        "--serve",
+        metavar="[ADDRESS:]PORT",
+        help="with --speed: answer /healthz, /pods, /metrics, /statusz there meanwhile; on loopback by default",
+    )
 
 
 def _format(text: str) -> str:
@@ -52,6 +57,7 @@ def execute(args: argparse.Namespace) -> int:
     until = options.chosen(args.until, "KUBESIM_UNTIL", options.duration)
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 0.0
     gates = options.feature_gates(args)
+    serve = _serve_address(args.serve, speed)
     scenarios = [
         (file, load_scenario(file, gates)) for file in args.files
     ]  # every mistake is told before anything runs
@@ -59,11 +65,30 @@ def execute(args: argparse.Namespace) -> int:
     results: list[RunResult] = []
     for file, scenario in scenarios:
         report.begin(file)
-        result = run_scenario(scenario, seed=seed, until=until, speed=speed, sinks=(report, HashSink()))
+        result = run_scenario(
+            scenario,
+            seed=seed,
+            until=until,
+            speed=speed,
+            sinks=(report, HashSink()),
+            serve=serve,
+            on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
+        )
         report.end(result)
         results.append(result)
     report.close()
     return 0 if all(result.ok for result in results) else 1
+
+
+def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    from kubesim.errors import UsageError
+    from kubesim.kubelet.server import parse_address
+
+    if not speed:
+        raise UsageError("--serve needs --speed: without it the run is over before anybody could ask")
+    return parse_address(text)
 
 
 def _report(args: argparse.Namespace) -> Report:

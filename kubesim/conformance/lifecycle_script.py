@@ -31,18 +31,27 @@ class _ScriptedProcess:
         self._timer: asyncio.TimerHandle | None = None
         self._hooks: list[asyncio.Future[bool]] = []
         self._started = 0
+        self._signalled = False  # the end that is coming is the answer to a signal
 
     def start(self, on_exit: Callable[[Exit], None]) -> None:
         self._started = self._clock.now()
 
         def ended(exit: Exit) -> None:
-            for hook in self._hooks:
-                wake(hook, False)
-            on_exit(exit)
+            # Who stops a container ends it and goes on at once; if it ended by itself, its hook hears of it first.
+            if self._signalled:
+                self._tell_hooks()
+                on_exit(exit)
+            else:
+                on_exit(exit)
+                self._tell_hooks()
 
         self._on_exit = ended
         if self._run["runForSeconds"] >= 0:
             self._end_after(seconds(self._run["runForSeconds"]), Exit(self._run["exitCode"]))
+
+    def _tell_hooks(self) -> None:
+        for hook in self._hooks:
+            wake(hook, False)
 
     def _end_after(self, delay: int, exit: Exit) -> None:
         if self._timer is not None:
@@ -60,15 +69,18 @@ class _ScriptedProcess:
 
     def signal(self, number: int) -> None:
         if number == SIGKILL:
+            self._signalled = True
             self._end(Exit(137))
             return
         delay = self._script["termDelaySeconds"]
         if delay == 0:
+            self._signalled = True
             self._end(Exit(self._script["termExitCode"]))
         elif delay > 0:
             due = self._clock.now() + seconds(delay)
             # A container that would have ended by itself before the signal has its effect still does.
             if self._timer is None or due < self._moment():
+                self._signalled = True
                 self._end_after(seconds(delay), Exit(self._script["termExitCode"]))
 
     def _moment(self) -> int:

@@ -15,7 +15,7 @@ CORPORA = sorted(DATA.glob("*.jsonl.gz"))
 
 # Corpora that are not met in full yet: how many cases pass at least. This number only goes up.
 AT_LEAST = {
-    "lifecycle_trace": 497,
+    "lifecycle_trace": 498,
 }
 
 

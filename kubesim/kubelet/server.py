@@ -1,0 +1,110 @@
+"""A small read-only HTTP server for what an agent tells about itself: /healthz, /pods, /metrics, /statusz.
+
+Off unless asked for, on loopback unless an address is given. It answers one GET per connection and reads no more than a
+few kilobytes of it; it changes nothing and leaves nothing in the trace. Each further node is under /nodes/NAME.
+
+Mirrors: pkg/kubelet/server/server.go (the read-only port)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+
+from kubesim.errors import UsageError
+from kubesim.kubelet.agent import Kubelet
+from kubesim.kubelet.observability import (
+    health_checks,
+    metrics_of,
+    pods_of,
+    render_healthz,
+    render_metrics,
+    render_pods,
+    render_state,
+    statistics,
+)
+
+LOOPBACK = "127.0.0.1"
+MAX_REQUEST = 8 * 1024
+PATHS = ("/healthz", "/pods", "/metrics", "/statusz")
+TEXT, JSON = "text/plain; charset=utf-8", "application/json"
+
+Answer = tuple[int, str, str]  # HTTP status, content type, body
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """`10255`, `127.0.0.1:10255`, `[::1]:10255`; port 0 lets the system choose one."""
+    host, _, port = text.rpartition(":")
+    if not port.isdigit() or int(port) > 65535:
+        raise UsageError(f"{text!r} is not an address to serve on; give PORT or ADDRESS:PORT, such as 10255")
+    return host.strip("[]") or LOOPBACK, int(port)
+
+
+def answer(method: str, target: str, kubelets: Mapping[str, Kubelet | None], now: int) -> Answer:
+    """What a request gets. `kubelets` has the agent of each node, None while it is stopped."""
+    path = target.partition("?")[0]
+    name = next(iter(kubelets))
+    if path.startswith("/nodes/"):
+        name, _, rest = path.removeprefix("/nodes/").partition("/")
+        path = f"/{rest}"
+    if name not in kubelets or path not in PATHS:
+        return 404, TEXT, f"404 page not found; there are {', '.join(PATHS)}\n"
+    if method != "GET":
+        return 405, TEXT, "405 method not allowed: this is read-only\n"
+    kubelet = kubelets[name]
+    if kubelet is None:
+        return 503, TEXT, f"the kubelet of {name} is not running\n"
+    if path == "/healthz":
+        status, text = render_healthz(health_checks(kubelet, now))
+        return status, TEXT, text
+    if path == "/pods":
+        return 200, JSON, render_pods(pods_of(kubelet))
+    if path == "/metrics":
+        return 200, TEXT, render_metrics(metrics_of(kubelet))
+    return 200, JSON, render_state(statistics(kubelet))
+
+
+class AgentServer:
+    """Serves until closed. `address` is where it can be reached, once it has started."""
+
+    def __init__(self, kubelets: Callable[[], Mapping[str, Kubelet | None]], now: Callable[[], int]) -> None:
+        self._kubelets = kubelets
+        self._now = now
+        self._server: asyncio.Server | None = None
+        self.address = ""
+
+    async def start(self, host: str, port: int) -> None:
+        try:
+            self._server = await asyncio.start_server(self._serve, host, port, limit=MAX_REQUEST)
+        except OSError as error:
+            raise UsageError(f"cannot serve on {host}:{port}: {error.strerror or error}") from error
+        bound = self._server.sockets[0].getsockname()
+        self.address = f"http://[{bound[0]}]:{bound[1]}" if ":" in bound[0] else f"http://{bound[0]}:{bound[1]}"
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            method, _, rest = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
+            status, kind, body = answer(method, rest.partition(" ")[0], self._kubelets(), self._now())
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            status, kind, body = 400, TEXT, "400 bad request\n"
+        content = body.encode()
+        lines = (
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+            f"Content-Type: {kind}",
+            f"Content-Length: {len(content)}",
+            "Connection: close",
+        )
+        try:
+            writer.write("\r\n".join((*lines, "", "")).encode() + content)
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+        except ConnectionError:
+            pass  # whoever asked has gone

@@ -1,0 +1,71 @@
+"""`kubesim run --serve`: the agent can be asked about itself while a paced run goes on."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from kubesim.cli.main import main
+from kubesim.errors import UsageError
+from kubesim.kubelet.server import parse_address
+
+HELLO = str(Path(__file__).parents[2] / "scenarios" / "hello-pod.yaml")
+
+
+def get(address: str, path: str, method: str = "GET") -> tuple[int, str]:
+    request = urllib.request.Request(address + path, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def test_a_paced_run_answers_questions_and_ends_as_any_other() -> None:
+    command = [sys.executable, "-m", "kubesim", "run", "-q", "--speed", "10", "--serve", "0", HELLO]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stderr is not None
+        said = re.search(r"serving on (http://127\.0\.0\.1:\d+)", run.stderr.readline())
+        assert said
+        address = said[1]
+        assert get(address, "/healthz") == (200, "ok")
+        status, pods = get(address, "/pods")
+        assert (status, json.loads(pods)["kind"]) == (200, "PodList")
+        status, metrics = get(address, "/metrics")
+        assert status == 200
+        assert "# TYPE kubelet_" in metrics
+        assert json.loads(get(address, "/statusz")[1])["node"] == "node-1"
+        assert get(address, "/nodes/node-1/healthz") == (200, "ok")
+        assert get(address, "/nodes/other/healthz")[0] == 404
+        assert get(address, "/exec")[0] == 404
+        assert get(address, "/pods", "POST")[0] == 405
+        output = run.communicate(timeout=60)[0]
+    assert run.returncode == 0
+    assert "6 of 6 expectations met" in output
+
+
+def test_serving_needs_a_pace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--serve", "0", HELLO]) == 2
+    assert "kubesim: error: --serve needs --speed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [("10255", ("127.0.0.1", 10255)), ("0.0.0.0:80", ("0.0.0.0", 80)), ("[::1]:8080", ("::1", 8080))],
+)
+def test_an_address_is_loopback_unless_told_otherwise(text: str, address: tuple[str, int]) -> None:
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize("text", ["", "http", "localhost", "1.2.3.4:99999"])
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not an address to serve on"):
+        parse_address(text)
