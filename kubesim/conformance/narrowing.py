@@ -8,9 +8,9 @@
 * A corpus cuts long errors off: what is left of them must agree.
 * Go visits maps in no fixed order, so errors about the members of one map come in any order.
 * For the same reason the init records that are purged for a new sandbox are removed in any order.
-* The corpora leave an empty `spec.resources` out, which upstream tells from none (it makes a pod BestEffort whatever its
-  containers ask for). Where the input's tags say that the pod has pod-level resources and it shows none, it gets the empty
-  object back before it is played (`decode.with_empty_pod_level_resources`); no comparison is changed by that.
+* The corpora leave an empty `spec.resources` out, which upstream tells from none (it makes a pod BestEffort whatever
+  its containers ask for). Where the input's tags say that the pod has pod-level resources and it shows none, it gets
+  the empty object back before it is played (`decode.with_empty_pod_level_resources`); no comparison is changed by that.
 * `naming` took the annotation with the pod's grace period before the recording cleared that field in the pod of some
   cases: where the pod has none, the annotation cannot follow from the input and is not compared.
 """
