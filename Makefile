@@ -35,7 +35,7 @@ clean:
 	find kubesim tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian packages that the tests use. Installed only if one is missing and we are root; without them the tests that
-# need them say so and are skipped. None is needed yet.
+# need them fail and say so. None is needed yet.
 SYSTEM_PACKAGES :=
 
 system-packages:

@@ -26,10 +26,8 @@ BANNED_CALLS = {
 }  # fmt: skip
 BANNED_MODULES = {"random", "secrets"}
 # What a file of this project has no business to know: other places on a disk, and how the work was done.
-FOREIGN = re.compile(
-    r"(?<![\w.])(/work/(main|shared)|/home/\w+/|/root/|/Users/)|\b(language model|sub-?agent|the brief|issue #?\d)\b",
-    re.IGNORECASE,
-)
+PLACES = rf"(?<![\w.])({re.escape(str(ROOT))}/|/home/\w+/|/root/|/Users/)"
+FOREIGN = re.compile(rf"{PLACES}|\b(language model|sub-?agent|the brief|issue #?\d)\b", re.IGNORECASE)
 
 
 def sources() -> list[Path]:

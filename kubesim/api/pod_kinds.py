@@ -1,6 +1,7 @@
-"""What kind of pod this is: static, mirror, critical.
+"""What kind of pod this is: static, mirror, critical; and the full name that ties a static pod to its mirror.
 
-Mirrors: pkg/kubelet/types/pod_update.go IsStaticPod, IsMirrorPod, IsCriticalPod, IsNodeCriticalPod
+Mirrors: pkg/kubelet/types/pod_update.go IsStaticPod, IsMirrorPod, IsCriticalPod, IsNodeCriticalPod;
+pkg/kubelet/container/runtime.go GetPodFullName
 """
 
 from __future__ import annotations
@@ -10,6 +11,11 @@ from kubesim.api.pod import Pod
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 SYSTEM_NODE_CRITICAL = "system-node-critical"
+
+
+def pod_full_name(pod: Pod) -> str:
+    """`name_namespace`."""
+    return f"{pod.metadata.name}_{pod.metadata.namespace}"
 
 
 def is_static_pod(pod: Pod) -> bool:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from kubesim.api.meta import CONFIG_HASH, CONFIG_MIRROR, OwnerReference
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod, PodStatus
-from kubesim.api.pod_kinds import is_static_pod
+from kubesim.api.pod_kinds import is_static_pod, pod_full_name
 from kubesim.cluster.client import ApiClient
 from kubesim.errors import ApiError
-from kubesim.runtime.naming import pod_full_name
 
 
 class MirrorClient:

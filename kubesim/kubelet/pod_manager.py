@@ -10,8 +10,7 @@ from collections.abc import KeysView
 from dataclasses import dataclass
 
 from kubesim.api.pod import Pod
-from kubesim.api.pod_kinds import is_mirror_pod, is_static_pod
-from kubesim.runtime.naming import pod_full_name
+from kubesim.api.pod_kinds import is_mirror_pod, is_static_pod, pod_full_name
 
 
 @dataclass(frozen=True, slots=True)

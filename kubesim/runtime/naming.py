@@ -3,7 +3,7 @@
 Used by the runtime manager when it creates sandboxes and containers and when it reports on them.
 
 Mirrors: kuberuntime/helpers.go (log paths, GetBackoffKey), kuberuntime/legacy.go (logSymlink), container/ref.go
-fieldPath, container/runtime.go GetPodFullName, util/format/pod.go.
+fieldPath, util/format/pod.go.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kubesim.api.pod import Container, Pod
+from kubesim.api.pod_kinds import pod_full_name
 from kubesim.runtime.hash_text import fnv1a, resources_text
 
 POD_LOGS_ROOT = "/var/log/pods"
@@ -34,11 +35,6 @@ class SandboxMetadata:
 
 def sandbox_metadata(pod: Pod, attempt: int) -> SandboxMetadata:
     return SandboxMetadata(pod.metadata.name, pod.metadata.namespace, pod.metadata.uid, attempt)
-
-
-def pod_full_name(pod: Pod) -> str:
-    """`name_namespace`: what ties a static pod to its mirror."""
-    return f"{pod.metadata.name}_{pod.metadata.namespace}"
 
 
 def format_pod(pod: Pod) -> str:

@@ -19,6 +19,7 @@ from typing import Literal
 from kubesim.api.gotext import quoted
 from kubesim.api.meta import CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE
 from kubesim.api.pod import Pod
+from kubesim.api.pod_kinds import pod_full_name
 from kubesim.api.timestamps import format_micro_time
 
 Operation = Literal["ADD", "UPDATE", "DELETE", "REMOVE", "RECONCILE"]
@@ -51,10 +52,6 @@ class DroppedPod:
             f"Error validating pod {meta.name}_{meta.namespace}({meta.uid}) from {self.source}"
             f" due to duplicate pod name {quoted(meta.name)}, ignoring"
         )
-
-
-def pod_full_name(pod: Pod) -> str:
-    return f"{pod.metadata.name}_{pod.metadata.namespace}"
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.api.validation import Options, validate_pod_create
 from kubesim.api.validation.formats import ip_address, label_key
 from kubesim.features import FeatureGates
+from tests.soak import rounds
 
 JsonObject = dict[str, Any]
 
@@ -354,7 +355,7 @@ def values_of(type_: Type, depth: int) -> st.SearchStrategy[Any]:
             return TEXTS
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=rounds(1500), deadline=None, suppress_health_check=list(HealthCheck))
 @given(values_of(parse_type("Pod"), depth=9))
 def test_whatever_can_be_decoded_can_be_judged_and_written(value: JsonObject) -> None:
     try:

@@ -26,6 +26,7 @@ from kubesim.runtime.types import (
 )
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Note
+from tests.soak import rounds
 
 SECOND = 1_000_000
 MS = 1_000
@@ -383,7 +384,7 @@ async def observe(duration: int, inspection: int, steps: list[tuple[int, str, st
     return [seen, s.runtime.listings]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=rounds(1000))
 @given(scripts())
 def test_skipping_idle_relists_shows_nowhere(script: tuple[int, int, list[tuple[int, str, str, Any]]]) -> None:
     duration, inspection, steps = script

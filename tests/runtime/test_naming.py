@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubesim.api.pod import Container, Pod
+from kubesim.api.pod_kinds import pod_full_name
 from kubesim.runtime import labels, naming
 from kubesim.runtime.hash_text import go_json, quantity_text
 
@@ -28,7 +29,7 @@ WEB = POD.spec.containers[0]
 
 
 def test_a_pod_in_messages_and_paths() -> None:
-    assert naming.pod_full_name(POD) == "web-1_prod"
+    assert pod_full_name(POD) == "web-1_prod"
     assert naming.format_pod(POD) == "web-1_prod(u1)"
     assert naming.container_logs_directory(POD, "web") == "/var/log/pods/prod_web-1_u1/web"
     assert naming.container_log_path("web", 3) == "web/3.log"

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from kubesim.api.meta import CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE
 from kubesim.api.pod import Pod
+from kubesim.api.pod_kinds import pod_full_name
 from kubesim.api.timestamps import SECOND
-from kubesim.sources.mux import PodConfig, PodUpdate, pod_full_name
+from kubesim.sources.mux import PodConfig, PodUpdate
+from tests.soak import rounds
 
 
 def pod(name: str = "a", uid: str = "u", image: str = "i", phase: str = "", **meta: Any) -> Pod:
@@ -116,7 +118,7 @@ PODS = st.builds(
 CHANGES = st.lists(st.one_of(PODS, st.sampled_from(["a", "b", "c"])), max_size=12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=rounds(3000), deadline=None)
 @given(first=st.one_of(st.none(), st.lists(PODS, max_size=3)), changes=CHANGES)
 def test_telling_one_change_is_the_same_as_sending_everything(
     first: list[Pod] | None, changes: list[Pod | str]

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from kubesim.api.pod import Pod
+from kubesim.api.pod_kinds import pod_full_name
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import without_lost_grace_period
 from kubesim.runtime import labels, naming
@@ -34,7 +35,7 @@ def play(case: dict[str, Any]) -> dict[str, Any]:
         "containerRefFieldPath": naming.container_field_path(pod, name),
         "legacyLogSymlink": naming.legacy_log_symlink(pod, name, given["containerID"]),
         "podFormat": naming.format_pod(pod),
-        "podFullName": naming.pod_full_name(pod),
+        "podFullName": pod_full_name(pod),
         "podLabels": labels.new_pod_labels(pod),
         "podLogsDirectory": naming.pod_logs_directory(pod, root),
         "resourcesString": resources_text(container.resources),
