@@ -24,7 +24,7 @@ def play(case: dict[str, Any]) -> dict[str, Any]:
     given = case["input"]
     node = Node.from_json(given["node"])
     pod = Pod.from_json(given["pod"])
-    if "pod_level" in case["tags"]:
+    if "pod_level" in case.get("tags", ()):
         pod = with_empty_pod_level_resources(pod)
     others = [Pod.from_json(other) for other in given.get("otherPods", ())]
     result = admit(pod, node, others)
