@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kubesim.api.event import Event
@@ -20,6 +19,7 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
+from kubesim.frozen import frozen
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
 from kubesim.runtime.simulated.network import SimulatedNetwork
@@ -34,7 +34,7 @@ from kubesim.trace import HashSink, Recorder, Sink
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunResult:
     """What is left to say when a run is over. Durations are microseconds."""
 

@@ -65,6 +65,9 @@ class LoopClock:
 
     async def sleep_until(self, moment: int) -> None:
         """Wait until then. Also a wait of no length gives the others their turn, as Go's scheduler would."""
+        if self._virtual is not None:
+            await self._virtual.sleep_until_micros(moment - self._offset)
+            return
         future = self._loop.create_future()
         timer = self.call_at(moment, wake, future, None)
         try:

@@ -12,13 +12,29 @@ import gc
 import heapq
 import time as wall_time
 from collections.abc import Awaitable, Callable, Coroutine
-from contextvars import Context
+from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
 from kubesim.errors import Deadlock
 
 T = TypeVar("T")
 SECOND = 1_000_000
+
+
+class _Handle(asyncio.Handle):
+    """asyncio's, made without asking the loop whether it is being debugged."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, callback: Callable[..., object], args: tuple[Any, ...], loop: VirtualLoop, context: Context | None
+    ) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._repr = self._source_traceback = None
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -31,7 +47,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self, speed: float = 0.0) -> None:
         super().__init__()
         self._micros = 0
-        self._timers: list[tuple[int, int, asyncio.TimerHandle]] = []  # a heap by (due, order of creation)
+        # A heap by (due, order of creation) of callbacks, and of the futures that sleepers wait for.
+        self._timers: list[tuple[int, int, asyncio.TimerHandle | asyncio.Future[None]]] = []
         self._orders = 0
         self.externals = 0  # real things under way; time stands still meanwhile
         self.speed = speed  # virtual seconds for each second on the wall; 0 = as fast as possible
@@ -67,10 +84,21 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         timer._scheduled = True  # type: ignore[attr-defined]  # so that a cancellation is counted
         return timer
 
+    async def sleep_until_micros(self, due: int) -> None:
+        """What `call_at_micros(due, wake, future, None)` and the future come to, without a handle between them."""
+        future: asyncio.Future[None] = asyncio.Future(loop=self)
+        self._orders += 1
+        heapq.heappush(self._timers, (due if due > self._micros else self._micros, self._orders, future))
+        try:
+            await future
+        except asyncio.CancelledError:
+            self._timer_cancelled_count += 1
+            raise
+
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        handle = asyncio.Handle(callback, args, self, context)
+        handle = _Handle(callback, args, self, context)
         if not self._placing_next:
             self._ready.append(handle)
         else:
@@ -129,8 +157,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._drop(heapq.heappop(timers)[2])
         return timers[0][0] if timers else None
 
-    def _drop(self, timer: asyncio.TimerHandle) -> None:
-        timer._scheduled = False  # type: ignore[attr-defined]
+    def _drop(self, timer: asyncio.TimerHandle | asyncio.Future[None]) -> None:
+        if isinstance(timer, asyncio.TimerHandle):
+            timer._scheduled = False  # type: ignore[attr-defined]
         self._timer_cancelled_count -= 1
 
     def _forget_cancelled_timers(self) -> None:
@@ -153,11 +182,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         timers = self._timers
         while timers and timers[0][0] <= due:
             timer = heapq.heappop(timers)[2]
+            # All timers of an instant fire before any task that they wake runs, as in Go.
             if timer.cancelled():
                 self._drop(timer)
-                continue
-            timer._scheduled = False  # type: ignore[attr-defined]
-            timer._run()  # all timers of an instant fire before any task that they wake runs, as in Go
+            elif isinstance(timer, asyncio.TimerHandle):
+                timer._scheduled = False  # type: ignore[attr-defined]
+                timer._run()
+            else:
+                wake(timer, None)
 
     def _describe_deadlock(self) -> str:
         lines = []

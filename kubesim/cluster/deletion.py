@@ -10,7 +10,7 @@ pkg/registry/core/namespace/storage Delete
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kubesim.api.meta import ApiObject, ObjectMeta
@@ -19,6 +19,7 @@ from kubesim.api.timestamps import SECOND, format_time, parse_time
 from kubesim.api.validation.field import Errors, Named
 from kubesim.cluster.kinds import resource_of
 from kubesim.cluster.problems import conflict, forbidden, invalid_options
+from kubesim.frozen import frozen
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
@@ -28,7 +29,7 @@ _SYSTEM_PRIORITIES = ("system-cluster-critical", "system-node-critical")
 _PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteOptions:
     grace_s: int | None = None
     uid: str = ""
@@ -38,7 +39,7 @@ class DeleteOptions:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deletion:
     """`marked` is written first, if it is set; `removed` says that the object goes then."""
 

@@ -6,15 +6,15 @@ Mirrors: pkg/registry/*/rest storage_*.go; the strategies' NamespaceScoped, Allo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kubesim.api.event import Event
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
+from kubesim.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resource:
     """One kind. `selectable` are the fields beside name and namespace by which its objects can be selected."""
 

@@ -10,7 +10,6 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kubesim.api import gojson
@@ -24,12 +23,13 @@ from kubesim.cluster.store import Store
 from kubesim.cluster.watches import Selection
 from kubesim.cluster.wire import object_to_json
 from kubesim.errors import ApiError
+from kubesim.frozen import frozen
 
 _TOKEN_VERSION = "meta.k8s.io/v1"
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListOptions:
     selection: Selection
     limit: int = 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubesim.api.event import Event
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod, PodStatus
@@ -15,9 +13,10 @@ from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.kinds import RESOURCES
 from kubesim.cluster.registry import Target
 from kubesim.cluster.store import Store
+from kubesim.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiLatencies:
     """How long requests take. One that takes none does not give others a turn either."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -39,6 +39,7 @@ from kubesim.cluster.subresources import bind, evict
 from kubesim.cluster.watches import Watch, WatchEvent
 from kubesim.cluster.wire import decode_json, object_to_json, unknown_fields
 from kubesim.errors import ApiError
+from kubesim.frozen import frozen
 
 _ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
@@ -48,7 +49,7 @@ _METADATA = "meta.k8s.io/v1"
 _METADATA_ITEM: JsonObject = {"kind": "PartialObjectMetadata", "apiVersion": _METADATA}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """Header names in lower case."""
 
@@ -58,7 +59,7 @@ class Request:
     body: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Response:
     """Either a JSON body, or plain text, or a stream of watch events."""
 
@@ -83,7 +84,7 @@ def handle(store: Store, request: Request) -> Response:
         return Response(error.code, status_of(error))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Call:
     request: Request
     query: Mapping[str, str]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubesim.cluster.kinds import BY_PATH, RESOURCES, Resource
 from kubesim.cluster.problems import method_not_allowed, no_such_resource
 from kubesim.cluster.registry import Target
+from kubesim.frozen import frozen
 
 _SUBRESOURCE_METHODS = {
     "status": ("GET", "PUT", "PATCH"),
@@ -24,7 +23,7 @@ class NotOurs(LookupError):
     """A path of no known group: a plain `404 page not found`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Route:
     """`namespace` None means all namespaces. `watch` is the old spelling `/api/v1/watch/...`."""
 

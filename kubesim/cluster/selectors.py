@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import FieldError
+from kubesim.frozen import frozen
 
 _SPECIAL = "=!(),><"
 _SYMBOLS = {")", ",", "!", "==", "=", ">", "<", "!=", "("}
@@ -24,7 +24,7 @@ class SelectorError(ValueError):
     """A selector that cannot be understood."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Requirement:
     """What a selector asks of one label."""
 
@@ -53,7 +53,7 @@ class Requirement:
         return int(value) > int(bound) if self.operator == "gt" else int(value) < int(bound)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LabelSelector:
     requirements: tuple[Requirement, ...] = ()
 
@@ -193,14 +193,14 @@ def _tokens(text: str) -> Iterable[tuple[str, str]]:
         yield (word if word in ("in", "notin") else "identifier"), word
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldTerm:
     field: str
     value: str
     equal: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldSelector:
     terms: tuple[FieldTerm, ...] = ()
 

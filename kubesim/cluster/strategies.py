@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from kubesim.api.conversion import convert_pod
 from kubesim.api.defaults import set_pod_defaults
@@ -30,6 +29,7 @@ from kubesim.cluster.pod_updates import (
 )
 from kubesim.cluster.resize import drop_other_updates, validate_pod_resize
 from kubesim.cluster.wire import decode_json
+from kubesim.frozen import frozen
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _KEPT_BY_SUBRESOURCES = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "generation")
@@ -122,7 +122,7 @@ def validate_create(resource: Resource, obj: JsonObject) -> Errors:
 # -- updates --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Strategy:
     """`prepare` resets in place what this way of writing cannot change; `validate` judges what is left."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from kubesim.api.meta import ApiObject, ObjectMeta
@@ -20,6 +19,7 @@ from kubesim.cluster.fields import field_value
 from kubesim.cluster.kinds import resource_of
 from kubesim.cluster.problems import expired
 from kubesim.cluster.selectors import FieldSelector, LabelSelector
+from kubesim.frozen import frozen
 
 HISTORY_LIMIT = 4096
 QUEUE_LIMIT = 10_000
@@ -37,7 +37,7 @@ class WatchEvent(NamedTuple):
     previous: ApiObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selection:
     """Which objects of a kind somebody wants to see: of a namespace (None: of all), by labels, by fields."""
 

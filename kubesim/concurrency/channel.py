@@ -7,11 +7,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from kubesim.clock import LoopClock, wake
 from kubesim.clock.randomness import Stream
+from kubesim.frozen import frozen
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ class Channel(Generic[T]):
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selected:
     """What a select answered: the channel, its item, and which channels were ready when it looked."""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubesim.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Failure:
     """A case whose answer was not the right one; `differences` in words."""
 

@@ -8,11 +8,11 @@ looked at is in `story_views`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from kubesim.conformance.story_views import EventView, Json, StatusView, event_view, status_view
+from kubesim.frozen import frozen
 
 Story = Mapping[str, Any]
 
@@ -39,7 +39,7 @@ def _delay_is_off(expected: float, actual: float) -> bool:
 # -- statuses -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shown:
     """A status that differs from the one before it."""
 
@@ -155,7 +155,7 @@ def _plus(cost: tuple[int, int], *, unpaired: int = 0, pairs: int = 0) -> tuple[
 # -- events -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Match:
     """An event that both have; `place` is where it stands in what was produced."""
 

@@ -7,7 +7,6 @@ story that tells no outcome is played, not judged.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,14 @@ from kubesim.conformance import stories
 from kubesim.conformance.results import CorpusResult, Failure, Watcher
 from kubesim.conformance.story_files import read_story, story_name
 from kubesim.conformance.story_rule import story_differences
+from kubesim.frozen import frozen
 
 TRACES = "traces"
 SEEDS = range(1, 21)
 _ANSWERS = ("statuses", "events")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """One playing of a story: what came out, and in which ways that is not what happened."""
 

@@ -20,6 +20,7 @@ from kubesim.api.meta import ObjectMeta
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock.randomness import Stream
 from kubesim.concurrency.token_bucket import TokenBucket
+from kubesim.frozen import frozen
 
 MAX_CACHE_ENTRIES = 4096
 AGGREGATE_MAX_EVENTS = 10
@@ -73,7 +74,7 @@ class _Aggregate:
     messages: dict[str, None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Observation:
     """What was last seen of an event object."""
 

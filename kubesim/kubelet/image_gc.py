@@ -11,7 +11,7 @@ Mirrors: pkg/kubelet/images/image_gc_manager.go; kubelet.go StartGarbageCollecti
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from kubesim.api.gotext import duration
@@ -19,6 +19,7 @@ from kubesim.api.timestamps import MINUTE
 from kubesim.clock import LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import ImageGCError, RuntimeCallError
+from kubesim.frozen import frozen
 from kubesim.runtime.protocol import ImageInfo, Runtime
 
 IMAGE_GC_PERIOD = 5 * MINUTE
@@ -26,7 +27,7 @@ NEVER = -1  # not seen in use since the kubelet came up
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageGCPolicy:
     high_threshold_percent: int = 85
     low_threshold_percent: int = 80
@@ -38,7 +39,7 @@ class ImageGCPolicy:
         return self.high_threshold_percent == 100 and self.max_age == 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageRecord:
     id: str
     first_detected: int

@@ -9,13 +9,13 @@ Mirrors: pkg/kubelet/logs/container_log_manager.go
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock import LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import RuntimeCallError
+from kubesim.frozen import frozen
 from kubesim.runtime.labels import POD_NAME, POD_NAMESPACE
 from kubesim.runtime.naming import POD_LOGS_ROOT
 from kubesim.runtime.protocol import ContainerInfo, Runtime
@@ -24,14 +24,14 @@ COMPRESSED = ".gz"
 TEMPORARY = ".tmp"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogRotatePolicy:
     max_size: int = 10 << 20  # bytes; a negative number: logs are not rotated
     max_files: int = 5
     monitoring_period: int = 10 * SECOND
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rotation:
     """What to do with the files of one log, in this order."""
 

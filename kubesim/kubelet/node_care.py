@@ -7,7 +7,6 @@ Made by the agent where somebody measures the node (`NodeParts`); without that t
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kubesim.api.pod import Pod
@@ -15,6 +14,7 @@ from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import TaskSet
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.kubelet.eviction.manager import EvictionManager, NodeEventRecorder
 from kubesim.kubelet.eviction.stats import StatsProvider
 from kubesim.kubelet.housekeeping import ContainerGC
@@ -32,7 +32,7 @@ from kubesim.trace import Recorder
 Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeParts:
     """What these parts need beside the rest of an agent."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from kubesim.api.node import Node, NodeCondition
 from kubesim.api.timestamps import SECOND, format_time
@@ -21,6 +20,7 @@ from kubesim.clock.randomness import Stream
 from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import Channel
 from kubesim.errors import ApiError
+from kubesim.frozen import frozen
 from kubesim.kubelet.eviction.signals import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from kubesim.trace import Recorder
 from kubesim.trace.records import ApiWrite
@@ -32,7 +32,7 @@ READY = "Ready"
 REQUIRED_CAPACITIES = ("cpu", "memory", "pods", "ephemeral-storage")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Words:
     """Reason, message and event of a pressure condition that is true, and of one that is not."""
 
@@ -56,7 +56,7 @@ _PRESSURE: Mapping[str, _Words] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeHealth:
     """The pressure conditions that hold, and why the node is not ready (empty texts: nothing)."""
 

@@ -22,6 +22,7 @@ from kubesim.clock import LoopClock, wake
 from kubesim.concurrency import TaskSet
 from kubesim.errors import SyncError
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.kubelet.eviction.manager import KillPod, NodeEventRecorder, with_disruption_target
 from kubesim.podworkers.updates import PodStatusFn
 
@@ -33,7 +34,7 @@ SHUTTING_DOWN = "node is shutting down"
 DEFAULT_PRIORITY = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShutdownGracePeriod:
     """The time for pods of at least this priority, and less than the next one's."""
 

@@ -9,9 +9,9 @@ Mirrors: pkg/kubelet/pleg/generic.go podRecords, generateEvents, computeEvents, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Literal
 
+from kubesim.frozen import frozen
 from kubesim.runtime.types import ListedContainer, RuntimePod, RuntimePodStatus
 
 EventType = Literal["ContainerStarted", "ContainerDied", "ContainerRemoved", "ContainerChanged", "PodSync"]
@@ -19,7 +19,7 @@ EventType = Literal["ContainerStarted", "ContainerDied", "ContainerRemoved", "Co
 _State = Literal["running", "exited", "unknown", "non-existent"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodLifecycleEvent:
     """A change of a pod. `data` is the id of the container or sandbox as listed; `cause` the event's trace record."""
 

@@ -7,13 +7,13 @@ Mirrors: pkg/kubelet/pod/pod_manager.go
 from __future__ import annotations
 
 from collections.abc import KeysView
-from dataclasses import dataclass
 
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_mirror_pod, is_static_pod, pod_full_name
+from kubesim.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodAndMirror:
     pod: Pod | None
     mirror: Pod | None

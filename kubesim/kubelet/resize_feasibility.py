@@ -5,19 +5,18 @@ Mirrors: pkg/kubelet/allocation/handlers.go podResizesAdmitHandler
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubesim.api.pod import Pod
 from kubesim.api.quantity import quantity
 from kubesim.api.resources import CPU, GUARANTEED, MEMORY, pod_qos_class
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.runtime.allocated import resizable_containers
 
 STATIC = "static"
 STATIC_MEMORY = "Static"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodePolicies:
     """A static manager gives cpus or memory away for good."""
 

@@ -6,9 +6,10 @@ agent; a real node's are accidental, a test sets them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesim.api.timestamps import MILLISECOND, MINUTE, SECOND
+from kubesim.frozen import frozen
 from kubesim.kubelet.eviction.thresholds import EvictionConfig
 from kubesim.kubelet.image_gc import ImageGCPolicy
 from kubesim.kubelet.log_rotation import LogRotatePolicy
@@ -16,7 +17,7 @@ from kubesim.kubelet.node_shutdown import ShutdownGracePeriod
 from kubesim.kubelet.resize_feasibility import NodePolicies
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KubeletSettings:
     node_name: str = "node-1"
     host_ips: tuple[str, ...] = ("10.0.0.1",)

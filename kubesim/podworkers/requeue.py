@@ -5,10 +5,9 @@ Mirrors: pkg/kubelet/pod_workers.go completeWork; k8s.io/apimachinery/pkg/util/w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import Randomness
+from kubesim.frozen import frozen
 from kubesim.podworkers.syncer import min_backoff_expiration
 
 NETWORK_NOT_READY = "network is not ready"
@@ -16,7 +15,7 @@ TRANSIENT_BACKOFF = 1 * SECOND
 JITTER_FACTOR = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Intervals:
     """The kubelet's settings: how often a pod is synced without cause, and how long a failed one waits."""
 
@@ -24,7 +23,7 @@ class Intervals:
     backoff: int = 10 * SECOND
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Requeue:
     """A delay before jitter, and why it is that long."""
 

@@ -10,11 +10,12 @@ SyncKnownPods, removeTerminatedWorker
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
+from kubesim.frozen import frozen
 from kubesim.podworkers.sync_status import PodSyncStatus, PodWorkerQueries, PodWorkerState
 from kubesim.podworkers.updates import (
     KillPodOptions,
@@ -28,7 +29,7 @@ from kubesim.runtime.types import RuntimePodStatus
 Callbacks = tuple[Callable[[], None], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateDecision:
     """What an update led to. `terminating` is the reason in words if it made the pod terminate."""
 
@@ -41,7 +42,7 @@ class UpdateDecision:
     completed: Callbacks = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodWork:
     """What a worker does next: which sync, and with what."""
 
@@ -49,7 +50,7 @@ class PodWork:
     options: UpdatePodOptions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartDecision:
     """`go` with work; `wait`: a static pod of the same name is in the way; `never`: it was told to end before it could
     begin, so the worker stops; `nothing`: there was no update."""
@@ -58,7 +59,7 @@ class StartDecision:
     work: PodWork | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodWorkerSync:
     """A worker as housekeeping sees it."""
 
@@ -68,7 +69,7 @@ class PodWorkerSync:
     static: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownPods:
     """The workers to wake (they must end their pod), and those to stop."""
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from kubesim.api.pod import Pod
 from kubesim.errors import BackoffError, SyncCancelled
+from kubesim.frozen import frozen
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 
@@ -66,7 +66,7 @@ def _finish(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SyncOutcome:
     """A SyncPod that succeeded. `terminal`: the pod has come to its end by itself. `post_sync` is called when the
     worker has noted the end of the sync, so that what it asks for (a relist) is newer than that."""

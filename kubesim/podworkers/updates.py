@@ -7,17 +7,17 @@ pkg/kubelet/types/pod_update.go SyncPodType
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from kubesim.api.pod import Pod, PodStatus
+from kubesim.frozen import frozen
 from kubesim.runtime.types import RuntimePod
 
 SyncPodType = Literal["sync", "update", "create", "kill"]
 PodStatusFn = Callable[[PodStatus], PodStatus]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KillPodOptions:
     """How to kill. `completed` is called when the containers are stopped, or when there is nothing to wait for."""
 
@@ -27,7 +27,7 @@ class KillPodOptions:
     completed: Callable[[], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdatePodOptions:
     """Either a pod from configuration, or a running pod that no configuration knows and that can only be killed."""
 

@@ -14,13 +14,14 @@ from typing import Literal
 
 from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.features import FeatureGates
+from kubesim.frozen import frozen
 from kubesim.runtime.termination import KillReason
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePodStatus
 
 ResizableResource = Literal["cpu", "memory"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContainerToKill:
     """Message is what the Killing event says."""
 
@@ -31,7 +32,7 @@ class ContainerToKill:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContainerResources:
     """The resources that can change while a container runs: bytes and milli-CPUs, 0 where nothing is said."""
 
@@ -41,7 +42,7 @@ class ContainerResources:
     cpu_request_milli: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContainerToUpdate:
     container: Container
     id: str
@@ -49,7 +50,7 @@ class ContainerToUpdate:
     current: ContainerResources
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContainerToReset:
     """A record to remove because all containers restart; killed before if it may run."""
 

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Container as Collection
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kubesim.api.pod import Container, Pod, ResourceList, ResourceRequirements
 from kubesim.api.resources import quantities
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.runtime.restart_policy import is_restartable_init_container
 
 _POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 _INIT_CONTAINERS = "InPlacePodVerticalScalingInitContainers"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodAllocation:
     """By container name; `pod` is None where the pod itself asks for nothing."""
 

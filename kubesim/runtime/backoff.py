@@ -16,6 +16,7 @@ from kubesim.api.pod import Container, Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.errors import BackoffError
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.runtime.naming import backoff_key, format_pod
 from kubesim.runtime.types import RuntimePodStatus
 
@@ -115,7 +116,7 @@ def new_image_backoff() -> Backoff:
     return Backoff(IMAGE_BACK_OFF_PERIOD, MAX_IMAGE_BACK_OFF)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InBackOff:
     """A container that has to wait: what its status, the event and the pod worker are told."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pod_kinds import is_node_critical_pod
@@ -33,6 +33,7 @@ from kubesim.api.resources import (
     pod_requests,
 )
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.runtime.restart_policy import is_restartable_init_container
 
 CgroupName = tuple[str, ...]
@@ -53,7 +54,7 @@ GUARANTEED_OOM_SCORE_ADJ = -997
 BEST_EFFORT_OOM_SCORE_ADJ = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResourceConfig:
     """What is written to a cgroup; None = left as it is. Huge pages: limit by page size, both in bytes."""
 

@@ -5,11 +5,10 @@ Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.runtime.actuated import ActuatedState
 from kubesim.runtime.container_kill import ContainerKiller
 from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeHelper
@@ -37,7 +36,7 @@ class StartFailed(Exception):
         self.reason, self.message, self.retry_at = reason, message, retry_at
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartTarget:
     """Where a container is to be started."""
 

@@ -5,8 +5,9 @@ Everything else that it knows is in its memory, and is learned anew from its sou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kubesim.frozen import frozen
 from kubesim.runtime.actuated import ActuatedState
 from kubesim.runtime.allocated import AllocationState
 from kubesim.runtime.cgroups import PodCgroups
@@ -14,7 +15,7 @@ from kubesim.runtime.logs import LogDirectory
 from kubesim.runtime.pull_records import PullRecords
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KubeletDisk:
     """One per node; it outlives every agent on it."""
 

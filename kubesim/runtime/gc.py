@@ -10,9 +10,9 @@ pkg/kubelet/pod_container_deletor.go getContainersToDeleteInPod.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from kubesim.frozen import frozen
 from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
 
@@ -21,7 +21,7 @@ KILL_BEFORE_REMOVAL = "Container is in unknown state, try killing it before remo
 _EvictUnits = dict[tuple[str, str], list[ContainerInfo]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GCPolicy:
     """How many dead containers may stay; a negative number is no limit."""
 
@@ -37,7 +37,7 @@ class PodStateProvider(Protocol):
     def should_pod_runtime_be_removed(self, uid: str) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContainerEviction:
     """A container to remove. One of unknown state may still run: it is killed first, and stays if that fails."""
 

@@ -7,11 +7,11 @@ Mirrors: pkg/kubelet/container/helpers.go RuntimeHelper and podStateProvider.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import KubesimError
+from kubesim.frozen import frozen
 
 
 class ContainerConfigError(KubesimError):
@@ -24,7 +24,7 @@ class EventRecorder(Protocol):
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryUsage:
     """In bytes, of the pod as a whole and by container name; None: not known."""
 

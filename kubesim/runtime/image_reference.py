@@ -7,10 +7,10 @@ pkg/kubelet/images/image_manager.go applyDefaultImageTag, pkg/kubelet/images/pul
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kubesim.api.gotext import quoted
+from kubesim.frozen import frozen
 
 DEFAULT_DOMAIN = "docker.io"
 DEFAULT_TAG = "latest"
@@ -36,7 +36,7 @@ class InvalidReference(ValueError):
     """Not the name of an image; the text is the one that upstream's parser gives."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageReference:
     name: str
     tag: str = ""

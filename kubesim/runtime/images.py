@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 
 from kubesim.api.gotext import duration, quoted
 from kubesim.api.pod import Pod
@@ -19,6 +18,7 @@ from kubesim.clock import Clock
 from kubesim.concurrency.token_bucket import TokenBucket
 from kubesim.errors import KubesimError, RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.runtime.backoff import Backoff, new_image_backoff
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
@@ -48,7 +48,7 @@ class ImageError(KubesimError):
         super().__init__(f"{reason}: {message}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Request:
     """Who wants which image: as written in the pod, and with the default tag."""
 
@@ -62,7 +62,7 @@ class _Request:
         return f"{self.pod.metadata.uid}_{self.requested}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Pulled:
     image_ref: str
     size: int

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Container, ContainerPort, Lifecycle, LifecycleHandler, Pod, PodSpec
+from kubesim.frozen import frozen
 from kubesim.runtime.container_hash import hash_container
 from kubesim.runtime.hash_text import go_json
 
@@ -102,7 +102,7 @@ def _unless_empty(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnnotatedContainerInfo:
     """What a container's annotations tell; missing or unreadable is zero, or None where zero says something."""
 

@@ -8,11 +8,11 @@ fieldPath, util/format/pod.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pod_kinds import pod_full_name
+from kubesim.frozen import frozen
 from kubesim.runtime.hash_text import fnv1a, resources_text
 
 POD_LOGS_ROOT = "/var/log/pods"
@@ -23,7 +23,7 @@ _MAX_FILE_NAME = 255  # ext4
 _LOG_SUFFIX = ".log"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxMetadata:
     """A sandbox' identity for the runtime."""
 

@@ -8,10 +8,10 @@ Mirrors: the outside of pkg/probe/{tcp,http,grpc} (net.Dialer, http.Client, grpc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from kubesim.errors import KubesimError
+from kubesim.frozen import frozen
 
 
 class NetworkError(KubesimError):
@@ -67,7 +67,7 @@ def join_host_port(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host or "%" in host else f"{host}:{port}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HttpRequest:
     """A GET. `host` and `port` are where to connect, `target` is the path with its query, escaped."""
 
@@ -83,7 +83,7 @@ class HttpRequest:
         return next((value for key, value in self.headers if key == name), "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HttpResponse:
     status: int
     body: bytes = b""

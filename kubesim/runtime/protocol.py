@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol, TypeVar
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
+from kubesim.frozen import frozen
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.types import ContainerRuntimeState, RuntimeResources, SandboxNetwork
 
@@ -39,7 +40,7 @@ class CallContext(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxConfig:
     """RunPodSandbox' argument: the identity of the sandbox and what its set-up needs of the pod."""
 
@@ -51,7 +52,7 @@ class SandboxConfig:
     log_directory: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContainerConfig:
     """CreateContainer's argument."""
 
@@ -65,7 +66,7 @@ class ContainerConfig:
     env: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxInfo:
     """A sandbox as list and status show it."""
 
@@ -82,7 +83,7 @@ class SandboxInfo:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContainerInfo:
     """A container as list and status show it."""
 
@@ -107,7 +108,7 @@ class ContainerInfo:
     resources: RuntimeResources | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageInfo:
     id: str
     tags: tuple[str, ...] = ()
@@ -116,14 +117,14 @@ class ImageInfo:
     pinned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExecResult:
     exit_code: int
     stdout: str = ""
     stderr: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuntimeConditions:
     """RuntimeReady and NetworkReady, each empty when fine and otherwise the reason in words."""
 

@@ -6,8 +6,10 @@ None is Go's zero time. Container ids are in their API form, `containerd://<id>`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from kubesim.frozen import frozen
 
 ContainerRuntimeState = Literal["created", "running", "exited", "unknown"]
 ProbeResult = Literal["success", "failure", "unknown"]
@@ -25,7 +27,7 @@ def bare_id(identifier: str) -> str:
     return identifier.partition("://")[2] or identifier
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuntimeResources:
     """Resources of a container as the runtime reports them, as quantity text; None = not reported."""
 
@@ -35,7 +37,7 @@ class RuntimeResources:
     memory_limit: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContainerRecord:
     """One container of the runtime, alive or dead (kubecontainer.Status)."""
 
@@ -57,13 +59,13 @@ class ContainerRecord:
     resources: RuntimeResources | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxNetwork:
     ip: str = ""
     additional_ips: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SandboxRecord:
     id: str
     attempt: int = 0
@@ -73,7 +75,7 @@ class SandboxRecord:
     network: SandboxNetwork | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuntimePodStatus:
     """Everything the runtime knows of one pod (kubecontainer.PodStatus). Both lists are newest first."""
 
@@ -92,7 +94,7 @@ class RuntimePodStatus:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedContainer:
     """A container or sandbox in a listing (kubecontainer.Container)."""
 
@@ -103,7 +105,7 @@ class ListedContainer:
     sandbox_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuntimePod:
     """A pod in a listing (kubecontainer.Pod): what PLEG compares from one relist to the next."""
 

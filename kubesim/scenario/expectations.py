@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from kubesim.api.event import Event
 from kubesim.api.gotext import duration
@@ -15,6 +14,7 @@ from kubesim.api.pod import ContainerStatus, Pod
 from kubesim.clock import LoopClock
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
+from kubesim.frozen import frozen
 from kubesim.scenario.language import Expect
 from kubesim.trace import Recorder
 from kubesim.trace.records import Expectation
@@ -46,7 +46,7 @@ def _condition(expect: Expect) -> tuple[str, str]:
     return type, status or "True"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     text: str
     met: bool

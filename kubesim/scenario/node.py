@@ -7,7 +7,7 @@ and from what its sources tell.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from kubesim.api.node import Node, Taint
@@ -18,6 +18,7 @@ from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
+from kubesim.frozen import frozen
 from kubesim.kubelet.admission.node_admission import NodeAdmission
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.events import KubeletEvents
@@ -50,7 +51,7 @@ NODE_SYNC = 1 * SECOND  # pods are asked for once the agent has seen its own nod
 Containers = Literal["kept", "gone"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """What all nodes of a simulation share."""
 

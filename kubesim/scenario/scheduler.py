@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kubesim.api.event import Event, EventSource
 from kubesim.api.meta import ObjectMeta, ObjectReference
@@ -26,6 +25,7 @@ from kubesim.cluster.subresources import bind, with_condition
 from kubesim.cluster.watches import WatchEvent
 from kubesim.errors import ApiError
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.kubelet.admission.node_affinity import matches_node_affinity
 from kubesim.kubelet.admission.node_info import NodeInfo, host_ports
 from kubesim.kubelet.admission.predicates import (
@@ -44,7 +44,7 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Obstacle:
     """What keeps a pod off a node, and whether it would still if the node were empty."""
 

@@ -21,6 +21,7 @@ from kubesim.api.meta import CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import pod_full_name
 from kubesim.api.timestamps import format_micro_time
+from kubesim.frozen import frozen
 
 Operation = Literal["ADD", "UPDATE", "DELETE", "REMOVE", "RECONCILE"]
 
@@ -28,7 +29,7 @@ Operation = Literal["ADD", "UPDATE", "DELETE", "REMOVE", "RECONCILE"]
 LOCAL_ANNOTATIONS = frozenset({CONFIG_SOURCE, CONFIG_MIRROR, CONFIG_SEEN})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodUpdate:
     """One message to the sync loop. An ADD without pods says only that the source has reported."""
 
@@ -37,7 +38,7 @@ class PodUpdate:
     pods: tuple[Pod, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DroppedPod:
     """A pod that was ignored because the same snapshot named another one alike."""
 

@@ -10,7 +10,6 @@ http.go extractFromURL
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kubesim.api import gojson
@@ -23,6 +22,7 @@ from kubesim.api.pod import Pod
 from kubesim.api.schema.codec import DecodeError, decode, encode
 from kubesim.api.validation import Options, validate_pod_create
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.sources.kinds import ManifestError, interpret
 
 JsonObject = dict[str, Any]
@@ -33,7 +33,7 @@ _FNV_PRIME = 0x0000000001000000000000000000013B
 _FNV_MASK = (1 << 128) - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Manifest:
     """The text of a manifest, and where it came from."""
 
@@ -43,7 +43,7 @@ class Manifest:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StaticPods:
     """What became of a manifest: pods, or an error. `parsed`: it was a single pod, good or bad."""
 

@@ -6,11 +6,11 @@ Mirrors: reflect.Type, as far as encoding/json looks at it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from kubesim.api.schema import kinds, tables
+from kubesim.frozen import frozen
 
 Kind = Literal["string", "bool", "int", "struct", "list", "map", "Quantity", "IntOrString", "Time", "raw"]
 
@@ -24,7 +24,7 @@ _SPECIAL: Mapping[str, tuple[Kind, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Type:
     """A Go type: its kind, the name that error texts give it, and what it is made of."""
 
@@ -42,7 +42,7 @@ class Type:
         return self.element
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     name: str
     type: Type

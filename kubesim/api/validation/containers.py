@@ -7,7 +7,6 @@ validateEphemeralContainers
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.env import validate_env, validate_env_from
@@ -24,6 +23,7 @@ from kubesim.api.validation.policies import (
 from kubesim.api.validation.resources import validate_resource_requirements
 from kubesim.api.validation.security import validate_security_context
 from kubesim.api.validation.volumes import Volumes
+from kubesim.frozen import frozen
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
@@ -35,7 +35,7 @@ _NOT_FOR_EPHEMERAL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodContext:
     """What the containers of one pod share."""
 

@@ -8,11 +8,11 @@ Mirrors: apimachinery/pkg/util/validation/field errors.go
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kubesim.api.gojson import dumps, quote
 from kubesim.api.gotext import quoted
+from kubesim.frozen import frozen
 
 JsonObject = dict[str, Any]
 ErrorType = Literal[
@@ -54,7 +54,7 @@ class Raw(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldError:
     type: ErrorType
     field: str

@@ -5,12 +5,11 @@ Mirrors: pkg/apis/core/validation PodValidationOptions; pkg/api/pod GetValidatio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """For a new pod: everything that only keeps old, invalid pods alive is off, and locked gates are not asked."""
 

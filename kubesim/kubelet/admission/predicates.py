@@ -10,7 +10,6 @@ pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from kubesim.api.names import is_dra_extended_resource_name, is_extended_resource_name
 from kubesim.api.node import Node
@@ -18,6 +17,7 @@ from kubesim.api.pod import Container, Pod
 from kubesim.api.pod_kinds import is_static_pod
 from kubesim.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, pod_requests
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.kubelet.admission.node_affinity import matches_node_affinity
 from kubesim.kubelet.admission.node_info import NodeInfo, NodeResources, host_ports
 from kubesim.kubelet.admission.taints import tolerates_no_execute_taints
@@ -27,7 +27,7 @@ NODE_OS = "linux"
 STRICT_SUPPLEMENTAL_GROUPS = "Strict"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InsufficientResource:
     """The node has not enough of something; cpu is counted in thousandths."""
 
@@ -48,7 +48,7 @@ class InsufficientResource:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PredicateFailure:
     """The node is not of the kind the pod asks for."""
 
@@ -72,7 +72,7 @@ NODE_PORTS = PredicateFailure("NodePorts", "node(s) didn't have free ports for t
 TAINT_TOLERATION = PredicateFailure("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AdmissionResult:
     """The answer; `failures` are all the predicates that failed, the reported one first."""
 

@@ -8,13 +8,14 @@ Mirrors: k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go Summary; pkg/kubelet/ev
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from kubesim.api.quantity import Quantity
+from kubesim.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Observation:
     """`time` is when it was measured; None if that is not known, and then it counts as new."""
 
@@ -26,7 +27,7 @@ class Observation:
 Observations = Mapping[str, Observation]  # by signal
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FsUsage:
     """What a container or volume takes of a file system; None: not known."""
 
@@ -34,7 +35,7 @@ class FsUsage:
     inodes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContainerUsage:
     name: str
     memory: int | None = None  # the working set, in bytes
@@ -42,7 +43,7 @@ class ContainerUsage:
     logs: FsUsage | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PodUsage:
     """`memory` and `processes` are of the whole pod, as its cgroup counts them."""
 
@@ -56,7 +57,7 @@ class PodUsage:
 PodUsages = Mapping[str, PodUsage]  # by uid
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summary:
     observations: Observations
     pods: PodUsages

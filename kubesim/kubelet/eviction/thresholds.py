@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubesim.api.quantity import BINARY_SI, Quantity, parse_quantity
 from kubesim.api.timestamps import MINUTE
 from kubesim.errors import KubesimError
+from kubesim.frozen import frozen
 from kubesim.kubelet.eviction import signals
 
 DEFAULT_EVICTION_HARD: Mapping[str, str] = {
@@ -30,7 +31,7 @@ class InvalidThreshold(KubesimError):
     """A threshold, grace period or minimum reclaim that the kubelet would not start with."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThresholdValue:
     """An amount, or else a part of the capacity (0.1 is 10 %)."""
 
@@ -43,7 +44,7 @@ class ThresholdValue:
         return Quantity(int(float(capacity.value()) * self.percentage), 0, BINARY_SI)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Threshold:
     """Met when less than `value` of the signal is available, for at least `grace_period` microseconds."""
 
@@ -171,7 +172,7 @@ def merge_thresholds(first: tuple[Threshold, ...], second: tuple[Threshold, ...]
     return (*first, *(threshold for threshold in second if threshold.key not in known))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EvictionConfig:
     thresholds: tuple[Threshold, ...] = parse_threshold_config(DEFAULT_EVICTION_HARD)
     pressure_transition_period: int = 5 * MINUTE

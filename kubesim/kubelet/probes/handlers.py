@@ -7,7 +7,6 @@ Mirrors: pkg/probe/{exec,http,tcp,grpc}, the exec runner of pkg/kubelet/prober/p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from kubesim.api.gotext import duration, quoted
@@ -15,6 +14,7 @@ from kubesim.api.pod import EnvVar
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
+from kubesim.frozen import frozen
 from kubesim.runtime.expansion import expand
 from kubesim.runtime.http_request import BadRequest, redirected
 from kubesim.runtime.network import (
@@ -40,7 +40,7 @@ GRPC_MULTIPLIER = 1.6
 GRPC_MAX_DELAY = 120 * SECOND
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """How one try ended. An `error` means that the probe itself could not be carried out."""
 

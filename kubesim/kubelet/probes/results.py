@@ -8,18 +8,18 @@ Mirrors: pkg/kubelet/prober/results/results_manager.go
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from kubesim.clock import LoopClock
 from kubesim.concurrency import Channel
+from kubesim.frozen import frozen
 from kubesim.kubelet.status.inputs import ProbeType
 from kubesim.runtime.types import ProbeResult
 
 CAPACITY = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Update:
     """A verdict that differs from the one before. `cause` is the trace record that says so."""
 

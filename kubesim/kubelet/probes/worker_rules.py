@@ -9,12 +9,13 @@ Mirrors: pkg/kubelet/prober/worker.go doProbe, newWorker
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from kubesim.api.pod import Container, ContainerStateRunning, ContainerStatus, Pod, PodStatus, Probe
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.kubelet.status.inputs import ProbeType
 from kubesim.runtime.protocol import CallContext
 from kubesim.runtime.restart_policy import (
@@ -32,7 +33,7 @@ INITIAL_VALUE: Mapping[ProbeType, ProbeResult] = {"readiness": "failure", "liven
 Next = Literal["wait", "end", "probe"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorkerSubject:
     """Who is probed. The pod is the one the worker was made for: later changes of it are not seen. So is the context
     that of the sync that made the worker; from the pod's deletion on it is cancelled, and commands fail with it."""
@@ -60,7 +61,7 @@ def probe_of(container: Container, probe_type: ProbeType) -> Probe | None:
     return container.liveness_probe if probe_type == "liveness" else container.startup_probe
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorkerState:
     """What a worker remembers from turn to turn."""
 
@@ -70,7 +71,7 @@ class WorkerState:
     on_hold: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Write:
     """A verdict for the results manager; no result = forget the container."""
 
@@ -79,7 +80,7 @@ class Write:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """What a turn comes to: the memory after it, what to write, and how it goes on."""
 

@@ -7,18 +7,19 @@ The syncs gather it (runtime cache, status manager, reason cache, probe manager,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.types import ProbeResult, RuntimePodStatus
 
 ProbeType = Literal["liveness", "readiness", "startup"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatusInputs:
     """`pod` has the resources that are allocated to it; its own status is what the API server says."""
 

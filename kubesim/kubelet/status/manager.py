@@ -11,7 +11,7 @@ Mirrors: pkg/kubelet/status/status_manager.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kubesim.api.pod import Pod, PodStatus
@@ -23,6 +23,7 @@ from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import Channel, Ticker, select
 from kubesim.errors import ApiError
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import frozen
 from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.status import manager_rules as rules
 from kubesim.kubelet.status.conditions import DISRUPTION_TARGET, find_condition
@@ -35,7 +36,7 @@ from kubesim.trace.records import ApiWrite, StatusSet
 SYNC_PERIOD = 10 * SECOND
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VersionedStatus:
     """A status, and how many there were before it."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
+from kubesim.frozen import frozen
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.network import listen_on
@@ -23,13 +23,13 @@ from kubesim.runtime.simulated.shell import Listener, Log, Ports
 ZERO = Span(0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogEntry:
     after: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Behaviour:
     """Which containers it is for (globs), and what they do."""
 

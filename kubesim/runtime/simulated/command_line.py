@@ -10,13 +10,13 @@ ExpandContainerCommandAndArgs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kubesim.api.pod import Container
+from kubesim.frozen import frozen
 from kubesim.runtime.expansion import expand
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageProgram:
     """ENTRYPOINT and CMD of an image."""
 

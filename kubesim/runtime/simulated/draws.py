@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Protocol
 
 from kubesim.clock.randomness import Stream
+from kubesim.frozen import frozen
 
 
 class Draw(Protocol):
@@ -15,7 +15,7 @@ class Draw(Protocol):
     def draw(self, stream: Stream) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exponential:
     """Mostly short, sometimes long: half of them are below seven tenths of the mean."""
 
@@ -25,7 +25,7 @@ class Exponential:
         return round(-self.mean * math.log(1.0 - stream.random()))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """One of these, each as likely as the others."""
 

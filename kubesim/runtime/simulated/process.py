@@ -5,17 +5,17 @@ program inside one (its own command line in a small shell, a behaviour from a sc
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
+from kubesim.frozen import frozen
 from kubesim.runtime.protocol import ContainerConfig, ExecResult
 
 SIGTERM = 15
 SIGKILL = 9
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exit:
     """How a container ended."""
 
@@ -47,7 +47,7 @@ class Process(Protocol):
         """What it has printed so far (the newest part), for logs and for FallbackToLogsOnError."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProcessContext:
     """What a program may know of where it runs."""
 

@@ -6,14 +6,15 @@ The defaults are those of a small real node: a sandbox with its network 0.1 to 0
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock.randomness import Stream
+from kubesim.frozen import frozen
 from kubesim.runtime.simulated.draws import Draw
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """A duration: fixed, or drawn evenly between two ends."""
 
@@ -24,7 +25,7 @@ class Span:
         return self.low if self.high is None else stream.randint(self.low, self.high)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Latencies:
     run_sandbox: Span = Span(100 * MILLISECOND, 250 * MILLISECOND)
     stop_sandbox: Span = Span(80 * MILLISECOND, 200 * MILLISECOND)
@@ -39,7 +40,7 @@ class Latencies:
     list: int = MILLISECOND  # what a relist takes; fixed, because skipped relists are counted with it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageBehaviour:
     """How the registry answers for one image."""
 
@@ -50,7 +51,7 @@ class ImageBehaviour:
     present: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SimulatedSettings:
     latencies: Latencies = Latencies()
     images: Mapping[str, ImageBehaviour] = field(default_factory=dict)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TextIO
 
+from kubesim.frozen import frozen
 from kubesim.trace.sinks.phrases import Phrase
 
 _PART_WIDTH = 8
@@ -30,7 +30,7 @@ _PART_COLOURS = {
 _TONE_COLOURS = {"plain": "", "good": "\x1b[32m", "warning": "\x1b[33m", "bad": "\x1b[31m"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """One thing that happened. `mark` shows the sync it belongs to; the rest is for a numbered timeline."""
 

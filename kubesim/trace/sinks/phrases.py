@@ -6,16 +6,16 @@ Used by whatever shows a trace to people. One function per kind, found by the re
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kubesim.api.gotext import duration
+from kubesim.frozen import frozen
 from kubesim.trace import records as r
 
 Tone = Literal["plain", "good", "warning", "bad"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Phrase:
     """`part` is who speaks (source, loop, worker, ...); `reasons` say why, a sentence each."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.patterns import MAGIC, compile_pattern
 
 FILE_LIMIT = 4 << 20  # characters in one file; beyond it the disk is full
@@ -126,7 +126,7 @@ class Volume:
             watcher()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mount:
     """A volume, or one entry of it (`sub_path`, which may be a file), at a path of the container."""
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 import types
 from asyncio import TimerHandle
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 from typing import Any
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream as RandomStream
+from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.files import VirtualFiles
 from kubesim.runtime.simulated.shell.ports import Listener, Network, Ports
 from kubesim.runtime.simulated.shell.streams import BrokenPipe, Log, LogTarget, Silent, Stream
@@ -52,7 +52,7 @@ def signal_number(name: str) -> int | None:
     return _NUMBERS.get(name.upper().removeprefix("SIG"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExitStatus:
     """How a process ended: its exit code as a runtime reports it, and the signal that ended it, if one did."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.patterns import MAGIC
 from kubesim.runtime.simulated.shell.syntax import (
     Arithmetic,
@@ -56,7 +57,7 @@ _WORD_ENDS = " \t\n;&|<>()"
 _ANSI_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "0": "\0"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Token:
     """`kind` is word, operator, redirection, newline or end. `text` of a word is empty if anything in it is quoted."""
 

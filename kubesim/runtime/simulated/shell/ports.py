@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Protocol
 
+from kubesim.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class HttpRequest:
     path: str = "/"
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HttpAnswer:
     status: int
     body: str = ""

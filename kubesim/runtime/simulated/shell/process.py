@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 from kubesim.clock import LoopClock, Randomness
+from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.builtin import BUILTINS
 from kubesim.runtime.simulated.shell.files import STANDARD_DIRECTORIES, VirtualFiles
 from kubesim.runtime.simulated.shell.interpreter import SHELLS
@@ -27,7 +27,7 @@ from kubesim.runtime.simulated.shell.streams import Capture, Log
 from kubesim.runtime.simulated.shell.syntax import Simple
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExecResult:
     """An exec that came to its end."""
 
@@ -36,14 +36,14 @@ class ExecResult:
     stderr: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotFound:
     """There is no such program: the runtime could not even start the exec (OCI exit code 126 or 127)."""
 
     program: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimedOut:
     """The exec took too long and was killed; what it had written by then."""
 
@@ -51,7 +51,7 @@ class TimedOut:
     stderr: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotRunning:
     """The container has no process to exec beside."""
 
@@ -66,7 +66,7 @@ class PlanKind(Enum):
     SERVE = "serve"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """What a command line comes to. `value` is a duration in microseconds (-1 for ever) or an exit code."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.files import VirtualFiles
 from kubesim.runtime.simulated.shell.kernel import INT, NO_HANDLERS, QUIT, TERM, Dispositions, Process
 from kubesim.runtime.simulated.shell.ports import AddressInUse, Answer, HttpAnswer, HttpRequest, Listener
@@ -88,7 +88,7 @@ def _agnhost(process: Process, argv: list[str]) -> list[Listener]:
     return []
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Server:
     """A well-known server program."""
 

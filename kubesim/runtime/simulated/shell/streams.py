@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Self
 
+from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.files import File, Volume
 
 PIPE_CAPACITY = 4096  # of text that nobody has read; small, so that a reader gets its turn soon
@@ -223,7 +223,7 @@ def make_pipe() -> tuple[PipeReader, PipeWriter]:
     return PipeReader(buffer), PipeWriter(buffer)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogLine:
     """One line of a container's output, at its time (microseconds since the epoch)."""
 

@@ -5,15 +5,16 @@ Everything here is immutable, so that one parse of a command text serves every c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from kubesim.frozen import frozen
 
 
 class ShellSyntaxError(Exception):
     """A text that is no script; its message is what busybox ash would print after `syntax error: `."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Literal:
     """Text as written. Quoted text is neither split nor matched against file names."""
 
@@ -21,7 +22,7 @@ class Literal:
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """`$name` or `${name<operator>operand}`; the operator `length` stands for `${#name}`."""
 
@@ -31,7 +32,7 @@ class Parameter:
     operand: Word | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandSubstitution:
     """`$(script)` or a backquoted script."""
 
@@ -39,7 +40,7 @@ class CommandSubstitution:
     quoted: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arithmetic:
     """`$((expression))`; the expression is expanded before it is computed."""
 
@@ -50,7 +51,7 @@ class Arithmetic:
 Part: TypeAlias = Literal | Parameter | CommandSubstitution | Arithmetic
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     """One word. `plain` is its value if no expansion can change it."""
 
@@ -58,7 +59,7 @@ class Word:
     plain: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Redirect:
     """`fd operator target`. A here-document is the operator `<<` with its text as target."""
 
@@ -67,7 +68,7 @@ class Redirect:
     target: Word
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Simple:
     """Assignments, a command with arguments, redirections; each may be absent."""
 
@@ -76,19 +77,19 @@ class Simple:
     redirects: tuple[Redirect, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subshell:
     body: Block
     redirects: tuple[Redirect, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     body: Block
     redirects: tuple[Redirect, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class If:
     """Branches are (condition, body) in order; `otherwise` may be empty."""
 
@@ -97,7 +98,7 @@ class If:
     redirects: tuple[Redirect, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loop:
     """`while`, or `until`."""
 
@@ -107,7 +108,7 @@ class Loop:
     redirects: tuple[Redirect, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class For:
     """`for name in words`; no `in` at all means the positional parameters."""
 
@@ -117,14 +118,14 @@ class For:
     redirects: tuple[Redirect, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     subject: Word
     arms: tuple[tuple[tuple[Word, ...], Block], ...]
     redirects: tuple[Redirect, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function:
     name: str
     body: Command
@@ -133,13 +134,13 @@ class Function:
 Command: TypeAlias = Simple | Subshell | Group | If | Loop | For | Case | Function
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pipeline:
     commands: tuple[Command, ...]
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statement:
     """Pipelines joined by `&&` and `||`; `background` if an `&` follows."""
 
@@ -151,7 +152,7 @@ class Statement:
 Block: TypeAlias = tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Script:
     """Complete commands, one for each line. As in ash, lines before one with a syntax error run before it is told."""
 

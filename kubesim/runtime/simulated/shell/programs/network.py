@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 
+from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.devices import absolute, open_for_writing
 from kubesim.runtime.simulated.shell.files import FileFault
 from kubesim.runtime.simulated.shell.kernel import Process, rest
@@ -144,7 +144,7 @@ async def _nc_listen(process: Process, argv: list[str], options: Options) -> int
 # Clients.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Connection:
     """Who answered, or why nobody did: unknown (no such host), refused, timeout."""
 
@@ -170,7 +170,7 @@ async def _connect(process: Process, host: str, port: int, timeout: int) -> _Con
     return _Connection(address, listener, "" if listener is not None else "refused")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Url:
     host: str
     port: int
