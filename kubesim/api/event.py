@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesim.api.meta import ApiObject, ObjectReference
-from kubesim.api.model import Model
+from kubesim.api.model import Model, shared
 
 
 class EventSource(Model):
@@ -12,11 +12,11 @@ class EventSource(Model):
 
 
 class Event(ApiObject):
-    involved_object: ObjectReference = ObjectReference()
+    involved_object: ObjectReference = shared(ObjectReference())
     type: str = ""
     reason: str = ""
     message: str = ""
-    source: EventSource = EventSource()
+    source: EventSource = shared(EventSource())
     first_timestamp: str | None = None
     last_timestamp: str | None = None
     count: int = 0

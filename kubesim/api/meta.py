@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from kubesim.api.model import Model
+from kubesim.api.model import Model, shared
 
 CONFIG_SOURCE = "kubernetes.io/config.source"
 CONFIG_SEEN = "kubernetes.io/config.seen"
@@ -41,7 +41,7 @@ class ApiObject(Model):
 
     api_version: str = ""
     kind: str = ""
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: ObjectMeta = shared(ObjectMeta())
 
 
 class ObjectReference(Model):

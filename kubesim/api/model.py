@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 _ACRONYMS = {"ip": "IP", "ips": "IPs", "id": "ID", "uid": "UID", "pid": "PID", "ipc": "IPC", "cidr": "CIDR",
              "cidrs": "CIDRs", "fqdn": "FQDN", "uuid": "UUID", "os": "OS"}  # fmt: skip
@@ -88,6 +88,11 @@ class Model(BaseModel):
         _set_named(copy, named if names <= named else named | names)
         _set_extra(copy, self.__pydantic_extra__)
         return copy
+
+
+def shared(value: Model) -> Any:
+    """One object as the default of a field of all that lack it; pydantic would copy it for each, deeply."""
+    return Field(default_factory=lambda: value)
 
 
 # The types are frozen for everybody else. These write straight into the places where pydantic keeps what it knows of an

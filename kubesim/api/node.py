@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from kubesim.api.meta import ApiObject
-from kubesim.api.model import Model
+from kubesim.api.model import Model, shared
 from kubesim.api.pod import ResourceList
 
 
@@ -53,5 +53,5 @@ class NodeStatus(Model):
 
 
 class Node(ApiObject):
-    spec: NodeSpec = NodeSpec()
-    status: NodeStatus = NodeStatus()
+    spec: NodeSpec = shared(NodeSpec())
+    status: NodeStatus = shared(NodeStatus())

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from kubesim.api.meta import ApiObject
-from kubesim.api.model import Model
+from kubesim.api.model import Model, shared
 
 # Quantities stay text (or the number YAML made of them): kubesim.api.quantity gives them their meaning.
 ResourceList = dict[str, str | int | float]
@@ -21,7 +21,7 @@ class ResourceRequirements(Model):
     requests: ResourceList = Field(default_factory=dict)
 
 
-NO_RESOURCES = ResourceRequirements()  # one for all: a default that pydantic would otherwise copy each time
+NO_RESOURCES = ResourceRequirements()
 
 
 class ContainerPort(Model):
@@ -120,7 +120,7 @@ class Container(Model):
     ports: tuple[ContainerPort, ...] = ()
     env: tuple[EnvVar, ...] = ()
     env_from: tuple[dict[str, Any], ...] = ()
-    resources: ResourceRequirements = Field(default_factory=lambda: NO_RESOURCES)
+    resources: ResourceRequirements = shared(NO_RESOURCES)
     resize_policy: tuple[ContainerResizePolicy, ...] = ()
     restart_policy: str | None = None
     restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
@@ -223,13 +223,16 @@ class ContainerState(Model):
     terminated: ContainerStateTerminated | None = None
 
 
+NO_STATE = ContainerState()
+
+
 class ContainerStatus(Model):
     always_written: ClassVar[frozenset[str] | None] = frozenset(
         {"name", "ready", "restart_count", "image", "image_id", "started"}
     )
     name: str = ""
-    state: ContainerState = ContainerState()
-    last_state: ContainerState = ContainerState()
+    state: ContainerState = shared(NO_STATE)
+    last_state: ContainerState = shared(NO_STATE)
     ready: bool = False
     restart_count: int = 0
     image: str = ""
@@ -283,5 +286,5 @@ class PodStatus(Model):
 
 
 class Pod(ApiObject):
-    spec: PodSpec = PodSpec()
-    status: PodStatus = PodStatus()
+    spec: PodSpec = shared(PodSpec())
+    status: PodStatus = shared(PodStatus())

@@ -8,7 +8,7 @@ stores a new object, a reader may keep the old one. No write looks at more than 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from kubesim.api.meta import ApiObject
@@ -126,10 +126,11 @@ class Store:
             changes["uid"] = self.new_uid()
         if isinstance(obj, Pod):
             changes["generation"] = 1
-            if not obj.status.phase:
+            if not obj.status.qos_class:
                 obj = obj.changed(status=initial_status(obj))
-        obj = obj.changed(metadata=metadata.changed(**changes))
-        return obj if dry_run else self._commit("ADDED", obj, None)
+        if dry_run:
+            return obj.changed(metadata=metadata.changed(**changes))
+        return self._commit("ADDED", obj, None, changes)
 
     def replace(self, obj: ApiObject) -> ApiObject:
         """Store an object over the one that has its name. A pod whose spec changed gets a new generation."""
@@ -158,7 +159,7 @@ class Store:
             status = status.changed(**kept)
         if pod.status == status:
             return pod
-        written = self._commit("MODIFIED", pod.changed(status=status), pod)
+        written = self._commit("MODIFIED", pod, pod, status=status)
         assert isinstance(written, Pod)
         return written
 
@@ -182,13 +183,21 @@ class Store:
 
     def _remove(self, obj: ApiObject, previous: ApiObject) -> ApiObject:
         del self._objects[obj.kind][(obj.metadata.namespace, obj.metadata.name)]
-        stamped = self._stamp(obj)
+        stamped = self._stamp(obj, {}, {})
         self._tell("DELETED", stamped, previous)
         return stamped
 
-    def _commit(self, type: Literal["ADDED", "MODIFIED"], obj: ApiObject, previous: ApiObject | None) -> ApiObject:
-        metadata = obj.metadata
-        stored = self._stamp(obj)
+    def _commit(
+        self,
+        type: Literal["ADDED", "MODIFIED"],
+        obj: ApiObject,
+        previous: ApiObject | None,
+        changes: Mapping[str, object] | None = None,
+        **fields: object,
+    ) -> ApiObject:
+        """Store the object, with these changes to its metadata and other fields."""
+        stored = self._stamp(obj, changes or {}, fields)
+        metadata = stored.metadata
         self._objects.setdefault(obj.kind, {})[(metadata.namespace, metadata.name)] = stored
         self._tell(type, stored, previous)
         if obj.kind == "Event":
@@ -204,9 +213,10 @@ class Store:
             if event is not None and _version(event) == version:
                 self._remove(event, event)
 
-    def _stamp(self, obj: ApiObject) -> ApiObject:
+    def _stamp(self, obj: ApiObject, metadata: Mapping[str, object], fields: Mapping[str, object]) -> ApiObject:
         self.resource_version += 1
-        return obj.changed(metadata=obj.metadata.changed(resource_version=str(self.resource_version)))
+        stamped = obj.metadata.changed(**metadata, resource_version=str(self.resource_version))
+        return obj.changed(metadata=stamped, **fields)
 
     def _tell(self, type: EventType, obj: ApiObject, previous: ApiObject | None) -> None:
         event = WatchEvent(type, obj, self.resource_version, previous)
@@ -220,5 +230,5 @@ def _version(obj: ApiObject) -> str:
 
 
 def initial_status(pod: Pod) -> PodStatus:
-    """Of a new pod nothing is known; also that it has a node is for others to say."""
-    return PodStatus(phase="Pending", qos_class=compute_pod_qos(pod))
+    """Of a new pod little is known; also that it has a node is for others to say."""
+    return pod.status.changed(phase=pod.status.phase or "Pending", qos_class=compute_pod_qos(pod))

@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from kubesim.api.conversion import convert_pod
 from kubesim.api.defaults import set_pod_defaults
 from kubesim.api.meta import ApiObject
-from kubesim.api.pod import Pod
-from kubesim.api.resources import compute_pod_qos
 from kubesim.api.validation import validate_pod_create
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.cluster.kind_rules import check_base64, check_micro_time, validate_kind, validate_kind_update
@@ -88,7 +86,7 @@ def prepare_for_create(resource: Resource, obj: JsonObject, now: str) -> None:
     """In place: what a client cannot decide about a new object."""
     match resource.kind:
         case "Pod":
-            obj["status"] = {"phase": "Pending", "qosClass": compute_pod_qos(Pod.from_json(obj))}
+            obj["status"] = {"phase": "Pending"}  # its quality of service is the store's to say
             if obj["spec"].get("schedulingGates"):
                 obj["status"]["conditions"] = [_gated(now)]
         case "Namespace":

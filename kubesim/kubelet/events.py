@@ -169,7 +169,9 @@ class KubeletEvents:
                 if error.code != 404:
                     raise  # 404: it has expired meanwhile
         await self._throttle()
-        return await self._client.create_event(event.changed(metadata=event.metadata.changed(resource_version="")))
+        if event.metadata.resource_version:  # it was counted with one that has gone
+            event = event.changed(metadata=event.metadata.changed(resource_version=""))
+        return await self._client.create_event(event)
 
     async def _throttle(self) -> None:
         if self._limit is not None:

@@ -27,6 +27,7 @@ _ORDER = (
     "persistentVolumeClaim rbd cinder cephfs quobyte downwardAPI fc flexVolume configMap azureFile vsphereVolume "
     "photonPersistentDisk portworxVolume azureDisk storageos projected scaleIO csi ephemeral image"
 )
+_PLACE = {kind: place for place, kind in enumerate(_ORDER.split())}
 # Upstream's spelling in two of its messages.
 _REFUSED_AS = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 _LOOKED_INTO_AS = {"gcePersistentDisk": "persistentDisk"}
@@ -61,8 +62,8 @@ def validate_volumes(errors: Errors, volumes: list[JsonObject], pod_name: str, p
 
 def _validate_source(errors: Errors, volume: JsonObject, path: str, pod_name: str, options: Options) -> None:
     found = False
-    for kind in _ORDER.split():
-        source = volume.get(kind)
+    for kind in sorted(_PLACE.keys() & volume.keys(), key=_PLACE.__getitem__):
+        source = volume[kind]
         if source is None:
             continue
         if found:

@@ -199,9 +199,23 @@ def _condition(
 
 
 @lru_cache(maxsize=4096)
-def _shared_condition(kind: str, generation: int, status: str, reason: str, message: str) -> PodCondition:
+def _shared_condition(
+    kind: str, generation: int, status: str, reason: str, message: str, since: str | None = None
+) -> PodCondition:
     # Pods say the same few things again and again, and a condition never changes: one object serves them all.
-    return PodCondition.make(type=kind, observed_generation=generation, status=status, reason=reason, message=message)
+    made = PodCondition.make(type=kind, observed_generation=generation, status=status, reason=reason, message=message)
+    return made if since is None else made.changed(last_transition_time=since)
+
+
+def condition_since(condition: PodCondition, moment: str | None) -> PodCondition:
+    """The condition with the time of its transition."""
+    if condition.last_transition_time == moment:
+        return condition
+    if condition.last_probe_time is not None or condition.__pydantic_extra__:
+        return condition.changed(last_transition_time=moment)
+    return _shared_condition(
+        condition.type, condition.observed_generation, condition.status, condition.reason, condition.message, moment
+    )
 
 
 def _by_name(statuses: Sequence[ContainerStatus]) -> dict[str, ContainerStatus]:

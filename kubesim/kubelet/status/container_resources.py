@@ -72,5 +72,11 @@ def requirements(
     limits: ResourceList, requests: ResourceList, like: ResourceRequirements | None = None
 ) -> ResourceRequirements:
     """Limits and requests without what is empty, and with the other fields (claims) of `like`."""
-    fields = {name: amounts for name, amounts in (("limits", limits), ("requests", requests)) if amounts}
-    return ResourceRequirements(**fields, **((like and like.model_extra) or {}))
+    fields: dict[str, ResourceList] = {}
+    if limits:
+        fields["limits"] = limits
+    if requests:
+        fields["requests"] = requests
+    if like is not None and like.__pydantic_extra__:
+        return ResourceRequirements(**fields, **like.__pydantic_extra__)
+    return ResourceRequirements.make(**fields)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kubesim.api.pod import (
+    NO_STATE,
     Container,
     ContainerState,
     ContainerStateRunning,
@@ -34,7 +35,6 @@ from kubesim.runtime.init_actions import has_any_regular_container_created
 from kubesim.runtime.restart_policy import is_restartable_init_container, should_container_be_restarted
 from kubesim.runtime.types import ContainerRecord
 
-_NO_STATE = ContainerState()
 _WAITING_WITHOUT_REASON = ContainerState(waiting=ContainerStateWaiting())
 _WAITING_TO_BE_CREATED = ContainerState(waiting=ContainerStateWaiting(reason=CONTAINER_CREATING))
 _WAITING_FOR_INIT = ContainerState(waiting=ContainerStateWaiting(reason=POD_INITIALIZING))
@@ -123,7 +123,7 @@ def _course_from_records(
 ) -> _Course:
     record = records[0]
     state = _state_of_record(record, old, pod_restarting)
-    last_state = _NO_STATE
+    last_state = NO_STATE
     restart_count = record.restart_count
     if old is not None:
         if inputs.gates.enabled("RestartAllContainersOnContainerExits"):
@@ -183,7 +183,7 @@ def _terminated(record: ContainerRecord) -> ContainerStateTerminated:
 def _course_without_record(old: ContainerStatus | None, inputs: StatusInputs, pod_restarting: bool) -> _Course:
     waiting = _WAITING_FOR_INIT if inputs.pod.spec.init_containers else _WAITING_TO_BE_CREATED
     if old is None:
-        return _Course(waiting, _NO_STATE, 0)
+        return _Course(waiting, NO_STATE, 0)
     if pod_restarting and old.state.waiting is None:
         last_state = old.last_state.changed(terminated=_TERMINATED_BY_RESTART_OF_ALL)
         return _Course(_WAITING_FOR_RESTART_OF_ALL, last_state, old.restart_count + 1)

@@ -96,24 +96,21 @@ class StatusManager:
 
     def set_pod_status(self, pod: Pod, status: PodStatus) -> bool:
         """Take a generated status; was it new? For a pod being deleted every one counts as new, to keep it moving."""
-        status = self._with_observed_generation(pod, status)
-        return self._update(pod, status, force=pod.metadata.deletion_timestamp is not None)
+        generation = self._generation_observed(pod)
+        return self._update(pod, status, generation, force=pod.metadata.deletion_timestamp is not None)
 
     def would_change(self, pod: Pod, status: PodStatus) -> bool:
         """Would `set_pod_status` take it for new? Only looks."""
         cached = self._statuses.get(pod.metadata.uid)
         if cached is None:
             return True
-        return (
-            self._new_status(pod, self._with_observed_generation(pod, status), cached.status, force=False) is not None
-        )
+        generation = self._generation_observed(pod)
+        return self._new_status(pod, status, generation, cached.status, force=False) is not None
 
-    def _with_observed_generation(self, pod: Pod, status: PodStatus) -> PodStatus:
+    def _generation_observed(self, pod: Pod) -> int:
         if self._gates.enabled("PodObservedGenerationTracking") or pod.status.observed_generation:
-            generation = pod.metadata.generation
-        else:
-            generation = 0
-        return status if status.observed_generation == generation else status.changed(observed_generation=generation)
+            return pod.metadata.generation
+        return 0
 
     def set_container_readiness(self, uid: str, container_id: str, ready: bool) -> None:
         pod = self._pods.by_uid(uid)
@@ -122,7 +119,7 @@ class StatusManager:
             return
         status = rules.with_container_readiness(pod, cached.status, container_id, ready, self._gates)
         if status is not None:
-            self._update(pod, status)
+            self._update(pod, status, status.observed_generation)
 
     def set_container_startup(self, uid: str, container_id: str, started: bool) -> None:
         pod = self._pods.by_uid(uid)
@@ -131,13 +128,13 @@ class StatusManager:
             return
         status = rules.with_container_startup(cached.status, container_id, started)
         if status is not None:
-            self._update(pod, status)
+            self._update(pod, status, status.observed_generation)
 
     def terminate_pod(self, pod: Pod) -> None:
         """The pod is through: close what its status leaves open, and let the API object go if it may."""
         cached = self._statuses.get(pod.metadata.uid)
         status = terminated_status(pod, pod.status if cached is None else cached.status)
-        self._update(pod, status, force=True, finished=True)
+        self._update(pod, status, status.observed_generation, force=True, finished=True)
 
     def remove_orphaned_statuses(self, uids: Container[str]) -> None:
         """Forget the pods that are not among these."""
@@ -153,7 +150,9 @@ class StatusManager:
 
     # ---- the cache
 
-    def _update(self, pod: Pod, status: PodStatus, *, force: bool = False, finished: bool = False) -> bool:
+    def _update(
+        self, pod: Pod, status: PodStatus, generation: int, *, force: bool = False, finished: bool = False
+    ) -> bool:
         uid = pod.metadata.uid
         cached = self._statuses.get(uid)
         if cached is not None:
@@ -162,7 +161,7 @@ class StatusManager:
         else:
             mirror = self._pods.mirror_of(pod)
             old = pod.status if mirror is None else mirror.status
-        new = self._new_status(pod, status, old, force=force or cached is None)
+        new = self._new_status(pod, status, generation, old, force=force or cached is None)
         if new is None:
             return False
         conditions = rules.with_transition_times(new.conditions, old.conditions, self._clock.now())
@@ -170,12 +169,14 @@ class StatusManager:
         self._store(pod, new, 1 if cached is None else cached.version + 1, finished)
         return True
 
-    def _new_status(self, pod: Pod, status: PodStatus, old: PodStatus, *, force: bool) -> PodStatus | None:
+    def _new_status(
+        self, pod: Pod, status: PodStatus, generation: int, old: PodStatus, *, force: bool
+    ) -> PodStatus | None:
         """The status as it will be kept; None if it may not follow the old one or says nothing else than it."""
         if rules.check_container_state_transition(old, status, pod.spec, self._gates):
             return None
         start_time = old.start_time or status.start_time or format_time(self._clock.now())
-        generation = max(old.observed_generation, status.observed_generation)
+        generation = max(old.observed_generation, generation)
         if status.start_time != start_time or status.observed_generation != generation:
             status = status.changed(start_time=start_time, observed_generation=generation)
         status = rules.normalize_status(pod, status)

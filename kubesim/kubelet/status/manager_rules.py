@@ -36,6 +36,7 @@ from kubesim.kubelet.status.conditions import (
     READY,
     TRUE,
     condition_observed_generation,
+    condition_since,
     find_condition,
     generate_containers_ready_condition,
     generate_pod_ready_condition,
@@ -122,12 +123,14 @@ def with_transition_times(
     conditions: Sequence[PodCondition], old: Sequence[PodCondition], now: int
 ) -> tuple[PodCondition, ...]:
     """The kubelet's conditions with their times: the old one while the condition's status is the same, else now."""
+    before = {condition.type: condition for condition in reversed(old)}
     seen: set[str] = set()
     out = []
     for condition in conditions:
-        if condition.type in _TIMED_CONDITIONS and condition.type not in seen:
-            seen.add(condition.type)
-            condition = _with_transition_time(condition, find_condition(old, condition.type), now)
+        kind = condition.type
+        if kind in _TIMED_CONDITIONS and kind not in seen:
+            seen.add(kind)
+            condition = _with_transition_time(condition, before.get(kind), now)
         out.append(condition)
     return tuple(out)
 
@@ -137,7 +140,7 @@ def _with_transition_time(condition: PodCondition, old: PodCondition | None, now
     if same and old is not None and _says_the_same(condition, old):
         return old  # the very object: later comparisons are done at once
     moment = old.last_transition_time if same and old is not None else format_time(now)
-    return condition if condition.last_transition_time == moment else condition.changed(last_transition_time=moment)
+    return condition_since(condition, moment)
 
 
 def _says_the_same(new: PodCondition, old: PodCondition) -> bool:

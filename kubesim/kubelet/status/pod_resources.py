@@ -6,9 +6,10 @@ pkg/kubelet/cm/helpers_linux.go CPURequestsFromConfig, CPULimitsFromConfig, Memo
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
-from kubesim.api.pod import ResourceList, ResourceRequirements
+from kubesim.api.pod import NO_RESOURCES, ResourceList, ResourceRequirements
 from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.api.resources import CPU, MEMORY, Resources, pod_limits, pod_requests
 from kubesim.kubelet.status.container_resources import MIN_MILLI_CPU_LIMIT, canonical, correct, requirements
@@ -36,10 +37,10 @@ def pod_level_resources(inputs: StatusInputs) -> dict[str, Any]:
 
 
 def _resources_of_running(inputs: StatusInputs, aggregated: ResourceList) -> ResourceRequirements:
-    allocated = inputs.pod.spec.resources or ResourceRequirements()
+    allocated = inputs.pod.spec.resources or NO_RESOURCES
     limits, requests = canonical(allocated.limits), canonical(allocated.requests)
     old = inputs.old_status
-    before = old.resources if old.phase == RUNNING and old.resources is not None else ResourceRequirements()
+    before = old.resources if old.phase == RUNNING and old.resources is not None else NO_RESOURCES
     actual = _resources_from_cgroup(inputs.pod_cgroup or _UNREADABLE)
     correct(requests, CPU, actual.cpu_request, before.requests, least_milli=MIN_SHARES)
     if MEMORY not in requests and MEMORY in aggregated:
@@ -52,10 +53,13 @@ def _resources_of_running(inputs: StatusInputs, aggregated: ResourceList) -> Res
 
 
 def _resources_from_cgroup(config: ResourceConfig) -> RuntimeResources:
-    shares, quota, period = config.cpu_shares or 0, config.cpu_quota or 0, config.cpu_period or 0
+    return _reported(config.cpu_shares or 0, config.cpu_quota or 0, config.cpu_period or 0, config.memory or 0)
+
+
+@lru_cache(maxsize=1024)
+def _reported(shares: int, quota: int, period: int, memory: int) -> RuntimeResources:
     request = shares_to_milli_cpu(shares)
     limit = quota * MILLI_CPU_PER_CPU // period if quota > 0 and period > 0 else 0
-    memory = config.memory or 0
     return RuntimeResources(
         cpu_request=f"{request}m" if request > 0 else None,
         cpu_limit=f"{limit}m" if limit > 0 else None,
