@@ -7,7 +7,6 @@ tasks belong to one TaskSet, which ends them in order.
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
+from kubesim.clock.randomness import uuid4_text
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
@@ -199,4 +199,4 @@ class _Witness:
 def new_uids(randomness: Randomness) -> Callable[[], str]:
     """Random uids (version 4), the same for the same seed."""
     stream = randomness.stream("uid")
-    return lambda: str(uuid.UUID(int=stream.getrandbits(128), version=4))
+    return lambda: uuid4_text(stream.getrandbits(128))

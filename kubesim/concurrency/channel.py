@@ -77,6 +77,8 @@ class Channel(Generic[T]):
         return item
 
     async def receive(self, clock: LoopClock) -> T:
+        if self._items:
+            return self._take()
         return (await select(clock, (self,), None)).item  # type: ignore[no-any-return]
 
     def statistics(self) -> dict[str, int]:

@@ -39,7 +39,11 @@ class Ticker:
         if self._stopped:
             return
         now = self._clock.now()
-        due = self.next_tick(moment if moment > now else now + 1)
+        if moment <= now:
+            moment = now + 1
+        if self._due is not None and self._due < moment + self.period:
+            return  # no tick lies between the two
+        due = self.next_tick(moment)
         if self._due is not None and self._due <= due:
             return
         if self._timer is not None:

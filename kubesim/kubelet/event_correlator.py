@@ -10,7 +10,6 @@ Mirrors: client-go tools/record/events_cache.go EventCorrelator, tools/record/ut
 from __future__ import annotations
 
 import re
-import uuid
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -18,7 +17,7 @@ from typing import Generic, TypeVar
 from kubesim.api.event import Event
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.timestamps import SECOND, format_time
-from kubesim.clock.randomness import Stream
+from kubesim.clock.randomness import Stream, uuid4_text
 from kubesim.concurrency.token_bucket import TokenBucket
 from kubesim.frozen import frozen
 
@@ -46,7 +45,7 @@ class EventNames:
         self._last = max(now * 1000 + self._stream.randrange(1000), self._last + 1)
         name = f"{object_name}.{self._last:x}"
         if len(name) > _MAX_NAME or not _SUBDOMAIN.fullmatch(name):
-            return str(uuid.UUID(int=self._stream.getrandbits(128), version=4))
+            return uuid4_text(self._stream.getrandbits(128))
         return name
 
 

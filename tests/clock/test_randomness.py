@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
+
 from kubesim.clock import Randomness
+from kubesim.clock.randomness import uuid4_text
 
 
 def draws(randomness: Randomness, *names: str) -> list[float]:
@@ -25,3 +28,8 @@ def test_draws_in_one_stream_change_nothing_in_another() -> None:
     before = draws(randomness, "quiet")
     draws(randomness, "busy")
     assert draws(randomness, "quiet") == before
+
+
+def test_random_bits_are_spelled_as_uuids_of_version_4() -> None:
+    for bits in (0, 2**128 - 1, *(Randomness(1).stream("uid").getrandbits(128) for _ in range(20))):
+        assert uuid4_text(bits) == str(uuid.UUID(int=bits, version=4))

@@ -164,8 +164,6 @@ class StatusManager:
         new = self._new_status(pod, status, generation, old, force=force or cached is None)
         if new is None:
             return False
-        conditions = rules.with_transition_times(new.conditions, old.conditions, self._clock.now())
-        new = new.changed(conditions=conditions)
         self._store(pod, new, 1 if cached is None else cached.version + 1, finished)
         return True
 
@@ -175,10 +173,12 @@ class StatusManager:
         """The status as it will be kept; None if it may not follow the old one or says nothing else than it."""
         if rules.check_container_state_transition(old, status, pod.spec, self._gates):
             return None
-        start_time = old.start_time or status.start_time or format_time(self._clock.now())
-        generation = max(old.observed_generation, generation)
-        if status.start_time != start_time or status.observed_generation != generation:
-            status = status.changed(start_time=start_time, observed_generation=generation)
+        now = self._clock.now()
+        status = status.changed(
+            start_time=old.start_time or status.start_time or format_time(now),
+            observed_generation=max(old.observed_generation, generation),
+            conditions=rules.with_transition_times(status.conditions, old.conditions, now),
+        )
         status = rules.normalize_status(pod, status)
         if not force and rules.is_pod_status_by_kubelet_equal(old, status, self._gates):
             return None

@@ -181,8 +181,9 @@ def _is_plain(status: PodStatus) -> bool:
     """The most frequent status: one container, no message of an ended one, times of our own making."""
     if len(status.container_statuses) > 1 or status.init_container_statuses or status.ephemeral_container_statuses:
         return False
-    times = [status.start_time, *(c.last_transition_time for c in status.conditions)]
-    times += [c.last_probe_time for c in status.conditions]
+    times = [status.start_time]
+    for condition in status.conditions:
+        times += (condition.last_transition_time, condition.last_probe_time)
     for container in status.container_statuses:
         for state in (container.state, container.last_state):
             if state.terminated is not None and state.terminated.message:
@@ -191,7 +192,7 @@ def _is_plain(status: PodStatus) -> bool:
                 times += (state.terminated.started_at, state.terminated.finished_at)
             elif state.running is not None:
                 times.append(state.running.started_at)
-    return all(text is None or _is_whole(text) for text in times)
+    return not any(text is not None and (len(text) != 20 or text[-1] != "Z") for text in times)
 
 
 def _is_whole(text: str) -> bool:
