@@ -12,7 +12,7 @@ from kubesim.api.meta import ApiObject
 
 def configuration(found: ApiObject) -> dict[str, str]:
     """`data` by key. A Secret's is decoded; what it was given as text and is not yet in `data` goes before."""
-    content: Mapping[str, Any] = found.__pydantic_extra__ or {}
+    content: Mapping[str, Any] = found.extra
     data: dict[str, str] = dict(content.get("data") or {})
     if found.kind == "Secret":
         data = {key: _decoded(value) for key, value in data.items()}

@@ -12,11 +12,11 @@ class EventSource(Model):
 
 
 class Event(ApiObject):
-    involved_object: ObjectReference = shared(ObjectReference())
+    involved_object: ObjectReference = shared(default=ObjectReference())
     type: str = ""
     reason: str = ""
     message: str = ""
-    source: EventSource = shared(EventSource())
+    source: EventSource = shared(default=EventSource())
     first_timestamp: str | None = None
     last_timestamp: str | None = None
     count: int = 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from kubesim.api.model import Model, shared
 
 CONFIG_SOURCE = "kubernetes.io/config.source"
@@ -30,8 +28,8 @@ class ObjectMeta(Model):
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     deletion_grace_period_seconds: int | None = None
-    labels: dict[str, str] = Field(default_factory=dict)
-    annotations: dict[str, str] = Field(default_factory=dict)
+    labels: dict[str, str] = shared(default={})
+    annotations: dict[str, str] = shared(default={})
     owner_references: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
 
@@ -41,7 +39,7 @@ class ApiObject(Model):
 
     api_version: str = ""
     kind: str = ""
-    metadata: ObjectMeta = shared(ObjectMeta())
+    metadata: ObjectMeta = shared(default=ObjectMeta())
 
 
 class ObjectReference(Model):

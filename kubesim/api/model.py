@@ -2,14 +2,18 @@
 
 Go's rules for JSON hold here: an absent field has the zero value of its type, `null` means absent, and the types that
 only machines write (statuses) leave zero values out when they are written, except the fields Go always writes.
+
+The values are checked by pydantic's core, but the types are not `BaseModel`s: its `__getattr__` takes part whenever a
+field is looked at, thousands of times in a pod's life, and makes it ten times as slow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, dataclass_transform, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 _ACRONYMS = {"ip": "IP", "ips": "IPs", "id": "ID", "uid": "UID", "pid": "PID", "ipc": "IPC", "cidr": "CIDR",
              "cidrs": "CIDRs", "fqdn": "FQDN", "uuid": "UUID", "os": "OS"}  # fmt: skip
@@ -21,18 +25,81 @@ def json_name(field: str) -> str:
     return first + "".join(_ACRONYMS.get(part, part.capitalize()) for part in rest)
 
 
-class Model(BaseModel):
+_DEFAULTS: dict[
+    type, dict[str, Any]
+] = {}  # of each type: its fields in their order, and the value of one that is absent
+
+
+class _Shared:
+    """The default of a field: one object for all that lack it."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+def shared(*, default: object) -> Any:
+    """A default that is not a plain value; as nothing is ever changed in place, one object serves all."""
+    return _Shared(default)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(shared,))
+class Model:
     """One API type. Never changed in place: `changed(...)` gives a copy that shares everything else."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="allow", alias_generator=json_name, validate_by_name=True, validate_by_alias=True
-    )
+    # Where pydantic's core puts the names of the fields that were given, and the fields that the type does not know.
+    __slots__ = ("__dict__", "__pydantic_extra__", "__pydantic_fields_set__", "__pydantic_private__")
+    __pydantic_extra__: dict[str, Any]
+    __pydantic_fields_set__: set[str]
 
     # Set by the types that only machines write (Go: `omitempty`): the fields that are written even when zero.
     always_written: ClassVar[frozenset[str] | None] = None
 
+    def __init_subclass__(cls) -> None:
+        """The class body gives each field's default, as every field has one in Go; afterwards the class has none."""
+        defaults = {name: default for base in cls.__bases__ for name, default in _DEFAULTS.get(base, {}).items()}
+        for name, annotation in vars(cls).get("__annotations__", {}).items():
+            if not annotation.startswith("ClassVar"):
+                default = vars(cls)[name]
+                defaults[name] = default.value if isinstance(default, _Shared) else default
+                delattr(cls, name)
+        _DEFAULTS[cls] = defaults
+
+    def __init__(self, **fields: Any) -> None:
+        _validator(type(self)).validate_python(fields, self_instance=self)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        types = get_type_hints(cls)
+        fields = {
+            name: core_schema.model_field(
+                core_schema.with_default_schema(handler.generate_schema(types[name]), default_factory=_giving(default)),
+                validation_alias=json_name(name),
+            )
+            for name, default in _DEFAULTS[cls].items()
+        }
+        config = core_schema.CoreConfig(extra_fields_behavior="allow", validate_by_name=True, validate_by_alias=True)
+        return core_schema.model_schema(cls, core_schema.model_fields_schema(fields), config=config)
+
+    if TYPE_CHECKING:
+
+        @property
+        def extra(self) -> dict[str, Any]:
+            """The fields that the type does not know, as they were read."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise TypeError(f"{type(self).__name__} is frozen: make a copy with changed({name}=...)")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.to_json()})"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
     def __eq__(self, other: object) -> bool:
-        """Equal values in all fields, known or not; what pydantic does, but quick where nothing changed."""
+        """Equal values in all fields, known or not."""
         if self is other:
             return True
         if self.__class__ is not other.__class__ or not isinstance(other, Model):
@@ -42,13 +109,14 @@ class Model(BaseModel):
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """Read a JSON object. A `null` where the type has no pointer is an absent field, as for Go's decoder."""
+        validator = _validator(cls)
         try:
-            return cls.model_validate(value)
+            return validator.validate_python(value)  # type: ignore[no-any-return]
         except ValidationError as error:
             nulls = [e["loc"] for e in error.errors(include_url=False) if e["input"] is None]
             if not nulls:
                 raise
-            return cls.model_validate(_without(value, nulls))
+            return validator.validate_python(_without(value, nulls))  # type: ignore[no-any-return]
 
     def to_json(self) -> dict[str, Any]:
         """The JSON object this was read from, or the one that Go would write for it."""
@@ -70,17 +138,13 @@ class Model(BaseModel):
     def make(cls, **fields: Any) -> Self:
         """Construct from values that are known to be right: nothing is checked. For what a run makes all the time."""
         new = _new(cls)
-        _set_values(new, {**(_DEFAULTS.get(cls) or _defaults(cls)), **fields})
+        _set_values(new, _DEFAULTS[cls] | fields)
         _set_named(new, fields.keys())
         _set_extra(new, _NO_EXTRA)
         return new
 
     def changed(self, **fields: Any) -> Self:
-        """A copy with other values in some fields; nothing is validated or deep-copied.
-
-        What `model_copy` does, without its care for private attributes, which our types have none of: this is the most
-        frequent call of a run.
-        """
+        """A copy with other values in some fields; nothing is validated or deep-copied."""
         copy = _new(self.__class__)
         _set_values(copy, self.__dict__ | fields)
         named = self.__pydantic_fields_set__
@@ -89,39 +153,43 @@ class Model(BaseModel):
         _set_extra(copy, self.__pydantic_extra__)
         return copy
 
+    def with_extra(self, extra: Mapping[str, Any]) -> Self:
+        """A copy with these fields beside those that the type knows."""
+        copy = self.changed()
+        _set_extra(copy, dict(extra))
+        return copy
 
-def shared(value: Model) -> Any:
-    """One object as the default of a field of all that lack it; pydantic would copy it for each, deeply."""
-    return Field(default_factory=lambda: value)
 
-
-# The types are frozen for everybody else. These write straight into the places where pydantic keeps what it knows of an
-# object, which costs half of what `object.__setattr__` costs.
+# The types are frozen for everybody else; these write straight into the slots.
 _new = object.__new__
-_set_values: Any = BaseModel.__dict__["__dict__"].__set__
-_set_named: Any = BaseModel.__dict__["__pydantic_fields_set__"].__set__
-_set_extra: Any = BaseModel.__dict__["__pydantic_extra__"].__set__
+_set_values: Any = Model.__dict__["__dict__"].__set__
+_set_named: Any = Model.__dict__["__pydantic_fields_set__"].__set__
+_set_extra: Any = Model.__dict__["__pydantic_extra__"].__set__
+Model.extra = Model.__dict__["__pydantic_extra__"]  # type: ignore[method-assign]  # the slot by a name for everybody
 _NO_EXTRA: dict[str, Any] = {}
 
+
+_VALIDATORS: dict[type[Model], SchemaValidator] = {}
 _NAMES: dict[type[Model], dict[str, str]] = {}
+
+
+def _validator(cls: type[Model]) -> SchemaValidator:
+    validator = _VALIDATORS.get(cls)
+    if validator is None:
+        validator = cast(SchemaValidator, TypeAdapter(cls).validator)
+        _VALIDATORS[cls] = validator
+    return validator
 
 
 def _json_names(cls: type[Model]) -> dict[str, str]:
     names = _NAMES.get(cls)
     if names is None:
-        names = _NAMES[cls] = {name: field.alias or name for name, field in cls.model_fields.items()}
+        names = _NAMES[cls] = {name: json_name(name) for name in _DEFAULTS[cls]}
     return names
 
 
-_DEFAULTS: dict[type[Model], dict[str, Any]] = {}
-
-
-def _defaults(cls: type[Model]) -> dict[str, Any]:
-    defaults = _DEFAULTS.get(cls)
-    if defaults is None:
-        defaults = {name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items()}
-        _DEFAULTS[cls] = defaults
-    return defaults
+def _giving(default: object) -> Callable[[], object]:
+    return lambda: default
 
 
 def _plain(value: Any) -> Any:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
-
 from kubesim.api.meta import ApiObject
 from kubesim.api.model import Model, shared
 from kubesim.api.pod import ResourceList
@@ -44,14 +42,14 @@ class NodeFeatures(Model):
 
 
 class NodeStatus(Model):
-    capacity: ResourceList = Field(default_factory=dict)
-    allocatable: ResourceList = Field(default_factory=dict)
+    capacity: ResourceList = shared(default={})
+    allocatable: ResourceList = shared(default={})
     conditions: tuple[NodeCondition, ...] = ()
     addresses: tuple[NodeAddress, ...] = ()
-    node_info: dict[str, Any] = Field(default_factory=dict)
+    node_info: dict[str, Any] = shared(default={})
     features: NodeFeatures | None = None
 
 
 class Node(ApiObject):
-    spec: NodeSpec = shared(NodeSpec())
-    status: NodeStatus = shared(NodeStatus())
+    spec: NodeSpec = shared(default=NodeSpec())
+    status: NodeStatus = shared(default=NodeStatus())

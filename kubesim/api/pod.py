@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from kubesim.api.meta import ApiObject
 from kubesim.api.model import Model, shared
 
@@ -17,8 +15,8 @@ ResourceList = dict[str, str | int | float]
 
 
 class ResourceRequirements(Model):
-    limits: ResourceList = Field(default_factory=dict)
-    requests: ResourceList = Field(default_factory=dict)
+    limits: ResourceList = shared(default={})
+    requests: ResourceList = shared(default={})
 
 
 NO_RESOURCES = ResourceRequirements()
@@ -120,7 +118,7 @@ class Container(Model):
     ports: tuple[ContainerPort, ...] = ()
     env: tuple[EnvVar, ...] = ()
     env_from: tuple[dict[str, Any], ...] = ()
-    resources: ResourceRequirements = shared(NO_RESOURCES)
+    resources: ResourceRequirements = shared(default=NO_RESOURCES)
     resize_policy: tuple[ContainerResizePolicy, ...] = ()
     restart_policy: str | None = None
     restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
@@ -165,7 +163,7 @@ class PodSpec(Model):
     termination_grace_period_seconds: int | None = None
     active_deadline_seconds: int | None = None
     dns_policy: str = ""
-    node_selector: dict[str, str] = Field(default_factory=dict)
+    node_selector: dict[str, str] = shared(default={})
     service_account_name: str = ""
     node_name: str = ""
     host_network: bool = False
@@ -181,7 +179,7 @@ class PodSpec(Model):
     priority: int | None = None
     readiness_gates: tuple[PodReadinessGate, ...] = ()
     runtime_class_name: str | None = None
-    overhead: ResourceList = Field(default_factory=dict)
+    overhead: ResourceList = shared(default={})
     os: PodOS | None = None
     resources: ResourceRequirements | None = None
 
@@ -231,15 +229,15 @@ class ContainerStatus(Model):
         {"name", "ready", "restart_count", "image", "image_id", "started"}
     )
     name: str = ""
-    state: ContainerState = shared(NO_STATE)
-    last_state: ContainerState = shared(NO_STATE)
+    state: ContainerState = shared(default=NO_STATE)
+    last_state: ContainerState = shared(default=NO_STATE)
     ready: bool = False
     restart_count: int = 0
     image: str = ""
     image_id: str = ""
     container_id: str = ""
     started: bool | None = None
-    allocated_resources: ResourceList = Field(default_factory=dict)
+    allocated_resources: ResourceList = shared(default={})
     resources: ResourceRequirements | None = None
     volume_mounts: tuple[dict[str, Any], ...] = ()
 
@@ -278,13 +276,13 @@ class PodStatus(Model):
     start_time: str | None = None
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
-    qos_class: str = Field(default="", alias="qosClass")
+    qos_class: str = ""
     ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
     resize: str = ""
-    allocated_resources: ResourceList = Field(default_factory=dict)
+    allocated_resources: ResourceList = shared(default={})
     resources: ResourceRequirements | None = None
 
 
 class Pod(ApiObject):
-    spec: PodSpec = shared(PodSpec())
-    status: PodStatus = shared(PodStatus())
+    spec: PodSpec = shared(default=PodSpec())
+    status: PodStatus = shared(default=PodStatus())

@@ -146,7 +146,7 @@ def _admit_service_account(store: Store, pod: JsonObject, new_suffix: Callable[[
 
 
 def _extra(obj: ApiObject) -> dict[str, Any]:
-    return obj.__pydantic_extra__ or {}
+    return obj.extra
 
 
 def _check_mirror_pod(pod: JsonObject) -> None:

@@ -29,10 +29,10 @@ def apply_changes(current: M, old: M, new: M, merge_keys: Mapping[str, str]) -> 
         if after != before:
             key = merge_keys.get(name)
             changes[name] = after if key is None else _merged(getattr(current, name), before, after, key)
-    before_extra, after_extra = old.__pydantic_extra__ or {}, new.__pydantic_extra__ or {}
+    before_extra, after_extra = old.extra, new.extra
     extra = {name: value for name, value in after_extra.items() if before_extra.get(name) != value}
     merged = current.changed(**changes)
-    return merged.model_copy(update=extra) if extra else merged
+    return merged.with_extra(current.extra | extra) if extra else merged
 
 
 def _merged(

@@ -156,11 +156,11 @@ def _plan_namespace(namespace: ApiObject, options: DeleteOptions, now: int) -> D
     metadata = namespace.metadata
     if metadata.name in _PROTECTED_NAMESPACES:
         raise forbidden(resource_of("Namespace"), metadata.name, "this namespace may not be deleted")
-    extra = namespace.__pydantic_extra__ or {}
+    extra = namespace.extra
     if metadata.deletion_timestamp is None:
         changes = {"deletion_timestamp": format_time(now), "finalizers": _finalizers_after(metadata, options)}
         status = {**(extra.get("status") or {}), "phase": "Terminating"}
-        marked = namespace.model_copy(update={"metadata": metadata.changed(**changes), "status": status})
+        marked = namespace.changed(metadata=metadata.changed(**changes)).with_extra(extra | {"status": status})
         return Deletion(marked, removed=False)
     if (extra.get("spec") or {}).get("finalizers") or metadata.finalizers:
         return NOTHING
@@ -189,5 +189,5 @@ def is_done(obj: ApiObject) -> bool:
     if metadata.finalizers or metadata.deletion_timestamp is None:
         return False
     if obj.kind == "Namespace":
-        return not ((obj.__pydantic_extra__ or {}).get("spec") or {}).get("finalizers")
+        return not (obj.extra.get("spec") or {}).get("finalizers")
     return metadata.deletion_grace_period_seconds == 0

@@ -93,7 +93,7 @@ def same_requirements(one: ResourceRequirements, other: ResourceRequirements) ->
     return (
         _same_amounts(one.limits, other.limits)
         and _same_amounts(one.requests, other.requests)
-        and one.model_extra == other.model_extra
+        and one.extra == other.extra
     )
 
 

@@ -35,7 +35,7 @@ def fnv1a(data: bytes, bits: int) -> int:
 
 def resources_text(resources: ResourceRequirements) -> str:
     """ResourceRequirements.String(): part of the back-off key, so that new resources start a fresh back-off."""
-    claims = (resources.__pydantic_extra__ or {}).get("claims") or ()
+    claims = resources.extra.get("claims") or ()
     claims_text = "".join(
         f"ResourceClaim{{Name:{claim.get('name', '')},Request:{claim.get('request', '')},}}," for claim in claims
     )

@@ -147,7 +147,7 @@ class Scheduler:
 def why_not(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) -> Obstacle | None:
     """The first filter that the node does not pass."""
     node = info.node
-    if (node.spec.model_extra or {}).get("unschedulable"):
+    if node.spec.extra.get("unschedulable"):
         return Obstacle(("node(s) were unschedulable",), lasting=True)
     if not _tolerates_taints(pod, node, gates):
         return Obstacle(("node(s) had untolerated taint(s)",), lasting=True)

@@ -173,7 +173,7 @@ def _without_missing_resources(pod: Pod, allocatable: NodeResources, gates: Feat
     belong to the cluster), and those that dynamic resource allocation provides."""
     claimed: set[tuple[str, str]] = set()
     if gates.enabled("DRAExtendedResource"):
-        claim = (pod.status.model_extra or {}).get("extendedResourceClaimStatus") or {}
+        claim = pod.status.extra.get("extendedResourceClaimStatus") or {}
         claimed = {(m.get("containerName", ""), m.get("resourceName", "")) for m in claim.get("requestMappings") or ()}
 
     def is_missing(container: Container, name: str) -> bool:

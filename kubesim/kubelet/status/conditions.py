@@ -211,7 +211,7 @@ def condition_since(condition: PodCondition, moment: str | None) -> PodCondition
     """The condition with the time of its transition."""
     if condition.last_transition_time == moment:
         return condition
-    if condition.last_probe_time is not None or condition.__pydantic_extra__:
+    if condition.last_probe_time is not None or condition.extra:
         return condition.changed(last_transition_time=moment)
     return _shared_condition(
         condition.type, condition.observed_generation, condition.status, condition.reason, condition.message, moment

@@ -77,6 +77,6 @@ def requirements(
         fields["limits"] = limits
     if requests:
         fields["requests"] = requests
-    if like is not None and like.__pydantic_extra__:
-        return ResourceRequirements(**fields, **like.__pydantic_extra__)
+    if like is not None and like.extra:
+        return ResourceRequirements(**fields, **like.extra)
     return ResourceRequirements.make(**fields)

@@ -151,7 +151,7 @@ def _says_the_same(new: PodCondition, old: PodCondition) -> bool:
         and new.message == old.message
         and new.observed_generation == old.observed_generation
         and new.last_probe_time == old.last_probe_time
-        and new.__pydantic_extra__ == old.__pydantic_extra__
+        and new.extra == old.extra
     )
 
 
@@ -279,7 +279,7 @@ def _said_by_kubelet(status: PodStatus, gates: FeatureGates) -> dict[str, tuple[
 
 
 def _own_extra(status: PodStatus) -> dict[str, Any]:
-    extra = status.__pydantic_extra__ or {}
+    extra = status.extra
     return {name: value for name, value in extra.items() if name not in _FOREIGN_FIELDS} if extra else extra
 
 
@@ -302,7 +302,7 @@ def _same_resources(left: ResourceRequirements | None, right: ResourceRequiremen
     return left == right or (
         _same_amounts(left.requests, right.requests)
         and _same_amounts(left.limits, right.limits)
-        and left.__pydantic_extra__ == right.__pydantic_extra__
+        and left.extra == right.extra
     )
 
 
@@ -373,13 +373,11 @@ def _replace_or_append(conditions: list[PodCondition], condition: PodCondition) 
 
 
 def _with_foreign_fields(status: PodStatus, old: PodStatus) -> PodStatus:
-    """A fresh copy may be given its extra fields before anybody sees it."""
-    mine, theirs = status.__pydantic_extra__ or {}, old.__pydantic_extra__ or {}
-    if mine or theirs:
-        extra = {name: value for name, value in mine.items() if name not in _FOREIGN_FIELDS}
-        extra.update({name: theirs[name] for name in _FOREIGN_FIELDS if name in theirs})
-        object.__setattr__(status, "__pydantic_extra__", extra)
-    return status
+    mine, theirs = status.extra, old.extra
+    if not mine and not theirs:
+        return status
+    extra = {name: value for name, value in mine.items() if name not in _FOREIGN_FIELDS}
+    return status.with_extra(extra | {name: theirs[name] for name in _FOREIGN_FIELDS if name in theirs})
 
 
 def can_be_deleted(pod: Pod, pod_is_finished: bool) -> bool:
