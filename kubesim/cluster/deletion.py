@@ -10,7 +10,6 @@ pkg/registry/core/namespace/storage Delete
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from kubesim.api.meta import ApiObject, ObjectMeta
@@ -19,7 +18,7 @@ from kubesim.api.timestamps import SECOND, format_time, parse_time
 from kubesim.api.validation.field import Errors, Named
 from kubesim.cluster.kinds import resource_of
 from kubesim.cluster.problems import conflict, forbidden, invalid_options
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"

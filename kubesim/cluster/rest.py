@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -39,7 +39,7 @@ from kubesim.cluster.subresources import bind, evict
 from kubesim.cluster.watches import Watch, WatchEvent
 from kubesim.cluster.wire import decode_json, object_to_json, unknown_fields
 from kubesim.errors import ApiError
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 
 _ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"

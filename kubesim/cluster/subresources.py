@@ -7,7 +7,6 @@ Mirrors: pkg/registry/core/pod/storage storage.go BindingREST, eviction.go Evict
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from kubesim.api.pod import Pod, PodCondition
@@ -17,6 +16,7 @@ from kubesim.cluster.deletion import DeleteOptions, check_preconditions
 from kubesim.cluster.problems import aggregate, bad_request, conflict, internal_error, precondition_failed
 from kubesim.cluster.registry import Target
 from kubesim.cluster.store import Store
+from kubesim.frozen import replace
 
 
 def bind(store: Store, target: Target, binding: JsonObject, *, dry_run: bool = False) -> None:

@@ -11,7 +11,6 @@ Mirrors: pkg/kubelet/images/image_gc_manager.go; kubelet.go StartGarbageCollecti
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Protocol
 
 from kubesim.api.gotext import duration
@@ -19,7 +18,7 @@ from kubesim.api.timestamps import MINUTE
 from kubesim.clock import LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import ImageGCError, RuntimeCallError
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.runtime.protocol import ImageInfo, Runtime
 
 IMAGE_GC_PERIOD = 5 * MINUTE

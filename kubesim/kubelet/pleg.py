@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from typing import Protocol
 
 from kubesim.api.gotext import duration
@@ -26,7 +25,7 @@ from kubesim.clock import LoopClock, wake
 from kubesim.concurrency import Channel
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.kubelet.pleg_records import PodLifecycleEvent, PodRecords, compute_events, keep_pod_ips
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus

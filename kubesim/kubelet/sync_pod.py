@@ -6,13 +6,12 @@ Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatingRunt
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kubesim.api.gotext import listed
 from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.clock import LoopClock, go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
 from kubesim.features import FeatureGates
+from kubesim.frozen import replace
 from kubesim.kubelet.mirror import MirrorClient
 from kubesim.kubelet.pleg import GenericPleg
 from kubesim.kubelet.pod_status import StatusGenerator

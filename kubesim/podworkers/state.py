@@ -10,12 +10,11 @@ SyncKnownPods, removeTerminatedWorker
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from typing import Literal
 
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.podworkers.sync_status import PodSyncStatus, PodWorkerQueries, PodWorkerState
 from kubesim.podworkers.updates import (
     KillPodOptions,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pod_kinds import is_node_critical_pod
@@ -33,7 +33,7 @@ from kubesim.api.resources import (
     pod_requests,
 )
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.runtime.restart_policy import is_restartable_init_container
 
 CgroupName = tuple[str, ...]

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kubesim.api.gotext import quoted
 from kubesim.api.pod import Container, Pod
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.runtime.actions import PodActions, compute_pod_actions
 from kubesim.runtime.backoff import Backoff, do_back_off
 from kubesim.runtime.cgroups import ResourceConfig, resource_config_for_pod

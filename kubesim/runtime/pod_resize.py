@@ -10,14 +10,13 @@ validateMemoryResizeAction, IsPodResizeInProgress
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kubesim.api.gotext import quoted
 from kubesim.api.pod import Pod, ResourceRequirements
 from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.api.resources import CPU, MEMORY
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import replace
 from kubesim.runtime.action_types import ContainerResources, ContainerToUpdate, PodActions, ResizableResource
 from kubesim.runtime.actuated import ActuatedState, effective_requirements
 from kubesim.runtime.cgroups import PodCgroups, ResourceConfig, resource_config_for_pod

@@ -7,7 +7,6 @@ and from what its sources tell.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 from kubesim.api.node import Node, Taint
@@ -18,7 +17,7 @@ from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.kubelet.admission.node_admission import NodeAdmission
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.events import KubeletEvents

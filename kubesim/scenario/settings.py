@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,6 +10,7 @@ from kubesim.api.goyaml import YamlError, yaml_to_json
 from kubesim.api.quantity import quantity
 from kubesim.api.timestamps import MILLISECOND, MINUTE
 from kubesim.clock.randomness import Stream
+from kubesim.frozen import replace
 from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
 from kubesim.kubelet.node_conditions import UPDATE_PERIOD
 from kubesim.kubelet.settings import KubeletSettings

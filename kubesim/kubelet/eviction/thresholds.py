@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kubesim.api.quantity import BINARY_SI, Quantity, parse_quantity
 from kubesim.api.timestamps import MINUTE
 from kubesim.errors import KubesimError
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.kubelet.eviction import signals
 
 DEFAULT_EVICTION_HARD: Mapping[str, str] = {

@@ -9,13 +9,12 @@ Mirrors: pkg/kubelet/prober/worker.go doProbe, newWorker
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal
 
 from kubesim.api.pod import Container, ContainerStateRunning, ContainerStatus, Pod, PodStatus, Probe
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.kubelet.status.inputs import ProbeType
 from kubesim.runtime.protocol import CallContext
 from kubesim.runtime.restart_policy import (

@@ -11,7 +11,6 @@ Mirrors: pkg/kubelet/status/status_manager.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import replace
 from typing import Any
 
 from kubesim.api.pod import Pod, PodStatus
@@ -23,7 +22,7 @@ from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import Channel, Ticker, select
 from kubesim.errors import ApiError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.status import manager_rules as rules
 from kubesim.kubelet.status.conditions import DISRUPTION_TARGET, find_condition

@@ -63,6 +63,7 @@ _TIMED_CONDITIONS = frozenset(
 _FOREIGN_FIELDS = ("resourceClaimStatuses", "extendedResourceClaimStatus", "nodeAllocatableResourceClaimStatuses")
 _COMPARED_APART = frozenset({"conditions", "allocated_resources", "resources"})
 _CONTAINER_LISTS = frozenset({"init_container_statuses", "container_statuses", "ephemeral_container_statuses"})
+_WHOLE = len("2000-01-01T00:00:00Z")  # a fraction or an offset makes a time longer
 _BROKEN_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -192,11 +193,11 @@ def _is_plain(status: PodStatus) -> bool:
                 times += (state.terminated.started_at, state.terminated.finished_at)
             elif state.running is not None:
                 times.append(state.running.started_at)
-    return not any(text is not None and (len(text) != 20 or text[-1] != "Z") for text in times)
+    return {len(text) for text in times if text} <= {_WHOLE}
 
 
 def _is_whole(text: str) -> bool:
-    return len(text) == 20 and text[-1] == "Z"
+    return len(text) == _WHOLE
 
 
 def _whole_seconds(text: str) -> str:

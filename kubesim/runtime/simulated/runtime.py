@@ -10,12 +10,12 @@ import asyncio
 import hashlib
 import ipaddress
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, go, wake
 from kubesim.errors import RuntimeCallError, SyncCancelled
+from kubesim.frozen import replace
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.protocol import (
     CANCELLED,

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.runtime.simulated.shell.patterns import MAGIC
 from kubesim.runtime.simulated.shell.syntax import (
     Arithmetic,
