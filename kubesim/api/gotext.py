@@ -10,6 +10,8 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a
 
 def quoted(text: str) -> str:
     """`%q`: a string in double quotes, with what cannot be printed escaped."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     out = []
     for char in text:
         if char in _ESCAPES:

@@ -13,6 +13,7 @@ import heapq
 import time as wall_time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context, copy_context
+from functools import wraps
 from typing import Any, TypeVar
 
 from kubesim.errors import Deadlock
@@ -125,12 +126,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             if not self._ready and not self.externals:
                 self._jump()
         ready = self._ready
-        for _ in range(len(ready) + (self._next is not None)):
-            handle: Any = self._next
-            if handle is None:
+        handle: Any
+        while not self._stopping:  # type: ignore[attr-defined]
+            handle = self._next
+            if handle is not None:
+                self._next = None
+            elif ready:
                 handle = ready.popleft()
             else:
-                self._next = None
+                break
             if not handle._cancelled:
                 try:
                     handle._context.run(handle._callback, *handle._args)
@@ -233,10 +237,18 @@ def run_virtual(main: Callable[..., Coroutine[Any, Any, T] | Awaitable[T]], *arg
     """`anyio.run` on a fresh virtual loop."""
     import anyio
 
+    results: list[T] = []
+
+    @wraps(main)  # the name that a deadlock tells
+    async def whole() -> None:
+        # Kept out of the task: whoever describes the task, as the handling of signals does, would describe it too.
+        results.append(await main(*args))
+
     # A run keeps most of what it makes (pods, records), so looking for garbage often finds little and costs a fifth.
     thresholds = gc.get_threshold()
     gc.set_threshold(200_000, 50, 50)
     try:
-        return anyio.run(main, *args, backend_options={"loop_factory": lambda: VirtualLoop(speed)})
+        anyio.run(whole, backend_options={"loop_factory": lambda: VirtualLoop(speed)})
+        return results[0]
     finally:
         gc.set_threshold(*thresholds)

@@ -101,10 +101,11 @@ class Selected:
 
 async def select(clock: LoopClock, channels: Sequence[Channel[Any]], stream: Stream | None) -> Selected:
     """Receive from one of the channels. The stream decides among several that are ready; None takes the first."""
-    ready = [channel for channel in channels if channel._items]
-    if ready:
-        chosen = ready[0] if len(ready) == 1 or stream is None else ready[stream.randrange(len(ready))]
-        return Selected(chosen, chosen._take(), tuple(channel.name for channel in ready))
+    for first in channels:
+        if first._items:
+            ready = [channel for channel in channels if channel._items]
+            chosen = first if len(ready) == 1 or stream is None else ready[stream.randrange(len(ready))]
+            return Selected(chosen, chosen._take(), tuple([channel.name for channel in ready]))
     future: asyncio.Future[tuple[Channel[Any], Any]] = asyncio.get_running_loop().create_future()
     for channel in channels:
         channel._waiters[future] = None
