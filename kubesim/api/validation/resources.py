@@ -167,8 +167,9 @@ def _validate_claim_references(errors: Errors, claims: list[JsonObject], known: 
                 errors.duplicate(where, key)
             elif not request:
                 # The whole claim, after some of its requests were named one by one.
-                for _ in [other for other in seen if other.startswith(f"{name}/")]:
-                    errors.duplicate(where, name)
+                for other in seen:
+                    if other.partition("/")[0] == name:
+                        errors.duplicate(where, name)
             seen.add(key)
         if name not in known:
             names = f": {', '.join(sorted(known))}" if known else " which is empty"
