@@ -205,10 +205,8 @@ def _zero(type_: Type) -> Any:
             return "0"
         case "list":
             return []
-        case "struct" | "map":
+        case _:  # a struct or a map: of the other kinds there are only pointers
             return {}
-        case _:
-            return None
 
 
 def encode(type_name: str, value: dict[str, Any]) -> dict[str, Any]:
