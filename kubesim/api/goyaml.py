@@ -87,13 +87,11 @@ def _first_document(text: str) -> _Node | None:
 
 
 def _where(error: yaml.MarkedYAMLError) -> str:
-    line = 0
-    if error.problem_mark is not None and error.problem_mark.line:
-        # Go's scanner reports before it has counted the line, and its author corrected only for that.
-        line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
-    elif error.context_mark is not None:
-        line = error.context_mark.line
-    return f"line {line}: " if line else ""
+    if error.problem_mark is None or not error.problem_mark.line:
+        return ""
+    # Go's scanner reports before it has counted the line, and its author corrected only for that.
+    line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
+    return f"line {line}: "
 
 
 def _compose(event: Any, events: Iterator[Any], anchors: dict[str, _Node]) -> _Node:
@@ -108,9 +106,7 @@ def _compose(event: Any, events: Iterator[Any], anchors: dict[str, _Node]) -> _N
     if event.anchor:
         anchors[event.anchor] = node
     if node.kind != "scalar":
-        for child in events:
-            if isinstance(child, yaml.CollectionEndEvent):
-                break
+        while not isinstance(child := next(events), yaml.CollectionEndEvent):
             node.children.append(_compose(child, events, anchors))
     return node
 
@@ -255,10 +251,8 @@ def _float_key(value: float) -> str:
 
 
 def _float32(value: float) -> float:
-    try:
-        (rounded,) = struct.unpack("f", struct.pack("f", value))
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
+    """What is left of it in 32 bits: infinity if it is too large."""
+    (rounded,) = struct.unpack("f", struct.pack("f", value))
     return float(rounded)
 
 

@@ -76,6 +76,12 @@ def test_null_where_there_is_no_pointer_is_an_absent_field() -> None:
     assert pod.to_json() == {"metadata": {"name": "x"}, "spec": {}}
 
 
+def test_null_in_a_list_is_a_zero_value() -> None:
+    containers = [{"name": "a", "image": None}, None, {"name": "b", "args": ["x"]}]
+    pod = Pod.from_json({"metadata": {}, "spec": {"containers": containers}})
+    assert [(container.name, container.image) for container in pod.spec.containers] == [("a", ""), ("", ""), ("b", "")]
+
+
 def test_a_wrong_type_is_an_error() -> None:
     with pytest.raises(ValidationError):
         Pod.from_json({"spec": {"containers": "all of them"}})
