@@ -76,6 +76,16 @@ def test_null_where_there_is_no_pointer_is_an_absent_field() -> None:
     assert pod.to_json() == {"metadata": {"name": "x"}, "spec": {}}
 
 
+def test_null_where_one_of_several_types_would_do() -> None:
+    probe, resources = {"tcpSocket": {"port": None}}, {"limits": {"cpu": None, "memory": 1}}
+    container = {"name": "c", "livenessProbe": probe, "resources": resources, "args": ["x"]}
+    (found,) = Pod.from_json({"spec": {"containers": [container]}}).spec.containers
+    assert found.liveness_probe is not None
+    assert found.liveness_probe.tcp_socket is not None
+    assert found.liveness_probe.tcp_socket.port == 0
+    assert found.resources.limits == {"memory": 1}
+
+
 def test_null_in_a_list_is_a_zero_value() -> None:
     containers = [{"name": "a", "image": None}, None, {"name": "b", "args": ["x"]}]
     pod = Pod.from_json({"metadata": {}, "spec": {"containers": containers}})
