@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -63,17 +64,22 @@ class Reach:
         self.lines += summary["num_statements"]
         self.branches += summary["num_branches"]
         self.reached += summary["covered_lines"] + summary["covered_branches"]
-        lines = set(measured["missing_lines"])
-        branches = [pair for pair in measured["missing_branches"] if not lines & set(pair)]
+        lines = measured["missing_lines"]
+        branches = [pair for pair in measured["missing_branches"] if not set(lines) & set(pair)]
         # A branch to a negative line leaves the function.
-        shown = [str(line) for line in sorted(lines)]
-        shown += [f"{source}->{target if target > 0 else 'exit'}" for source, target in branches]
-        if shown:
-            self.missed.append(f"{path}: {', '.join(shown)}")
+        shown = [f"{source}->{target if target > 0 else 'exit'}" for source, target in branches]
+        if lines or shown:
+            self.missed.append(f"kubesim/{path}: {', '.join([*_ranges(lines), *shown])}")
 
     @property
     def percent(self) -> float:
         return 100 * self.reached / (self.lines + self.branches)
+
+
+def _ranges(lines: list[int]) -> Iterator[str]:
+    for _, run in groupby(enumerate(lines), lambda numbered: numbered[1] - numbered[0]):
+        first, *_, last = [line for _, line in run] * 2
+        yield f"{first}-{last}" if first != last else str(first)
 
 
 def main() -> int:

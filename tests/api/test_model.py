@@ -61,6 +61,13 @@ def test_a_pod_survives_the_round_trip_with_everything_we_do_not_know() -> None:
     assert Pod.from_json(json.loads(json.dumps(MANIFEST))).to_json() == MANIFEST
 
 
+def test_containers_of_any_kind_are_found_by_name() -> None:
+    kinds = {"containers": [{"name": "a"}], "initContainers": [{"name": "b"}], "ephemeralContainers": [{"name": "c"}]}
+    spec = Pod.from_json({"spec": kinds}).spec
+    found = [spec.find_container(name) for name in "abcd"]
+    assert [container and container.name for container in found] == ["a", "b", "c", None]
+
+
 def test_an_absent_field_is_gos_zero_value() -> None:
     pod = Pod.from_json({"metadata": {"name": "x"}})
     assert pod.spec.containers == ()
