@@ -26,7 +26,7 @@ lint: $(VENV)/.installed-for-tests
 bench: $(VENV)/.installed-for-tests
 	$(PY) -m tests.bench
 
-# How much of the decision core the real kubelet's cases reach by themselves.
+# What of the pure core the measurements of the real thing reach by themselves, and what the tests by hand.
 coverage: $(VENV)/.installed-for-tests
 	$(PY) -m tests.core_coverage
 

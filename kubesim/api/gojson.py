@@ -39,8 +39,10 @@ def loads(text: str) -> Json:
         return json.loads(
             text, parse_int=Number, parse_float=Number, parse_constant=_reject, object_pairs_hook=_merge_duplicates
         )
-    except (ValueError, RecursionError):
+    except ValueError:
         _Scanner(text).explain()
+    except RecursionError:
+        raise JsonSyntaxError("exceeded max depth") from None
 
 
 def _reject(name: str) -> NoReturn:
@@ -131,7 +133,7 @@ class _Scanner:
             self.elements()
         elif char == '"':
             self.string()
-        elif char in _LITERALS and char:
+        elif char in _LITERALS:
             self.literal(_LITERALS[char])
         elif char and char in "-0123456789":
             self.number()
@@ -220,8 +222,11 @@ class _Scanner:
 
 
 def _quote_char(char: str) -> str:
+    """`'x'`; a byte that is no character (as `surrogateescape` decodes it) by its number."""
     if char == "'":
         return "'\\''"
     if char == '"':
         return "'\"'"
+    if "\udc80" <= char <= "\udcff":
+        return f"'\\x{ord(char) - 0xDC00:02x}'"
     return f"'{quoted(char)[1:-1]}'"
