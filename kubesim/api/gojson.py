@@ -23,6 +23,12 @@ class Number(str):
     __slots__ = ()
 
 
+class InOrder(dict[str, "Json"]):
+    """An object that stands for a Go struct: its keys are written in the order in which they stand."""
+
+    __slots__ = ()
+
+
 class JsonSyntaxError(ValueError):
     """Text that is not JSON, in Go's words."""
 
@@ -40,7 +46,15 @@ def loads(text: str) -> Json:
             text, parse_int=Number, parse_float=Number, parse_constant=_reject, object_pairs_hook=_merge_duplicates
         )
     except (ValueError, RecursionError):
+        explain(text)
+
+
+def explain(text: str) -> NoReturn:
+    """Say what is wrong with text that is not JSON."""
+    try:
         _Scanner(text).explain()
+    except RecursionError:
+        raise JsonSyntaxError("exceeded max depth") from None
 
 
 def _reject(name: str) -> NoReturn:
@@ -59,7 +73,7 @@ def _merge_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def dumps(value: Json) -> str:
-    """Compact text, keys sorted, with the characters escaped that HTML cares about."""
+    """Compact text, keys sorted (but see `InOrder`), with the characters escaped that HTML cares about."""
     if value is None:
         return "null"
     if value is True or value is False:
@@ -73,7 +87,8 @@ def dumps(value: Json) -> str:
     if isinstance(value, float):
         return format_float(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{quote(key)}:{dumps(value[key])}" for key in sorted(value)) + "}"
+        keys = value if isinstance(value, InOrder) else sorted(value)
+        return "{" + ",".join(f"{quote(key)}:{dumps(value[key])}" for key in keys) + "}"
     return "[" + ",".join(dumps(item) for item in value) + "]"
 
 
