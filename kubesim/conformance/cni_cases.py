@@ -92,9 +92,9 @@ class ScriptedExec:
                 "reply": reply,
             }
         )
-        stdout, stderr = reply["stdout"].encode(), reply["stderr"].encode()
+        stdout: bytes = reply["stdout"].encode()
         if reply["exit"]:
-            raise plugin_failure(f"exit status {reply['exit']}", stdout, stderr)
+            raise plugin_failure(f"exit status {reply['exit']}", stdout, reply["stderr"].encode())
         return stdout
 
 

@@ -11,7 +11,6 @@ from kubesim.cni.pod_network import cni_namespace_opts, select_pod_ips
 from kubesim.conformance.cni_cases import error_json, judge_either, pod_config
 from kubesim.errors import CniError
 
-
 judge = judge_either
 
 

@@ -24,7 +24,6 @@ from kubesim.cni.versions import at_least, decode_plugin_info, decode_version, g
 from kubesim.conformance.cni_cases import error_json, judge_either
 from kubesim.errors import CniError
 
-
 judge = judge_either
 
 
