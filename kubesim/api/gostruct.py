@@ -87,13 +87,7 @@ def decode_alone(type_: GoType, value: Any) -> Any:
 def parse(data: bytes) -> Any:
     """A JSON value with its numbers as they were written. Go reads bytes: what is not UTF-8 becomes U+FFFD."""
     try:
-        return json.loads(
-            data.decode("utf-8", "go-replace"),
-            parse_int=Number,
-            parse_float=Number,
-            parse_constant=_reject,
-            object_pairs_hook=_object,
-        )
+        return _DECODER.decode(data.decode("utf-8", "go-replace"))
     except RecursionError:
         raise JsonSyntaxError("exceeded max depth") from None
     except ValueError:
@@ -119,6 +113,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     repeated = JsonObject(out)
     repeated.pairs = pairs
     return repeated
+
+
+_DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_reject, object_pairs_hook=_object)
 
 
 def text_of(value: str) -> str:

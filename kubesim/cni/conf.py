@@ -127,10 +127,10 @@ def network_conf_from_bytes(data: bytes) -> NetworkConfigList:
     if "name" not in raw:
         raise _wrong("no name")
     if not isinstance(raw["name"], str):
-        raise _wrong(f"invalid name type {_go_type(raw['name'])}")
+        raise _wrong(f"invalid name type {go_type(raw['name'])}")
     version = raw.get("cniVersion", "")
     if not isinstance(version, str):
-        raise _wrong(f"invalid cniVersion type {_go_type(version)}")
+        raise _wrong(f"invalid cniVersion type {go_type(version)}")
     if "cniVersions" in raw:
         version = _greatest_version(raw["cniVersions"], version)
     disable_check, disable_gc, inlined = (
@@ -147,7 +147,7 @@ def _inlined_plugins(raw: Mapping[str, Any], inlined: bool) -> tuple[PluginConfi
         return ()
     plugins = raw["plugins"]
     if not isinstance(plugins, list):
-        raise _wrong(f"invalid 'plugins' type {_go_type(plugins)}")
+        raise _wrong(f"invalid 'plugins' type {go_type(plugins)}")
     if not plugins:
         raise _wrong("no plugins in list")
     found = []
@@ -166,7 +166,7 @@ def _greatest_version(versions: Any, version: str) -> str:
     known = []
     for n, entry in enumerate(versions):
         if not isinstance(entry, str):
-            raise _wrong(f"invalid type for cniVersions index {n}: {_go_type(entry)}")
+            raise _wrong(f"invalid type for cniVersions index {n}: {go_type(entry)}")
         try:
             if not greater_than(entry, CURRENT):
                 known.append(entry)
@@ -192,7 +192,7 @@ def _read_bool(raw: Mapping[str, Any], key: str) -> bool:
     if isinstance(value, bool):
         return value
     if not isinstance(value, str):
-        raise _wrong(f"invalid type {_go_type(value)} for {key}")
+        raise _wrong(f"invalid type {go_type(value)} for {key}")
     if value.lower() not in ("true", "false"):
         raise _wrong(f"invalid value {quoted(value.lower())} for {key}")
     return value.lower() == "true"
@@ -211,7 +211,7 @@ _GO_TYPES: Final = {
 }
 
 
-def _go_type(value: Any) -> str:
+def go_type(value: Any) -> str:
     """`%T` of a value that JSON was decoded to."""
     return _GO_TYPES.get(type(value), "<nil>")
 

@@ -12,6 +12,7 @@ Mirrors: containernetworking/cni libcni/api.go CNIConfig
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from kubesim.api.gotext import listed, quoted
 from kubesim.cni.cache import DEFAULT_CACHE_DIR, Cache, NetworkAttachment, RuntimeConf
 from kubesim.cni.conf import NetworkConfigList, PluginConfig, build_one_config, inject_conf
 from kubesim.cni.context import BACKGROUND, Context
-from kubesim.cni.invoke import Args, Exec, exec_with_result, exec_without_result, get_version_info
+from kubesim.cni.invoke import Args, Exec, exec_with_result, get_version_info
 from kubesim.cni.results import AnyResult
 from kubesim.cni.validation import validate_container_id, validate_interface_name, validate_network_name
 from kubesim.cni.versions import at_least
@@ -52,10 +53,12 @@ class GCArgs:
 
 
 class CNIConfig:
-    """Where plugins are looked for, what runs them, and where results are cached."""
+    """Where plugins are looked for, what runs them, and where results are cached. Plugins get the environment that
+    this process had when the object was made."""
 
     def __init__(self, path: Sequence[str], exec: Exec, cache_dir: str = DEFAULT_CACHE_DIR) -> None:
         self.path = tuple(path)
+        self.environ = dict(os.environ)
         self.exec = exec
         self.cache = Cache(cache_dir)
 
@@ -89,8 +92,8 @@ class CNIConfig:
         validate_network_name(network.name)
         validate_interface_name(runtime.ifname)
         stdin = _stdin(network, plugin, prev_result, runtime)
-        args = self._args("ADD", runtime)
-        return await exec_with_result(self.exec, path, stdin, network.cni_version, args, ctx)
+        environ = self._environ("ADD", runtime)
+        return await exec_with_result(self.exec, path, stdin, network.cni_version, environ, ctx)
 
     async def check_network_list(
         self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
@@ -137,7 +140,7 @@ class CNIConfig:
     ) -> None:
         path = self.exec.find_in_path(plugin.network.type, self.path)
         stdin = _stdin(network, plugin, prev_result, runtime)
-        await exec_without_result(self.exec, path, stdin, self._args(command, runtime), ctx)
+        await self.exec.exec_plugin(path, stdin, self._environ(command, runtime), ctx)
 
     async def gc_network_list(self, network: NetworkConfigList, args: GCArgs | None, ctx: Context = BACKGROUND) -> None:
         """GC: DEL for every cached attachment of this network that is not valid any more; then, from 1.1.0 on, the
@@ -194,8 +197,8 @@ class CNIConfig:
         self, command: str, plugin: PluginConfig, values: Mapping[str, Any], ctx: Context
     ) -> None:
         path = self.exec.find_in_path(plugin.network.type, self.path)
-        args = self._args(command, RuntimeConf())
-        await exec_without_result(self.exec, path, inject_conf(plugin, values), args, ctx)
+        environ = self._environ(command, RuntimeConf())
+        await self.exec.exec_plugin(path, inject_conf(plugin, values), environ, ctx)
 
     async def validate_network_list(self, network: NetworkConfigList, ctx: Context = BACKGROUND) -> list[str]:
         """Are all plugins there, and do they support the version? Gives the capabilities that the list declares."""
@@ -218,7 +221,7 @@ class CNIConfig:
 
     async def get_version_info(self, plugin: str, ctx: Context = BACKGROUND) -> tuple[str, ...]:
         """VERSION."""
-        return await get_version_info(self.exec, self.exec.find_in_path(plugin, self.path), ctx)
+        return await get_version_info(self.exec, self.exec.find_in_path(plugin, self.path), self.environ, ctx)
 
     def get_network_list_cached_result(self, network: NetworkConfigList, runtime: RuntimeConf) -> AnyResult | None:
         return self.cache.result(network.name, network.cni_version, runtime)
@@ -231,8 +234,10 @@ class CNIConfig:
     def get_cached_attachments(self, container_id: str = "") -> list[NetworkAttachment]:
         return self.cache.attachments(container_id)
 
-    def _args(self, command: str, runtime: RuntimeConf) -> Args:
-        return Args(command, runtime.container_id, runtime.netns, runtime.args, runtime.ifname, ":".join(self.path))
+    def _environ(self, command: str, runtime: RuntimeConf) -> dict[str, str]:
+        path = ":".join(self.path)
+        args = Args(command, runtime.container_id, runtime.netns, runtime.args, runtime.ifname, path)
+        return args.as_env(self.environ)
 
 
 def _stdin(

@@ -99,7 +99,7 @@ def _port_mappings(mappings: Sequence[PortMapping]) -> list[InOrder]:
         InOrder(
             HostPort=mapping.host_port,
             ContainerPort=mapping.container_port,
-            Protocol=_PROTOCOLS.get(mapping.protocol, str(mapping.protocol)),
+            Protocol=protocol_name(mapping.protocol),
             HostIP=mapping.host_ip,
         )
         for mapping in mappings
@@ -107,9 +107,15 @@ def _port_mappings(mappings: Sequence[PortMapping]) -> list[InOrder]:
     ]
 
 
+def protocol_name(number: int) -> str:
+    return _PROTOCOLS.get(number, str(number))
+
+
 def _bandwidth(annotations: Mapping[str, str]) -> InOrder | None:
-    ingress = _rate(annotations.get("kubernetes.io/ingress-bandwidth"))
-    egress = _rate(annotations.get("kubernetes.io/egress-bandwidth"))
+    try:
+        ingress, egress = bandwidth_rates(annotations)
+    except ValueError as error:
+        raise CniError(f"reading pod bandwidth annotations: {error}") from None
     if ingress is None and egress is None:
         return None
     return InOrder(
@@ -120,17 +126,22 @@ def _bandwidth(annotations: Mapping[str, str]) -> InOrder | None:
     )
 
 
+def bandwidth_rates(annotations: Mapping[str, str]) -> tuple[int | None, int | None]:
+    """Into and out of the pod, in bits per second; a ValueError says what is unreasonable."""
+    return (
+        _rate(annotations.get("kubernetes.io/ingress-bandwidth")),
+        _rate(annotations.get("kubernetes.io/egress-bandwidth")),
+    )
+
+
 def _rate(text: str | None) -> int | None:
     if text is None:
         return None
-    try:
-        rate = parse_quantity(text).value()
-        if rate < _LEAST_BANDWIDTH:
-            raise ValueError("resource is unreasonably small (< 1kbit)")
-        if rate > _MOST_BANDWIDTH:
-            raise ValueError("resource is unreasonably large (> 1Pbit)")
-    except ValueError as error:
-        raise CniError(f"reading pod bandwidth annotations: {error}") from None
+    rate = parse_quantity(text).value()
+    if rate < _LEAST_BANDWIDTH:
+        raise ValueError("resource is unreasonably small (< 1kbit)")
+    if rate > _MOST_BANDWIDTH:
+        raise ValueError("resource is unreasonably large (> 1Pbit)")
     return rate
 
 

@@ -25,7 +25,7 @@ from kubesim.clock.stopwatch import Stopwatch
 from kubesim.clock.wall_timer import WallTimer, wall_sleep
 from kubesim.cni.context import BACKGROUND, Context
 from kubesim.cni.gofile import errno_text
-from kubesim.cni.invoke import find_in_path, plugin_failure
+from kubesim.cni.plugin_files import find_in_path, plugin_failure
 from kubesim.cni.process_tree import kill_all
 from kubesim.errors import PluginError
 

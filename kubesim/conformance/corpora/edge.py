@@ -59,13 +59,13 @@ def play(case: dict[str, Any]) -> dict[str, Any]:
 
 async def _play(case: dict[str, Any], name: str, folder: Path) -> dict[str, Any]:
     exec = RealExec(busy_wait_s=_SECOND, log=lambda remark: None)
-    cni = CNIConfig([str(folder)], exec, str(folder.parent / "cache"))
     network = network_conf_from_bytes(
         f'{{"cniVersion":"1.0.0","name":"edge","plugins":[{{"type":"{name}"}}]}}'.encode()
     )
     runtime = RuntimeConf("id", "/var/run/netns/none", "eth0")
     timeout_ms = case.get("timeout_ms", 0)
     with _arranged(case, folder / name), with_timeout(timeout_ms / 1000 if timeout_ms else None) as ctx:
+        cni = CNIConfig([str(folder)], exec, str(folder.parent / "cache"))
         if case["case"] == "already-cancelled":
             ctx = Context()
             ctx.cancel()

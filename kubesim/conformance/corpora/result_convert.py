@@ -8,7 +8,7 @@ from typing import Any
 from kubesim.api.gojson import dumps
 from kubesim.api.gostruct import ANYTHING, Slice, unmarshal
 from kubesim.cni.gocni_result import create_result
-from kubesim.cni.invoke import plugin_failure
+from kubesim.cni.plugin_files import plugin_failure
 from kubesim.cni.results import (
     AnyResult,
     Result,
