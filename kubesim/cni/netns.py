@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import IO, Final, TypeVar
 
 from kubesim.cni import namespaces
 
@@ -104,3 +106,52 @@ def in_thread(action: Callable[[], T]) -> T:
     if failed:
         raise failed[0]
     return done[0]
+
+
+_HELPER = """
+import os
+from kubesim.cni import namespaces
+namespaces.unshare(namespaces.CLONE_NEWUSER)
+os.write(1, b"u")
+os.read(0, 1)
+namespaces.unshare(namespaces.CLONE_NEWNET)
+os.write(1, b"n")
+os.read(0, 1)
+"""
+
+
+def new_netns_in_user_namespace(path: str, uid_map: str, gid_map: str) -> None:
+    """Make a namespace that belongs to a new user namespace, and bind it to a new file. A helper process enters the
+    user namespace first; this process maps its ids, as only the parent's namespace may. Maps: `inside outside count`.
+    """
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+    command = [sys.executable, "-c", _HELPER]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ) as helper:
+            try:
+                _bind_of_helper(helper, path, uid_map, gid_map)
+            finally:
+                helper.kill()
+    except OSError:
+        os.unlink(path)
+        raise
+
+
+def _bind_of_helper(helper: subprocess.Popen[bytes], path: str, uid_map: str, gid_map: str) -> None:
+    assert helper.stdin is not None
+    assert helper.stdout is not None
+    _expect(helper.stdout, b"u")
+    for name, line in (("uid_map", uid_map), ("gid_map", gid_map)):
+        with open(f"/proc/{helper.pid}/{name}", "w") as file:
+            file.write(line)
+    helper.stdin.write(b".")
+    helper.stdin.flush()
+    _expect(helper.stdout, b"n")
+    namespaces.mount(f"/proc/{helper.pid}/ns/net", path, "none", namespaces.MS_BIND)
+
+
+def _expect(output: IO[bytes], sign: bytes) -> None:
+    if output.read(1) != sign:
+        raise OSError(errno.EPERM, "cannot make a user namespace")

@@ -157,6 +157,7 @@ class _Process:
         self._status: int | None = None
         self._outputs: dict[int, bytearray] = {}  # the open ends, and where what comes out is collected
         self._killed = False
+        self._interrupted = False  # it was killed while it ran
         self._lingering: WallTimer | None = None
         self._ended: asyncio.Future[None] | None = None
 
@@ -206,7 +207,9 @@ class _Process:
         finally:
             self._finish()
         assert self._status is not None
-        return ctx.problem if not self._status and ctx.problem else describe_status(self._status)
+        if self._interrupted and not self._status:  # it ended well, but perhaps only because it was interrupted
+            return ctx.problem
+        return describe_status(self._status)
 
     def _read(self, fd: int) -> None:
         collected = self._outputs[fd]
@@ -231,13 +234,16 @@ class _Process:
 
     def _reap(self) -> None:
         """The outputs are closed: usually it has ended, too. One that lives on is waited for."""
+        self._look()
+        if self._status is None:
+            self._watch_end()
+        self._check_ended()
+
+    def _look(self) -> None:
+        """Has it ended?"""
         if self._status is None:
             pid, status = os.waitpid(self._pid, os.WNOHANG)
-            if pid:
-                self._status = status
-            else:
-                self._watch_end()
-        self._check_ended()
+            self._status = status if pid else None
 
     def _watch_end(self) -> None:
         if self._pidfd < 0:
@@ -265,6 +271,8 @@ class _Process:
         if self._killed or (self._status is not None and not self._outputs):
             return
         self._killed = True
+        self._look()
+        self._interrupted = self._status is None
         kill_all(self._pid, self._status is None, self._outputs)
         if self._status is None:
             self._watch_end()
