@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b", "\f": "\\f",
@@ -25,6 +26,17 @@ def quoted(text: str) -> str:
         else:
             out.append(f"\\U{ord(char):08x}")
     return '"' + "".join(out) + '"'
+
+
+def quoted_bytes(data: bytes) -> str:
+    """`%q` of bytes: those that are not UTF-8 are shown as they are."""
+    text = data.decode("utf-8", "surrogateescape")
+    pieces = re.split("([\udc80-\udcff])", text)
+    return '"' + "".join(_raw_byte(piece) if n % 2 else quoted(piece)[1:-1] for n, piece in enumerate(pieces)) + '"'
+
+
+def _raw_byte(escaped: str) -> str:
+    return f"\\x{ord(escaped) - 0xDC00:02x}"
 
 
 def listed(values: Iterable[object]) -> str:
