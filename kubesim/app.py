@@ -129,6 +129,7 @@ class Simulation:
             tasks,
             self.store,
             self.network,
+            {},
             scenario.spec,
             self.gates,
             traced=bool(sinks),

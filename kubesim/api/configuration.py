@@ -20,6 +20,12 @@ def configuration(found: ApiObject) -> dict[str, str]:
     return data
 
 
+def binary_data(found: ApiObject) -> dict[str, str]:
+    """What a ConfigMap holds beside its text: for volumes only."""
+    content: Mapping[str, Any] = found.__pydantic_extra__ or {}
+    return {key: _decoded(value) for key, value in (content.get("binaryData") or {}).items()}
+
+
 def _decoded(value: str) -> str:
     try:
         return base64.b64decode(value).decode(errors="replace")

@@ -48,6 +48,8 @@ def kubelet_settings(
         image_gc_starts=stream.randrange(MINUTE),
         node_status_starts=stream.randrange(UPDATE_PERIOD),
         log_rotation_starts=stream.randrange(configuration.log_rotation.monitoring_period),
+        volume_populator_starts=stream.randrange(base.volume_loop_period),
+        volume_reconciler_starts=stream.randrange(base.volume_loop_period),
         eviction=configuration.eviction,
         image_gc=configuration.image_gc,
         log_rotation=configuration.log_rotation,
@@ -60,6 +62,8 @@ def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
     begin = 200 * MILLISECOND + stream.randrange(300 * MILLISECOND)
     return replace(
         settings,
+        volume_populator_starts=begin,
+        volume_reconciler_starts=begin,
         status_manager_starts=begin,
         container_gc_starts=begin + MILLISECOND,
         pleg_starts=begin + 2 * MILLISECOND,

@@ -10,6 +10,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock
 from kubesim.cluster import registry
+from kubesim.cluster.bootstrap import create_namespace, furnish_namespace
 from kubesim.cluster.deletion import DeleteOptions
 from kubesim.cluster.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.kinds import RESOURCES, resource_of
@@ -118,12 +119,10 @@ class SimulatedWorld:
                 registry.create(self._store, target, manifest)
 
     def ensure_namespace(self, name: str) -> None:
-        """A namespace with its default service account, as the controllers of a cluster would have made it."""
+        """A namespace with all that the controllers of a cluster would have made in it."""
         if self._store.find("Namespace", "", name) is None:
-            registry.create(self._store, Target(RESOURCES["Namespace"]), {"metadata": {"name": name}})
-        if self._store.find("ServiceAccount", name, "default") is None:
-            account = Target(RESOURCES["ServiceAccount"], name)
-            registry.create(self._store, account, {"metadata": {"name": "default"}})
+            create_namespace(self._store, name)
+        furnish_namespace(self._store, name)
 
     def _ensure_priority_class(self, name: str) -> None:
         """Every cluster has those of the system; here they come when they are needed."""
