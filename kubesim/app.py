@@ -28,6 +28,7 @@ from kubesim.scenario.language import Scenario
 from kubesim.scenario.node import SimulatedNode, Surroundings
 from kubesim.scenario.node_lifecycle import NodeLifecycle
 from kubesim.scenario.player import Player
+from kubesim.scenario.volume_binder import VolumeBinder
 from kubesim.scenario.world import SimulatedWorld
 from kubesim.trace import HashSink, Recorder, Sink
 
@@ -136,6 +137,7 @@ class Simulation:
             every_tick=every_tick,
         )
         NodeLifecycle(self.clock, self.store)
+        VolumeBinder(self.clock, self.store)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
         self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes)
 

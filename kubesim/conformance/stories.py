@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from kubesim.api.event import Event
+from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND, seconds
 from kubesim.app import Simulation, raise_failures_of_callbacks
@@ -19,7 +20,7 @@ from kubesim.clock import run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster import registry
 from kubesim.cluster.deletion import DeleteOptions
-from kubesim.cluster.kinds import RESOURCES
+from kubesim.cluster.kinds import RESOURCES, resource_of
 from kubesim.cluster.registry import Target
 from kubesim.cluster.subresources import evict
 from kubesim.cluster.watches import WatchEvent
@@ -137,9 +138,12 @@ class _Stage:
             await self._simulation.world.kill(Kill(pod=f"trace/{name}", sandbox=True))
 
     def _create(self, manifest: Mapping[str, Any]) -> None:
-        resource = RESOURCES[manifest["kind"]]
-        namespace = manifest["metadata"].get("namespace", "trace") if resource.namespaced else ""
-        registry.create(self._store, Target(resource, namespace), dict(manifest))
+        resource, metadata = resource_of(manifest["kind"]), manifest["metadata"]
+        namespace = metadata.get("namespace", "trace") if resource.namespaced else ""
+        if resource.kind in RESOURCES:
+            registry.create(self._store, Target(resource, namespace), dict(manifest))
+        else:
+            self._store.create(ApiObject.from_json({**manifest, "metadata": {**metadata, "namespace": namespace}}))
 
     def _write_static_file(self, name: str, number: int | None) -> None:
         """The manifests are the contents of the files in the order of writing, unless a number says which one."""

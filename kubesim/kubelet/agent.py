@@ -204,6 +204,7 @@ class Kubelet:
                 runtime,
                 self.runtime_state,
                 self.workers,
+                self.volumes.wait_for_unmount,
                 lambda: self.handlers.active_pods(),
                 self.allocation.allocated_pods,
                 lambda: self.container_gc,

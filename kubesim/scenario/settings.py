@@ -62,8 +62,8 @@ def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
     begin = 200 * MILLISECOND + stream.randrange(300 * MILLISECOND)
     return replace(
         settings,
-        volume_populator_starts=begin,
         volume_reconciler_starts=begin,
+        volume_populator_starts=begin + MILLISECOND,
         status_manager_starts=begin,
         container_gc_starts=begin + MILLISECOND,
         pleg_starts=begin + 2 * MILLISECOND,

@@ -22,9 +22,7 @@ OPERATION_NAMES = {
 }
 
 
-def next_action(
-    uid: str, volume_name: str, desired: DesiredStateOfWorld, actual: ActualStateOfWorld
-) -> Action | None:
+def next_action(uid: str, volume_name: str, desired: DesiredStateOfWorld, actual: ActualStateOfWorld) -> Action | None:
     """The next step for this volume of this pod; None if all is as it should be."""
     mounted = actual.find(uid, volume_name)
     if desired.find(uid, volume_name) is None:

@@ -67,7 +67,7 @@ class Operations:
     # -- mounting -----------------------------------------------------------------------------------------------
 
     def mount(self, volume: VolumeToMount, given_up: frozenset[object] = frozenset()) -> bool:
-        """Set it up and note that it is there. True if a remount changed what containers see.
+        """Set it up and note that it is there. True if files changed that were there before.
 
         Raises OperationError, or NotListedYet: then the operation has to wait for that object, or do without it
         (`given_up`).

@@ -137,22 +137,24 @@ class Reconciler:
     # -- mounting -----------------------------------------------------------------------------------------------
 
     def _mount(self, volume: VolumeToMount, owner: str) -> None:
+        mounted = self._actual.find(volume.uid, volume.volume_name)
+        is_remount = mounted is not None and not mounted.uncertain
         try:
-            is_new = self._operations.mount(volume)
+            is_new = self._operations.mount(volume) and is_remount
         except NotListedYet:
             pod = volume.pod.metadata
             self._tasks.start(f"mount of {pod.namespace}/{pod.name}", self._mount_later(volume, owner))
         except OperationError as error:
             self._mount_failed(volume, owner, error)
         else:
-            self._mounted(volume, owner, is_new)
+            self._mounted(volume, owner, is_new=is_new)
 
     async def _mount_later(self, volume: VolumeToMount, owner: str) -> None:
         """Wait for each object that has not been listed yet, for a second at most."""
         given_up: frozenset[object] = frozenset()
         while True:
             try:
-                is_new = self._operations.mount(volume, given_up)
+                self._operations.mount(volume, given_up)
             except NotListedYet as missing:
                 if not await self._objects.wait_until_listed(missing.key):
                     given_up |= {missing.key}
@@ -160,7 +162,7 @@ class Reconciler:
             except OperationError as error:
                 self._mount_failed(volume, owner, error)
             else:
-                self._mounted(volume, owner, is_new)
+                self._mounted(volume, owner)
                 self.wanted()
             return
 
@@ -170,14 +172,14 @@ class Reconciler:
         self._events.event(volume.pod, "Warning", "FailedMount", str(error))
         self.wanted(again + 1)
 
-    def _mounted(self, volume: VolumeToMount, owner: str, is_new: bool) -> None:
+    def _mounted(self, volume: VolumeToMount, owner: str, *, is_new: bool = False) -> None:
         key = (volume.uid, volume.volume_name)
         self._pending.succeed(volume.volume_name, owner)
-        if is_new:
+        if key in self._failed:
+            self._failed.discard(key)
+            self._tell(volume, "is mounted at last")
+        elif is_new:
             self._tell(volume, "shows its new content")
-        elif key in self._failed:
-            self._tell(volume, "could be mounted now")
-        self._failed.discard(key)
         self._changed(volume.uid)
 
     def _tell(self, volume: VolumeToMount, what: str) -> None:
