@@ -64,6 +64,10 @@ class ObjectManager:
         self._items: dict[ObjectKey, _Item] = {}
         self._registered: dict[str, tuple[PodSpec, frozenset[ObjectKey], frozenset[ObjectKey]]] = {}
 
+    def __len__(self) -> int:
+        """So many objects are watched."""
+        return len(self._items)
+
     # -- pods ---------------------------------------------------------------------------------------------------
 
     def register_pod(self, pod: Pod) -> None:

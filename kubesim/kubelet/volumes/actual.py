@@ -5,7 +5,7 @@ Mirrors: pkg/kubelet/volumemanager/cache/actual_state_of_world.go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kubesim.kubelet.volumes.spec import VolumePlugin
@@ -68,6 +68,9 @@ class ActualStateOfWorld:
     def volumes_of(self, uid: str) -> Mapping[str, MountedVolume]:
         """Everything that is, or may be, mounted for a pod."""
         return self._pods.get(uid, _NONE)
+
+    def volumes(self) -> Iterator[MountedVolume]:
+        return (volume for volumes in self._pods.values() for volume in volumes.values())
 
     def find(self, uid: str, volume_name: str) -> MountedVolume | None:
         return self._pods.get(uid, _NONE).get(volume_name)

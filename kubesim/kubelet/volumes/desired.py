@@ -6,7 +6,7 @@ Mirrors: pkg/kubelet/volumemanager/cache/desired_state_of_world.go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kubesim.api.pod import Pod
@@ -77,6 +77,9 @@ class DesiredStateOfWorld:
     def volume_names_of(self, uid: str) -> dict[str, str]:
         """The pod's own names -> the unique ones."""
         return {outer: name for name, volume in self.volumes_of(uid).items() for outer in volume.outer_names}
+
+    def volumes(self) -> Iterator[VolumeToMount]:
+        return (volume for volumes in self._pods.values() for volume in volumes.values())
 
     def find(self, uid: str, volume_name: str) -> VolumeToMount | None:
         return self._pods.get(uid, _NONE).get(volume_name)

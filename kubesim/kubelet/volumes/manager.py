@@ -6,6 +6,7 @@ cleanupOrphanedPodDirs
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -268,6 +269,22 @@ class VolumeManager:
     def pod_volumes_exist(self, uid: str) -> bool:
         """Is something of the pod mounted, or may be?"""
         return bool(self._actual.volumes_of(uid))
+
+    def volumes_by_plugin(self) -> dict[str, Counter[str]]:
+        """How many volumes each of the two states has, by the name of the plugin."""
+        return {
+            "desired_state_of_world": Counter(volume.plugin.name for volume in self._desired.volumes()),
+            "actual_state_of_world": Counter(volume.plugin.name for volume in self._actual.volumes()),
+        }
+
+    def statistics(self) -> dict[str, int]:
+        counts = {state: plugins.total() for state, plugins in self.volumes_by_plugin().items()}
+        return {
+            "desired": counts["desired_state_of_world"],
+            "mounted": counts["actual_state_of_world"],
+            "toDo": self._reconciler.to_do(),
+            "objects": len(self.objects),
+        }
 
     # -- housekeeping -------------------------------------------------------------------------------------------
 

@@ -67,6 +67,10 @@ class Reconciler:
         self._open[uid, volume_name] = None
         self.wanted()
 
+    def to_do(self) -> int:
+        """About so many volumes there may be something to do."""
+        return len(self._open)
+
     def wanted(self, moment: int = 0) -> None:
         """Ask for the first round at or after this moment, in the past: for the next one."""
         if self._ticker is not None:
