@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -31,7 +30,7 @@ def storage_class(name: str, provisioner: str = "p") -> Json:
     return {"kind": "StorageClass", "metadata": {"name": name}, "provisioner": provisioner}
 
 
-def bound(*objects: Json, also: Callable[[Store], None] = lambda store: None) -> str:
+def bound(*objects: Json) -> str:
     """The name of the volume that the claim gets; empty if it gets none. All that is bound agrees."""
 
     async def main() -> str:
@@ -43,12 +42,12 @@ def bound(*objects: Json, also: Callable[[Store], None] = lambda store: None) ->
             store.create(Pod.from_json(obj) if obj["kind"] == "Pod" else ApiObject.from_json(obj))
         await clock.sleep(20 * MILLISECOND)
         (found,) = store.list("PersistentVolumeClaim")
-        name = str(field(found, "spec").get("volumeName") or "")
-        if name:
-            chosen = store.get("PersistentVolume", "", name)
-            assert field(chosen, "spec")["claimRef"]["uid"] == found.metadata.uid
-            assert field(chosen, "status") == {"phase": "Bound"}
-            assert field(found, "status")["phase"] == "Bound"
+        if field(found, "status").get("phase") != "Bound":
+            return ""
+        name = str(field(found, "spec")["volumeName"])
+        chosen = store.get("PersistentVolume", "", name)
+        assert field(chosen, "spec")["claimRef"]["uid"] == found.metadata.uid
+        assert field(chosen, "status") == {"phase": "Bound"}
         return name
 
     return run_virtual(main)

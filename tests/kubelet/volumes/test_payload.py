@@ -13,18 +13,19 @@ from kubesim.kubelet.object_manager import NotListedYet, ObjectNotFound, ObjectU
 from kubesim.kubelet.volumes.payload import PAYLOADS, Payload
 from kubesim.kubelet.volumes.spec import VolumeError
 
+NOTES = {"labels": {"b": "2", "a": "1"}, "annotations": {"x": 'say "x"'}}
+RESOURCES = {"limits": {"memory": "64Mi"}, "requests": {"cpu": "250m"}}
 POD = Pod.from_json(
     {
-        "metadata": {
-            "name": "web", "namespace": "ns", "uid": "u", "labels": {"b": "2", "a": "1"}, "annotations": {"x": 'say "x"'},
-        },
-        "spec": {"containers": [{"name": "c", "resources": {"limits": {"memory": "64Mi"}, "requests": {"cpu": "250m"}}}]},
+        "metadata": {"name": "web", "namespace": "ns", "uid": "u", **NOTES},
+        "spec": {"containers": [{"name": "c", "resources": RESOURCES}]},
     }
-)  # fmt: skip
+)
+BINARY = {"bin": base64.b64encode(b"b").decode()}
 OBJECTS = {
-    ("ConfigMap", "ns", "cm"): {"data": {"one": "1", "two": "2"}, "binaryData": {"bin": base64.b64encode(b"b").decode()}},
+    ("ConfigMap", "ns", "cm"): {"data": {"one": "1", "two": "2"}, "binaryData": BINARY},
     ("Secret", "ns", "s"): {"data": {"password": base64.b64encode(b"geheim").decode()}},
-}  # fmt: skip
+}
 
 
 class Host:
