@@ -23,6 +23,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
 from kubesim.runtime.simulated.network import SimulatedNetwork
+from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.node import SimulatedNode, Surroundings
@@ -32,6 +33,7 @@ from kubesim.scenario.volume_binder import VolumeBinder
 from kubesim.scenario.world import SimulatedWorld
 from kubesim.trace import HashSink, Recorder, Sink
 
+DEFAULT_LATENCIES = Latencies()
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
 
 
@@ -109,7 +111,14 @@ class Simulation:
     """A cluster that plays one scenario."""
 
     def __init__(
-        self, scenario: Scenario, seed: int, tasks: TaskSet, sinks: Sequence[Sink] = (), *, every_tick: bool = False
+        self,
+        scenario: Scenario,
+        seed: int,
+        tasks: TaskSet,
+        sinks: Sequence[Sink] = (),
+        *,
+        every_tick: bool = False,
+        latencies: Latencies = DEFAULT_LATENCIES,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
@@ -131,6 +140,7 @@ class Simulation:
             self.store,
             self.network,
             {},
+            latencies,
             scenario.spec,
             self.gates,
             traced=bool(sinks),

@@ -34,6 +34,7 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.programs import Programs
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.service import RuntimeService
+from kubesim.runtime.simulated.settings import Latencies
 from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language import NodeItem, Spec
@@ -64,6 +65,7 @@ class Surroundings:
     store: Store
     network: SimulatedNetwork
     storage: SharedStorage
+    latencies: Latencies
     spec: Spec
     gates: FeatureGates
     traced: bool
@@ -113,7 +115,7 @@ class SimulatedNode:
 
     def _make_runtime(self, number: int) -> SimulatedRuntime:
         around, settings = self._around, self._settings
-        options = runtime_settings(number, around.spec)
+        options = runtime_settings(number, around.spec, around.latencies)
         programs = Programs(
             around.clock,
             self._randomness,

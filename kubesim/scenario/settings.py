@@ -18,7 +18,7 @@ from kubesim.runtime.image_reference import InvalidReference, apply_default_imag
 from kubesim.runtime.simulated.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
 from kubesim.runtime.simulated.registries import not_found
-from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings, Span
+from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.language import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, Spec
 
@@ -75,9 +75,10 @@ def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
     )
 
 
-def runtime_settings(number: int, spec: Spec) -> SimulatedSettings:
+def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> SimulatedSettings:
     """The runtime of the node with this number; each node has its own range of pod addresses."""
     return SimulatedSettings(
+        latencies=latencies,
         images={name: _image(name, item) for name, item in _images(spec)},
         first_ip=f"10.{88 + number // 256}.{number % 256}.10",
     )
