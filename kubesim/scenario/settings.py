@@ -107,7 +107,7 @@ def _mentions(value: Any) -> Iterator[str]:
             return
     if isinstance(value, dict):
         for key, item in value.items():
-            if key == "image" and isinstance(item, str):
+            if key in ("image", "reference") and isinstance(item, str):  # of a container, of a volume
                 yield item
             else:
                 yield from _mentions(item)

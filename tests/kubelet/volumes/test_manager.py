@@ -257,6 +257,28 @@ def test_a_sub_path_goes_on_showing_what_was_there() -> None:
     assert list(outputs(story)) == ["0: new", "0: old"]
 
 
+def test_an_image_as_a_volume_is_pulled_before_any_container_starts_and_in_every_sync() -> None:
+    volume = {"name": "v", "image": {"reference": "example.com/data:1", "pullPolicy": "IfNotPresent"}}
+    images = [{"name": "example.com/*", "pullTime": "1s"}, {"name": "*", "present": True}]
+    story = Played(objects=[with_volumes("web", volume)], duration="90s", images=images)
+    pulled = [r for r in story.records if isinstance(r, EventRecorded) and r.reason in ("Pulling", "Pulled")]
+    assert [(r.container, "example.com" in r.message) for r in pulled[:3]] == [("", True), ("", True), ("main", False)]
+    assert all("already present" in r.message for r in pulled[2:])
+    assert len([r for r in pulled if not r.container]) >= 4  # once for each sync
+
+
+def test_an_image_volume_that_cannot_be_pulled_keeps_its_container_waiting() -> None:
+    volume = {"name": "v", "image": {"reference": "example.com/data:1", "pullPolicy": "IfNotPresent"}}
+    images = [{"name": "example.com/*", "missing": True}, {"name": "*", "present": True}]
+    story = Played(objects=[with_volumes("web", volume)], duration="30s", images=images)
+    failed = [r for r in story.records if isinstance(r, EventRecorded) and r.reason == "Failed"]
+    assert failed[0].message.startswith('Failed to pull image "example.com/data:1"')
+    assert [(r.container, r.message) for r in failed[1:3]] == [
+        ("main", "Error: ErrImagePull"), ("main", "Error: ImagePullBackOff")
+    ]  # fmt: skip
+    assert "CreateContainer" not in story.calls()
+
+
 # -- going and coming ---------------------------------------------------------------------------------------------
 
 
