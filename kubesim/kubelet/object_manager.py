@@ -76,8 +76,8 @@ class ObjectManager:
         before = self._registered.get(uid)
         if before is not None and before[0] is pod.spec:
             return
-        in_volumes = frozenset(volume_references(pod))
-        keys = in_volumes.union(environment_references(pod))
+        in_volumes, in_environment = frozenset(volume_references(pod)), frozenset(environment_references(pod))
+        keys = in_volumes | in_environment if in_environment else in_volumes
         self._registered[uid] = (pod.spec, keys, in_volumes)
         old = before[1] if before is not None else frozenset()
         for key in sorted(keys - old):

@@ -8,13 +8,15 @@ GenerateUnmountVolumeFunc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kubesim.api.gotext import quoted
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod, ResourceList
+from kubesim.cluster.object_watch import ObjectKey
 from kubesim.errors import ApiError
 from kubesim.kubelet.admission.node_affinity import matches_node_selector
 from kubesim.kubelet.object_manager import NotListedYet, ObjectManager, ObjectUnavailable
@@ -44,9 +46,31 @@ class OperationError(VolumeError):
         super().__init__(f"{doing} for volume {quoted(volume)} : {error}")
 
 
-class Operations:
-    """Also the `VolumeHost` of payloads: where they get objects, tokens and the node's resources from."""
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """Implements `VolumeHost` for one mount. Of objects that were waited for in vain nothing more is expected."""
 
+    objects: ObjectManager
+    tokens: TokenManager
+    node: Callable[[], Node]
+    given_up: Collection[ObjectKey]
+
+    def get_object(self, kind: str, namespace: str, name: str) -> ApiObject:
+        try:
+            return self.objects.get(kind, namespace, name)
+        except NotListedYet as error:
+            if error.key in self.given_up:
+                raise ObjectUnavailable(str(error)) from None
+            raise
+
+    def service_account_token(self, pod: Pod, source: Mapping[str, Any]) -> str:
+        return self.tokens.get(pod, source)
+
+    def node_allocatable(self) -> ResourceList:
+        return self.node().status.allocatable
+
+
+class Operations:
     def __init__(
         self,
         node_name: str,
@@ -62,31 +86,28 @@ class Operations:
         self._tokens = tokens
         self._directories = directories
         self._actual = actual
-        self._given_up: frozenset[object] = frozenset()
 
     # -- mounting -----------------------------------------------------------------------------------------------
 
-    def mount(self, volume: VolumeToMount, given_up: frozenset[object] = frozenset()) -> bool:
+    def mount(self, volume: VolumeToMount, given_up: Collection[ObjectKey] = ()) -> bool:
         """Set it up and note that it is there. True if files changed that were there before.
 
         Raises OperationError, or NotListedYet: then the operation has to wait for that object, or do without it
         (`given_up`).
         """
-        self._given_up = given_up
-        spec = volume.spec
-        if spec.persistent_volume is not None:
+        if volume.spec.persistent_volume is not None:
             self._check_persistent_volume(volume)
-        changed = self._set_up(volume)
+        changed = self._set_up(volume, given_up)
         self._actual.add_pod_to_volume(volume.uid, MountedVolume(volume.volume_name, volume.plugin))
         return changed
 
-    def _set_up(self, volume: VolumeToMount) -> bool:
+    def _set_up(self, volume: VolumeToMount, given_up: Collection[ObjectKey]) -> bool:
         spec, plugin, uid = volume.spec, volume.plugin, volume.uid
         source: Mapping[str, Any] = spec.source[plugin.field]
         payload: Callable[..., dict[str, str]] | None = PAYLOADS.get(plugin.field)
         try:
             if payload is not None:
-                files = payload(source, volume.pod, self)
+                files = payload(source, volume.pod, _Host(self._objects, self._tokens, self._node, given_up))
                 return self._directories.set_up(uid, _directory(volume), files)
             if plugin.field == "hostPath":
                 check_host_path(source, self._directories)
@@ -134,22 +155,6 @@ class Operations:
     def unmount(self, uid: str, volume_name: str) -> None:
         self._directories.tear_down(uid, volume_name)
         self._actual.delete_pod_from_volume(uid, volume_name)
-
-    # -- what payloads ask (VolumeHost) -------------------------------------------------------------------------
-
-    def get_object(self, kind: str, namespace: str, name: str) -> ApiObject:
-        try:
-            return self._objects.get(kind, namespace, name)
-        except NotListedYet as error:
-            if error.key in self._given_up:
-                raise ObjectUnavailable(str(error)) from None
-            raise
-
-    def service_account_token(self, pod: Pod, source: Mapping[str, Any]) -> str:
-        return self._tokens.get(pod, source)
-
-    def node_allocatable(self) -> ResourceList:
-        return self._node().status.allocatable
 
     def _node(self) -> Node:
         """As an informer has it: without one nothing is known of it."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kubesim.clock import LoopClock
+from kubesim.cluster.object_watch import ObjectKey
 from kubesim.concurrency import TaskSet, Ticker
 from kubesim.kubelet.object_manager import NotListedYet, ObjectManager
 from kubesim.kubelet.volumes.actions import OPERATION_NAMES, Action, next_action
@@ -155,13 +156,13 @@ class Reconciler:
 
     async def _mount_later(self, volume: VolumeToMount, owner: str) -> None:
         """Wait for each object that has not been listed yet, for a second at most."""
-        given_up: frozenset[object] = frozenset()
+        given_up: set[ObjectKey] = set()
         while True:
             try:
                 self._operations.mount(volume, given_up)
             except NotListedYet as missing:
                 if not await self._objects.wait_until_listed(missing.key):
-                    given_up |= {missing.key}
+                    given_up.add(missing.key)
                 continue
             except OperationError as error:
                 self._mount_failed(volume, owner, error)
