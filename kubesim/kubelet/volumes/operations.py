@@ -142,9 +142,11 @@ class Operations:
         """Does it belong to this node, and may another pod use it?"""
         spec = volume.spec
         required = (spec.source.get("nodeAffinity") or {}).get("required")
-        if required is not None and not matches_node_selector(required, "", self._node().metadata.labels):
-            doing = MAP_NODE_AFFINITY if spec.is_block else NODE_AFFINITY
-            raise OperationError(doing, spec.name, "no matching NodeSelectorTerms")
+        try:
+            if required is not None and not matches_node_selector(required, "", self._node().metadata.labels):
+                raise VolumeError("no matching NodeSelectorTerms")
+        except VolumeError as error:
+            raise OperationError(MAP_NODE_AFFINITY if spec.is_block else NODE_AFFINITY, spec.name, error) from None
         only_pod = spec.source.get("accessModes") == ["ReadWriteOncePod"]
         if only_pod and self._actual.is_mounted_elsewhere(volume.uid, volume.volume_name):
             problem = "volume uses the ReadWriteOncePod access mode and is already in use by another pod"

@@ -59,12 +59,12 @@ class NodeVolumes:
         placed = volumes.get(directory.volume_name)
         if placed is None:
             placed = volumes[directory.volume_name] = _Placed(directory, Volume(), atomic=files is not None)
-            placed.volume.replace(files or {}, self._now())
+            placed.volume.replace(dict(files or {}), self._now())
             return False
         placed.directory = directory
         if files is None or placed.volume.texts() == files:
             return False
-        placed.volume.replace(files, self._now())
+        placed.volume.replace(dict(files), self._now())
         return True
 
     def bind(self, uid: str, directory: VolumeDirectory, path: str, *, shared: bool = False) -> None:

@@ -319,3 +319,26 @@ def test_the_trace_is_that_of_a_kubelet_which_executes_every_round() -> None:
         for every in (False, True)
     )
     assert skipped == executed
+
+
+@pytest.mark.parametrize(("zone", "fits"), [("here", True), ("there", False)])
+def test_a_local_volume_belongs_to_its_node(zone: str, fits: bool) -> None:
+    terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]}]
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "disk"},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "local",
+            "local": {"path": "/mnt"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+        },
+    }
+    objects = [volume, claim("c", storageClassName="local"), with_volumes("web", DATA)]
+    nodes = [{"name": "node-1", "labels": {"zone": "here"}}]
+    story = Played(objects=objects, nodes=nodes, duration="5s")
+    problem = 'MountVolume.NodeAffinity check failed for volume "disk" : no matching NodeSelectorTerms'
+    assert {message for _, message in told(story)} == (set() if fits else {problem})
+    assert story.result.phases == {"default/web": "Running" if fits else "Pending"}

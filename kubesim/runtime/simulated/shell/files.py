@@ -7,7 +7,7 @@ A `Volume` is a tree of text files by path; the embedding fills it (`write`, `re
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kubesim.runtime.simulated.shell.patterns import MAGIC, compile_pattern
@@ -90,7 +90,7 @@ class Volume:
         self._entries[path] = File(text, now, executable)
         self.changed()
 
-    def replace(self, files: Mapping[str, str], now: int = 0) -> None:
+    def replace(self, files: dict[str, str], now: int = 0) -> None:
         """Exactly these files, all at once: nobody sees a part of them."""
         watchers, self.watchers = self.watchers, {}
         self._entries = {}
