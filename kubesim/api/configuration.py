@@ -13,6 +13,14 @@ def configuration(found: ApiObject) -> dict[str, str]:
     """`data` by key. A Secret's is decoded: the API server has seen to it that it can be."""
     content: Mapping[str, Any] = found.extra
     data: Mapping[str, str] = content.get("data") or {}
-    if found.kind != "Secret":
-        return dict(data)
+    return _decoded(data) if found.kind == "Secret" else dict(data)
+
+
+def binary_data(found: ApiObject) -> dict[str, str]:
+    """What a ConfigMap holds beside its text: for volumes only."""
+    content: Mapping[str, Any] = found.extra
+    return _decoded(content.get("binaryData") or {})
+
+
+def _decoded(data: Mapping[str, str]) -> dict[str, str]:
     return {key: base64.b64decode(value).decode(errors="replace") for key, value in data.items()}

@@ -1,9 +1,9 @@
-"""Go's way of printing things that end up in messages: quoted strings, slices, durations."""
+"""Go's way of printing things that end up in messages: quoted strings, slices, errors, durations."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b", "\f": "\\f",
             "\v": "\\v"}  # fmt: skip
@@ -42,6 +42,12 @@ def _raw_byte(escaped: str) -> str:
 def listed(values: Iterable[object]) -> str:
     """`%v` of a slice: `[a b c]`."""
     return "[" + " ".join(str(value) for value in values) + "]"
+
+
+def aggregate(errors: Sequence[object]) -> str:
+    """Several problems as one text: each once, in brackets if there is more than one."""
+    texts = list(dict.fromkeys(str(error) for error in errors))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def duration(micros: int) -> str:

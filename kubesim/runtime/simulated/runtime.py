@@ -361,8 +361,11 @@ class SimulatedRuntime:
     async def stop_container(self, container_id: str, timeout: int) -> None:
         """TERM, then KILL when the time is up."""
         container = self._container(container_id)
-        if not container.runs():
-            return
+        if container.runs():
+            await self._end(container, timeout)
+            await self._take(self.settings.latencies.stop_container)
+
+    async def _end(self, container: _Container, timeout: int) -> None:
         assert container.process is not None
         container.process.signal(SIGTERM)
         if not container.runs():
@@ -371,7 +374,7 @@ class SimulatedRuntime:
         container.exited.append(gone)
         timer = self._clock.call_at(self._clock.now() + timeout, self._kill_soon, container)
         try:
-            with self._clock.waiting_for(gone, f"the end of container {container_id}"):
+            with self._clock.waiting_for(gone, f"the end of container {container.info.id}"):
                 await gone
         finally:
             timer.cancel()
