@@ -79,7 +79,7 @@ class RealFiles:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise _problem("open", path, error) from None
-        with open(descriptor, "rb", buffering=0) as file:
+        with open(descriptor, "rb", buffering=0):
             try:
                 mode = os.fstat(descriptor).st_mode
                 if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
@@ -130,7 +130,11 @@ class RealFiles:
             await self._clock.sleep(pause)
             inotify = self._begin_watch(watcher)
             if inotify is None:
-                pause = min(2 * pause, MAX_RETRY_PERIOD) if os.path.lexists(self.path) else RETRY_PERIOD
+                pause = self._next_pause(pause)
+
+    def _next_pause(self, last: int) -> int:
+        """A path that is not there yet is looked for steadily; what is there and cannot be watched, ever less often."""
+        return min(2 * last, MAX_RETRY_PERIOD) if os.path.lexists(self.path) else RETRY_PERIOD
 
     async def _tell(self, inotify: Inotify, watcher: Watcher) -> FileProblem:
         """Returns when events have been lost."""

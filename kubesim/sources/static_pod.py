@@ -113,7 +113,7 @@ def decode_pod_list(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> 
 
 
 def manifest_text(data: bytes) -> str:
-    """The text of a file or an answer. Bytes that are no UTF-8 are replaced in JSON; YAML is refused because of them."""
+    """The text of a file or an answer. What is no UTF-8 is replaced in JSON, and makes YAML unreadable."""
     is_json = data.lstrip().startswith(b"{")
     return data.decode(errors="replace" if is_json else "surrogateescape")
 
