@@ -146,6 +146,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             passed = int((wall_time.monotonic() - self._wall_start) * self.speed * SECOND)
             self._micros = max(self._micros, passed if due is None else min(passed, due))
 
+    async def shutdown_default_executor(self, *args: Any, **options: Any) -> None:
+        """Threads end in real time."""
+        self.externals += 1
+        try:
+            await super().shutdown_default_executor(*args, **options)
+        finally:
+            self.externals -= 1
+
     def _is_early(self) -> bool:
         """With a speed: was the wait over before a limit or the next timer was quite due?"""
         if not self.speed:

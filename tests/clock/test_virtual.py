@@ -211,3 +211,15 @@ def test_what_is_listened_to_is_heard_before_time_jumps() -> None:
         return heard
 
     assert play(scene) == [(0, b"one"), (SECOND, b"two")]
+
+
+def test_threads_are_waited_for_at_the_end() -> None:
+    """A look-up of a name, say, that nobody waits for any more."""
+    release = threading.Event()
+
+    async def scene(clock: LoopClock) -> None:
+        asyncio.get_running_loop().run_in_executor(None, release.wait, 30)
+        threading.Timer(0.05, release.set).start()
+
+    play(scene)
+    assert release.is_set()
