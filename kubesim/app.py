@@ -28,7 +28,9 @@ from kubesim.scenario.language import Scenario
 from kubesim.scenario.node import SimulatedNode, Surroundings
 from kubesim.scenario.node_lifecycle import NodeLifecycle
 from kubesim.scenario.player import Player
+from kubesim.scenario.static_sources import url_plan
 from kubesim.scenario.world import SimulatedWorld
+from kubesim.sources.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
 
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
@@ -122,6 +124,8 @@ class Simulation:
         self.traced = bool(sinks)
         self.store = Store(self.clock.now, new_uids(self.randomness))
         self.network = SimulatedNetwork(self.clock)
+        plan = url_plan(scenario.spec)
+        self.url = None if plan is None or plan.real else SimulatedUrl(self.clock, plan.url)
         around = Surroundings(
             self.clock,
             self.randomness,
@@ -129,6 +133,7 @@ class Simulation:
             tasks,
             self.store,
             self.network,
+            self.url,
             scenario.spec,
             self.gates,
             traced=bool(sinks),
@@ -136,7 +141,7 @@ class Simulation:
         )
         NodeLifecycle(self.clock, self.store)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
-        self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes)
+        self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes, self.url)
 
     def kubelets(self) -> dict[str, Kubelet | None]:
         """The agent of each node, None while it is stopped."""

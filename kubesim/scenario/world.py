@@ -23,7 +23,6 @@ from kubesim.scenario.language import (
     Delete,
     Exec,
     Kill,
-    Manifest,
     Patch,
     PodTarget,
     Pressure,
@@ -35,7 +34,11 @@ from kubesim.scenario.language import (
     Stop,
     WriteStaticPod,
 )
+from kubesim.scenario.namespaces import ensure_namespace
 from kubesim.scenario.node import SimulatedNode
+from kubesim.scenario.source_items import Manifest, ServeManifest
+from kubesim.scenario.static_sources import behaviour
+from kubesim.sources.simulated_url import Behaviour, SimulatedUrl
 from kubesim.trace import Recorder
 from kubesim.trace.records import ApiWrite, Note
 
@@ -61,6 +64,7 @@ class World(Protocol):
     def write_static_pod(self, write: WriteStaticPod) -> None: ...
     def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None: ...
     def remove_static_pod(self, remove: StaticPodFile) -> None: ...
+    def serve_manifest(self, answer: ServeManifest) -> None: ...
     def remove_all_static_pods(self) -> None: ...
     async def stop(self, stop: Stop) -> None: ...
     def start(self, start: Start) -> None: ...
@@ -77,7 +81,15 @@ class World(Protocol):
 class SimulatedWorld:
     """The in-memory cluster, and simulated nodes by name. Pods that name no node go to the first."""
 
-    def __init__(self, clock: LoopClock, store: Store, recorder: Recorder, nodes: Mapping[str, SimulatedNode]) -> None:
+    def __init__(
+        self,
+        clock: LoopClock,
+        store: Store,
+        recorder: Recorder,
+        nodes: Mapping[str, SimulatedNode],
+        url: SimulatedUrl | None = None,
+    ) -> None:
+        self._url = url
         self._clock = clock
         self._store = store
         self._recorder = recorder
@@ -118,12 +130,7 @@ class SimulatedWorld:
                 registry.create(self._store, target, manifest)
 
     def ensure_namespace(self, name: str) -> None:
-        """A namespace with its default service account, as the controllers of a cluster would have made it."""
-        if self._store.find("Namespace", "", name) is None:
-            registry.create(self._store, Target(RESOURCES["Namespace"]), {"metadata": {"name": name}})
-        if self._store.find("ServiceAccount", name, "default") is None:
-            account = Target(RESOURCES["ServiceAccount"], name)
-            registry.create(self._store, account, {"metadata": {"name": "default"}})
+        ensure_namespace(self._store, name)
 
     def _ensure_priority_class(self, name: str) -> None:
         """Every cluster has those of the system; here they come when they are needed."""
@@ -218,10 +225,25 @@ class SimulatedWorld:
     def remove_static_pod(self, remove: StaticPodFile) -> None:
         self._remove(self._node(remove.node), remove.file)
 
+    def serve_manifest(self, answer: ServeManifest) -> None:
+        if self._url is None:
+            raise StepFailed("there is no simulated url that could answer")
+        self._serve(self._url, behaviour(answer))
+
+    def _serve(self, url: SimulatedUrl, behaviour: Behaviour) -> None:
+        what = behaviour.error or f"{behaviour.answer.status_line}, {len(behaviour.answer.body)} bytes"
+        Recorder.because(None)
+        Recorder.because(self._recorder.record(Note(text=f"{url.url} answers from now on: {what}")))
+        url.behave(behaviour)
+
     def remove_all_static_pods(self) -> None:
+        """Files and urls of the real world stay as they are; the kubelets are told to want nothing of them."""
+        if self._url is not None:
+            self._serve(self._url, Behaviour())
         for node in self._nodes.values():
             for file in node.manifests.names():
                 self._remove(node, file)
+            node.withdraw_real_sources()
 
     def _remove(self, node: SimulatedNode, file: str) -> None:
         if node.manifests.read(file) is None:
@@ -235,6 +257,9 @@ class SimulatedWorld:
         if stop.what == "kubelet":
             self._note_of_node(node, "the kubelet is killed; what it had in its memory is lost")
             await node.stop_kubelet()
+        elif stop.what == "apiserver":
+            self._note_of_node(node, "the API server cannot be reached")
+            node.api.cut()
         else:
             lost = "; it loses all containers" if stop.containers == "gone" else "; its containers go on"
             self._note_of_node(node, "the container runtime stops" + lost)
@@ -246,12 +271,16 @@ class SimulatedWorld:
         if start.what == "kubelet":
             self._note_of_node(node, "the kubelet starts and asks its sources and the runtime what there is")
             node.start()
+        elif start.what == "apiserver":
+            self._note_of_node(node, "the API server can be reached again")
+            node.api.restore()
         else:
             self._note_of_node(node, "the container runtime answers again")
             node.start_runtime()
 
     def _expect(self, node: SimulatedNode, what: str, *, running: bool) -> None:
-        if (node.kubelet_runs if what == "kubelet" else node.service.up) != running:
+        runs = {"kubelet": node.kubelet_runs, "runtime": node.service.up, "apiserver": node.api.up}
+        if runs[what] != running:
             raise StepFailed(f"the {what} of node {node.name} is {'not running' if running else 'running already'}")
 
     async def restart(self, restart: Restart) -> None:

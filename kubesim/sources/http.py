@@ -24,7 +24,6 @@ from kubesim.trace.records import Note
 
 SOURCE = "http"
 CHECK_PERIOD = 20 * SECOND
-REQUEST_TIMEOUT = 10 * SECOND  # for the whole exchange, the body included
 
 
 class HttpSource:

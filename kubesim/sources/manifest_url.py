@@ -9,18 +9,22 @@ Mirrors: pkg/kubelet/config/http.go sourceURL.run, extractFromURL
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.sources.static_pod import Manifest, manifest_text, read_manifest
 
 TOLD_FAILURES = 3  # of those that follow each other; the next is told with the remark that no more will be
 OK = 200
+REQUEST_TIMEOUT = 10 * SECOND  # for the whole exchange, the body included
+
+Header = Mapping[str, tuple[str, ...]]
 
 
 class FetchError(Exception):
@@ -52,6 +56,24 @@ class ManifestUrl(Protocol):
     def watch(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Tell when it may answer differently; the answer ends it."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Whom to trust (the system's authorities if no file is given), and who we are."""
+
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    server_name: str = ""
+    insecure_skip_verify: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UrlOptions:
+    header: Header = field(default_factory=dict)
+    tls: Tls = Tls()
+    timeout: int = REQUEST_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ import os
 import ssl
 import urllib.request
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -21,38 +20,17 @@ from kubesim.api.gotext import quoted
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.errors import UsageError
-from kubesim.sources.http import REQUEST_TIMEOUT
 from kubesim.sources.manifest_files import LIMIT_REACHED, MAX_CONFIG_LENGTH
-from kubesim.sources.manifest_url import Answer, FetchError, without_password
+from kubesim.sources.manifest_url import Answer, FetchError, Header, Tls, UrlOptions, without_password
 
 if TYPE_CHECKING:
     import aiohttp
-
-Header = Mapping[str, tuple[str, ...]]
 
 MAX_REQUESTS = 10  # of one exchange; each redirect is one more
 REDIRECTS = (301, 302, 303, 307, 308)
 AWAITING_HEADERS = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 READING_BODY = "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
 _SENSITIVE = ("authorization", "www-authenticate", "cookie", "cookie2", "proxy-authorization", "proxy-authenticate")
-
-
-@dataclass(frozen=True, slots=True)
-class Tls:
-    """Whom to trust (the system's authorities if no file is given), and who we are."""
-
-    ca_file: str = ""
-    cert_file: str = ""
-    key_file: str = ""
-    server_name: str = ""
-    insecure_skip_verify: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class UrlOptions:
-    header: Header = field(default_factory=dict)
-    tls: Tls = Tls()
-    timeout: int = REQUEST_TIMEOUT
 
 
 class RealUrl:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from kubesim.api.gotext import quoted
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.clock import LoopClock
-from kubesim.sources.http import REQUEST_TIMEOUT
 from kubesim.sources.manifest_files import LIMIT_REACHED, MAX_CONFIG_LENGTH
-from kubesim.sources.manifest_url import Answer, FetchError, without_password
+from kubesim.sources.manifest_url import REQUEST_TIMEOUT, Answer, FetchError, without_password
 
 URL = "http://manifests.example/pods"
 NO_PODS = Answer(200, b'{"apiVersion":"v1","kind":"PodList","items":[]}')

@@ -20,8 +20,8 @@ from kubesim.errors import UsageError
 from kubesim.sources.config import ConfigStream
 from kubesim.sources.http import HttpSource
 from kubesim.sources.manifest_files import MAX_CONFIG_LENGTH
-from kubesim.sources.manifest_url import Answer, FetchError
-from kubesim.sources.real_url import RealUrl, Tls, UrlOptions, header_for, proxy_for, tls_context
+from kubesim.sources.manifest_url import Answer, FetchError, Tls, UrlOptions
+from kubesim.sources.real_url import RealUrl, header_for, proxy_for, tls_context
 from kubesim.trace import Recorder
 from tests.sources.test_manifest_url import pod, pods
 from tests.sources.web import Handler, answering, hang, serving
