@@ -27,7 +27,7 @@ from kubesim.kubelet.log_rotation import LogRotatePolicy
 from kubesim.kubelet.node_shutdown import ShutdownGracePeriod, shutdown_periods
 from kubesim.kubelet.resize_feasibility import NodePolicies
 from kubesim.kubeletconfig.decode import ConfigurationProblem, Path, Values, read_configuration
-from kubesim.kubeletconfig.fields import all_fields
+from kubesim.kubeletconfig.fields import Field, all_fields
 from kubesim.kubeletconfig.rules import check_configuration
 from kubesim.runtime.pull_records import VerificationPolicy, verification_policy
 
@@ -70,8 +70,9 @@ class KubeletConfiguration:
             raise ConfigurationProblem(_eviction_field(str(error), self.given), str(error)) from None
 
     def without_effect(self) -> list[str]:
-        """The fields that are given and change nothing here."""
-        return [name for name, known in all_fields() if not known.played and _is_given(name, self.given)]
+        """The outermost fields that are given and change nothing here."""
+        names = (name for name, known in all_fields() if not known.played and _says_something(name, known, self.given))
+        return list(dict.fromkeys(name.partition(".")[0] for name in names))
 
     # -- what the parts take ------------------------------------------------------------------------------------
 
@@ -183,13 +184,14 @@ def merged(base: Any, patch: Any) -> Any:
     return result
 
 
-def _is_given(dotted: str, given: Mapping[str, Any]) -> bool:
+def _says_something(dotted: str, known: Field, given: Mapping[str, Any]) -> bool:
+    """Given, and not with the zero that stands for the default."""
     value: Any = given
     for step in dotted.split("."):
         if not isinstance(value, Mapping) or value.get(step) is None:
             return False
         value = value[step]
-    return True
+    return known.pointer or value not in ("", "0", "0s", 0, False)
 
 
 def _eviction_field(problem: str, given: Mapping[str, Any]) -> Path:

@@ -22,7 +22,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from kubesim.errors import GateError
-from kubesim.features import FeatureGates, configured_gates
+from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
 from kubesim.kubeletconfig.decode import ConfigurationProblem
 from kubesim.scenario.durations import Duration
 from kubesim.scenario.kubelet_configuration import KubeletConfiguration
@@ -339,9 +339,9 @@ class Spec(Strict):
 
     @field_validator("feature_gates")
     @classmethod
-    def _known_gates(cls, value: dict[str, bool]) -> dict[str, bool]:
+    def _known_gates(cls, value: dict[str, bool], info: ValidationInfo) -> dict[str, bool]:
         try:
-            configured_gates(value)
+            configured_gates(value, info.data.get("profile", DEFAULT_PROFILE))
         except GateError as error:
             raise PydanticCustomError("gate", "{problem}", {"problem": str(error)}) from None
         return value
@@ -351,12 +351,12 @@ class Spec(Strict):
         configuration, given = self.kubelet_configuration, Overlay.of(info).gates
         try:
             configuration.check_gates(self.profile)
-            gates = configured_gates({**configuration.feature_gates, **self.feature_gates, **given}, self.profile)
-            configuration.check(gates)
+            gates = {**configuration.feature_gates, **self.feature_gates, **given}
+            configuration.check(configured_gates(gates, self.profile))
         except ConfigurationProblem as problem:
             raise configuration_error(problem) from None
-        except GateError as error:
-            raise PydanticCustomError("gate", "{problem}", {"problem": str(error)}) from None
+        except GateError:
+            pass  # told by with_feature_gates, which knows that the command line is to blame
         return self
 
     @model_validator(mode="after")
