@@ -45,9 +45,10 @@ def configuration_from_flags(texts: Mapping[str, Sequence[str]]) -> JsonObject:
 
 
 def flag_of(path: tuple[str | int, ...]) -> str:
-    """`--max-pods` for a field that has a flag; empty if it has none."""
-    name = ".".join(step for step in path if isinstance(step, str))
-    return next((f"--{field.flag}" for dotted, field in all_fields() if field.flag and dotted == name), "")
+    """`--max-pods` for a field that has a flag, or for what is inside of one; empty if it has none."""
+    flags = {name: f"--{field.flag}" for name, field in all_fields() if field.flag}
+    steps = [step for step in path if isinstance(step, str)]
+    return next((flags[name] for end in range(len(steps)) if (name := ".".join(steps[: end + 1])) in flags), "")
 
 
 def _value(field: Field, texts: Sequence[str]) -> Any:

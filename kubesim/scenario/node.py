@@ -335,10 +335,10 @@ class _Agent:
         """What is real is not looked at before the story begins, so that the story tells of it."""
         self._tasks.start("events", self._events.run())
         self.kubelet.start()
-        now = self._clock.now()
-        begin = now + self.kubelet.settings.sync_loop_starts
+        now, delay = self._clock.now(), self.kubelet.settings.sync_loop_starts
         for source, real in self._static_sources:
-            self._clock.call_at(max(begin, VIRTUAL_START) if real else begin, self._start_source, source)
+            begin = max(now, VIRTUAL_START) if real else now
+            self._clock.call_at(begin + delay, self._start_source, source)
         if self._checkpoints is not None:
             self._config.restore(memory.SOURCE, self._checkpoints.load())
         self._clock.call_at(now + NODE_SYNC, self._start_source, self._api_source)

@@ -67,8 +67,8 @@ class Overlay:
     def blame(self, problem: Path, text: str) -> UsageError | None:
         """The error for a value that a flag or the file gave; None if it was neither."""
         if _holds(self.flags, problem):
-            flag = flag_of(tuple(step for step in problem if isinstance(step, str)))
-            return UsageError(f"{flag or dotted(problem)}: {text}")
+            flag = flag_of(problem)
+            return UsageError(f"{flag or dotted(problem)}: {text.removesuffix(f' ({flag})')}")
         if _holds(self.base, problem) and self.document is not None:
             return InputError(self.source, text, line=self.document.line_of(problem), field=dotted(problem))
         return None

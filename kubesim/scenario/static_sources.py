@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kubesim.scenario.language import Spec
 from kubesim.scenario.source_items import ServeManifest
-from kubesim.sources.manifest_url import Answer, Tls, UrlOptions
+from kubesim.sources.manifest_url import OK, Answer, Tls, UrlOptions
 from kubesim.sources.simulated_files import DIRECTORY
 from kubesim.sources.simulated_url import NO_PODS, URL, Behaviour
 
@@ -61,5 +61,5 @@ def behaviour(answer: ServeManifest) -> Behaviour:
     elif answer.manifest is not None:
         body = (answer.manifest if isinstance(answer.manifest, str) else json.dumps(answer.manifest)).encode()
     else:
-        body = NO_PODS.body
+        body = NO_PODS.body if answer.status == OK else b""
     return Behaviour(Answer(answer.status, body), answer.error, answer.delay)

@@ -231,7 +231,9 @@ class SimulatedWorld:
         self._serve(self._url, behaviour(answer))
 
     def _serve(self, url: SimulatedUrl, behaviour: Behaviour) -> None:
-        what = behaviour.error or f"{behaviour.answer.status_line}, {len(behaviour.answer.body)} bytes"
+        what = behaviour.error or behaviour.answer.status_line
+        if behaviour.answer.body and not behaviour.error:
+            what += f", {len(behaviour.answer.body)} bytes"
         Recorder.because(None)
         Recorder.because(self._recorder.record(Note(text=f"{url.url} answers from now on: {what}")))
         url.behave(behaviour)
