@@ -52,7 +52,7 @@ def initial_node(
         api_version="v1",
         kind="Node",
         metadata=ObjectMeta(name=name, labels={**own, **(labels or {})}),
-        spec=NodeSpec(taints=taints, provider_id=provider_id),
+        spec=NodeSpec(taints=taints).changed(**({"provider_id": provider_id} if provider_id else {})),
         status=NodeStatus(
             capacity=resources,
             allocatable=allocatable(resources, reserved or {}),
