@@ -53,5 +53,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(PY)
 	@touch $@
 
 $(VENV)/.installed-for-tests: pyproject.toml constraints.txt | $(PY)
-	$(PIP) --editable '.[cluster,test]'
+	$(PIP) --editable '.[cluster,sources,test]'
 	@touch $@ $(VENV)/.installed

@@ -87,11 +87,11 @@ def idle_day(count: str) -> None:
 
 
 def converging(count: str) -> None:
-    """All pods at once, half from the API server, half from files; the runtime fails and hangs."""
+    """All pods at once, a third each from the API server, from files and from a url; the runtime fails and hangs."""
     watch = Stopwatch()
     found = converge(int(count), failing=0.1, hanging=0.05)
     minutes = f"{found.took / 60_000_000:.0f} min on the node"
-    line(f"{count} pods at once, 10 % of calls fail, 5 % hang: all ready", minutes)
+    line(f"{count} pods, 3 sources, 10 % of calls fail, 5 % hang: all ready", minutes)
     line(
         f"... with {found.calls} runtime calls ({found.failed} failed, {found.hung} hung)",
         f"{watch.cpu_seconds():.1f} s CPU",

@@ -113,6 +113,7 @@ class NodeCare:
             runtime_state.is_failing,
             events.node_event,
             randomness.stream("node status"),
+            period=settings.node_status_period,
             jitter=settings.jitter,
             every=every,
         )
