@@ -10,6 +10,7 @@ parseResourceList
 from __future__ import annotations
 
 import ipaddress
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -170,6 +171,11 @@ def _images(values: Values, gates: FeatureGates) -> Problems:
     elif listed and policy != "NeverVerifyAllowlistedImages":
         text = "is only for the imagePullCredentialsVerificationPolicy NeverVerifyAllowlistedImages"
         yield _problem("preloadedImagesVerificationAllowlist", text)
+    for number, pattern in enumerate(listed or ()):
+        trimmed = pattern.removesuffix("*") if pattern.endswith("/*") else pattern
+        if pattern != pattern.strip() or trimmed in ("", "/") or "*" in trimmed:
+            text = f"{pattern!r} must be the name of an image, or of a place such as registry.example/team/*"
+            yield _problem("preloadedImagesVerificationAllowlist", text, number)
 
 
 def _shutdown(values: Values, gates: FeatureGates) -> Problems:
@@ -226,8 +232,8 @@ def _node(values: Values) -> Problems:
     if ids is not None and (ids < 65536 or ids % 65536 or ids >= 1 << 32):
         yield _problem("userNamespaces.idsPerPod", "must be a multiple of 65536 that is less than 4294967296")
     logs = values["podLogsDir"]
-    if not logs.startswith("/") or not logs.isascii():
-        yield _problem("podLogsDir", f"{logs!r} must be an absolute path of ASCII characters")
+    if not logs.startswith("/") or not logs.isascii() or posixpath.normpath(logs) != logs:
+        yield _problem("podLogsDir", f"{logs!r} must be an absolute, normalized path of ASCII characters")
 
 
 def _is_cpu_set(text: str) -> bool:
@@ -278,6 +284,15 @@ def _gated(values: Values, gates: FeatureGates) -> Problems:
         yield _problem("memorySwap.swapBehavior", "requires feature gate NodeSwap")
     if values["memoryReservationPolicy"] == "TieredReservation" and not gates.enabled("MemoryQoS"):
         yield _problem("memoryReservationPolicy", "requires feature gate MemoryQoS")
+    rate = values["tracing.samplingRatePerMillion"]
+    if rate is not None and not 0 <= rate <= 1_000_000:
+        yield _problem("tracing.samplingRatePerMillion", f"{rate} must be between 0 and 1000000, inclusive")
+    modules = values["logging.vmodule"] or ()
+    if modules and values["logging.format"] != "text":
+        yield _problem("logging.vmodule", "is only for the text format")
+    for number, module in enumerate(modules):
+        if not module["filePattern"] or set("=,") & set(module["filePattern"]):
+            yield _problem("logging.vmodule", "must be given, without = and comma", number, "filePattern")
     if values["enableSystemLogQuery"] and not gates.enabled("NodeLogQuery"):
         yield _problem("enableSystemLogQuery", "requires feature gate NodeLogQuery")
     if values["enableSystemLogQuery"] and not values["enableSystemLogHandler"]:

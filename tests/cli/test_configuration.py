@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from kubesim.cli.kubelet_flags import spell_out
 from kubesim.cli.main import main
 
+ROOT = Path(__file__).parent.parent.parent
 FILE = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 POD = """\
 apiVersion: v1
@@ -90,6 +93,28 @@ def test_a_real_directory_by_flag(capsys: pytest.CaptureFixture[str], tmp_path: 
     code, out, _ = run(capsys, "--pod-manifest-path", str(directory), "--until", "30s", pods)
     assert code == 0
     assert "disk-node-1: Succeeded" in out
+
+
+PROGRAM = """
+import sys
+sys.modules["aiohttp"] = sys.modules["asyncinotify"] = None  # as if they were not installed
+from kubesim.cli.main import main
+sys.exit(main(["run", "-q", *sys.argv[1:]]))
+"""
+
+
+def without_extras(*arguments: str) -> tuple[int, str]:
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+def test_what_is_simulated_needs_no_extra_packages(tmp_path: Path, pods: str) -> None:
+    assert without_extras(str(ROOT / "scenarios" / "three-sources.yaml")) == (0, "")
+    code, err = without_extras("--manifest-url", "http://127.0.0.1:9/", pods)
+    assert (code, err) == (2, "kubesim: error: a url needs aiohttp: pip install 'kubesim[sources]'\n")
+    code, err = without_extras("--pod-manifest-path", str(tmp_path), pods)
+    assert code == 2
+    assert err.startswith("kubesim: error: a directory of this machine needs asyncinotify: pip install")
 
 
 def test_help_shows_what_has_an_effect(capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,7 +120,7 @@ def test_the_defaults_are_well() -> None:
         ({"containerLogMonitorInterval": "1s"}, "containerLogMonitorInterval: must be greater than or equal to 3s"),
         ({"containerLogMaxFiles": 1}, "containerLogMaxFiles: must be greater than 1"),
         ({"containerLogMaxSize": "big"}, "containerLogMaxSize: "),
-        ({"podLogsDir": "logs"}, "podLogsDir: 'logs' must be an absolute path of ASCII characters"),
+        ({"podLogsDir": "logs"}, "podLogsDir: 'logs' must be an absolute, normalized path of ASCII characters"),
         ({"userNamespaces": {"idsPerPod": 1}}, "userNamespaces.idsPerPod: must be a multiple of 65536"),
         ({"kubeReserved": {"gpu": "1"}}, "kubeReserved.gpu: cannot reserve 'gpu', only cpu, memory"),
         ({"kubeReserved": {"cpu": "-1"}}, "kubeReserved.cpu: -1 cannot be negative (--kube-reserved)"),
@@ -137,6 +137,23 @@ def test_the_defaults_are_well() -> None:
         (
             {"preloadedImagesVerificationAllowlist": ["x"]},
             "preloadedImagesVerificationAllowlist: is only for the image",
+        ),
+        ({"podLogsDir": "/logs/../x"}, "podLogsDir: '/logs/../x' must be an absolute, normalized path"),
+        (
+            {
+                "imagePullCredentialsVerificationPolicy": "NeverVerifyAllowlistedImages",
+                "preloadedImagesVerificationAllowlist": ["a/b/*", "a*"],
+            },
+            "preloadedImagesVerificationAllowlist[1]: 'a*' must be the name of an image",
+        ),
+        (
+            {"tracing": {"samplingRatePerMillion": -1}},
+            "tracing.samplingRatePerMillion: -1 must be between 0 and 1000000",
+        ),
+        ({"logging": {"vmodule": [{"verbosity": 3}]}}, "logging.vmodule[0].filePattern: must be given"),
+        (
+            {"logging": {"format": "json", "vmodule": [{"filePattern": "a", "verbosity": 3}]}},
+            "logging.vmodule: is only for the text format",
         ),
         ({"staticPodURL": "ftp://x"}, "staticPodURL: 'ftp://x' must begin with http:// or https:// (--manifest-url)"),
         ({"staticPodURLHeader": {"a b": ["c"]}}, "staticPodURLHeader.a b: is not the name of a header"),
