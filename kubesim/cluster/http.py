@@ -1,18 +1,17 @@
 """The cluster over HTTP: what `rest.handle` answers, on a real connection, so that real clients can talk to it.
 
 A request is answered at once, but for one that names a version that has not been reached: that waits three seconds for
-it. A watch is a stream of lines until its time is over, the client goes, or the client is too slow. Times are the
-clock's: under a virtual one also the timeouts and bookmarks of a watch are virtual.
+it. A watch is a stream of lines until its time is over, the client goes, or the client is too slow.
 
-Mirrors: apiserver/pkg/endpoints/handlers/watch.go WatchServer, get.go handleWatch (timeouts);
-pkg/storage/cacher/cache_watcher.go nextBookmarkTime; pkg/server/filters (body limit, authentication)
+Mirrors: apiserver/pkg/endpoints/handlers/watch.go WatchServer.HandleHTTP; pkg/server/filters (body limit,
+authentication); pkg/storage/cacher/watch_cache.go waitUntilFreshAndBlock
 """
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from collections.abc import Collection
+from contextlib import aclosing
 
 from aiohttp import hdrs, web
 
@@ -21,15 +20,13 @@ from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.problems import status_of
 from kubesim.cluster.rest import Request, Response, WatchStream, handle
 from kubesim.cluster.store import Store
+from kubesim.cluster.streaming import watch_bytes
 from kubesim.cluster.wire import encoded
 from kubesim.errors import ApiError, UsageError
 
 LOOPBACK = "127.0.0.1"
 MAX_BODY = 3 * 1024 * 1024
 MAX_HEAD = 64 * 1024  # selectors and continue tokens make long lines
-MIN_WATCH_S = 1800  # a watch without a timeout lasts this long, or up to twice as long
-BOOKMARK_PERIOD = 60 * SECOND
-BOOKMARK_BEFORE_END = 2 * SECOND
 FRESH_TIMEOUT = 3 * SECOND  # how long a read waits for a version that has not been reached
 _FRESH_POLL = 50 * MILLISECOND
 _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
@@ -134,57 +131,18 @@ class ClusterServer:
     async def _stream(self, request: web.BaseRequest, stream: WatchStream) -> web.StreamResponse:
         response = web.StreamResponse(headers=_headers(_JSON))
         response.enable_chunked_encoding()
-        clock, now = self._clock, self._clock.now()
-        seconds = stream.options.timeout_s or MIN_WATCH_S * (1 + self._chance.random())
-        deadline = now + round(seconds * SECOND)
-        timers = _Timers(clock, stream, deadline)
         self._streams[stream] = None
         try:
             await response.prepare(request)
-            while not stream.over:
-                await stream.watch.wait(clock)
-                lines = b"".join([encoded(line) for line in stream.lines()])
-                if lines:
-                    await response.write(lines)
+            async with aclosing(watch_bytes(self._clock, stream, self._chance)) as lines:
+                async for some in lines:
+                    await response.write(some)
             await response.write_eof()
         except ConnectionError:
             pass  # whoever watched has gone
         finally:
-            timers.cancel()
-            stream.close()
             self._streams.pop(stream, None)
         return response
-
-
-class _Timers:
-    """Ends a stream at its deadline, and sends bookmarks: every minute, and shortly before the end."""
-
-    def __init__(self, clock: LoopClock, stream: WatchStream, deadline: int) -> None:
-        self._clock = clock
-        self._stream = stream
-        self._deadline = deadline
-        self._end = clock.call_at(deadline, stream.close)
-        self._bookmark: asyncio.TimerHandle | None = None
-        self._plan()
-
-    def _plan(self) -> None:
-        due = next_bookmark(self._clock.now(), self._deadline)
-        self._bookmark = None if due is None else self._clock.call_at(due, self._fire)
-
-    def _fire(self) -> None:
-        self._stream.bookmark()
-        self._plan()
-
-    def cancel(self) -> None:
-        self._end.cancel()
-        if self._bookmark is not None:
-            self._bookmark.cancel()
-
-
-def next_bookmark(now: int, deadline: int) -> int | None:
-    """When a watch that ends at the deadline is told how far it has come; None: not again."""
-    due = min(now + BOOKMARK_PERIOD, deadline - BOOKMARK_BEFORE_END)
-    return due if due > now else None
 
 
 def _is_too_early(response: Response) -> bool:
