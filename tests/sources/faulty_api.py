@@ -41,6 +41,8 @@ Kind = Literal[
     "crumbs",  # comes in tiny pieces
 ]
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
+# With these a server can go on for ever, and still tell everything.
+LASTING: tuple[Kind, ...] = ("none", "close", "gone", "garbage", "twice", "again", "late", "crumbs")
 STATUSES = (400, 401, 403, 404, 410, 429, 500, 503, 504)
 GARBAGE = (
     b"<html>502</html>\n",
@@ -109,15 +111,16 @@ class DirectTransport:
 
 
 class FaultyTransport:
-    """Spoils the first calls as planned; the others pass."""
+    """Spoils the first calls as planned, and from then on every watch in the same way."""
 
-    def __init__(self, transport: Transport, clock: LoopClock, plan: Sequence[Fault]) -> None:
+    def __init__(self, transport: Transport, clock: LoopClock, plan: Sequence[Fault], flaw: Fault) -> None:
         self._transport = transport
         self._clock = clock
         self._plan = iter(plan)
+        self._flaw = flaw
 
     def open(self, call: Call) -> AbstractAsyncContextManager[Reply]:
-        return self._open(call, next(self._plan, Fault()))
+        return self._open(call, next(self._plan, self._flaw if call.verb == "watch" else Fault()))
 
     @asynccontextmanager
     async def _open(self, call: Call, fault: Fault) -> AsyncIterator[Reply]:

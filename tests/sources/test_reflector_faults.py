@@ -18,23 +18,29 @@ from kubesim.cluster.store import Store
 from kubesim.concurrency import TaskSet
 from tests.soak import rounds
 from tests.socket_loop import run_with_sockets
-from tests.sources.faulty_api import KINDS, DirectTransport, Fault, FaultyTransport
+from tests.sources.faulty_api import KINDS, LASTING, DirectTransport, Fault, FaultyTransport
 from tests.sources.following import NODE, Follower, facts_of, new_pod, new_store
 
-NAMES = ("a", "b", "c")
+NAMES = ("a", "b", "c", "d", "e", "f")
 CALM = 180 * MINUTE  # each fault can take as long as a watch
 
-# When (ms after the last one), what, to which pod, on which node if it is new.
-CHANGES = st.lists(
-    st.tuples(
-        st.sampled_from([0, 1, 10, 500, 3_000, 40_000, 400_000]),
-        st.sampled_from(["create", "label", "ip", "mark", "remove", "again"]),
-        st.sampled_from(NAMES),
-        st.sampled_from([NODE, NODE, NODE, "other"]),
-    ),
-    max_size=25,
+# What to do to which pod, and on which node if it is new.
+Change = tuple[str, str, str]
+CHANGE = st.tuples(
+    st.sampled_from(["create", "label", "ip", "mark", "remove", "again"]),
+    st.sampled_from(NAMES),
+    st.sampled_from([NODE, NODE, NODE, "other"]),
 )
-FAULTS = st.lists(st.builds(Fault, st.sampled_from(KINDS), st.integers(0, 8), st.integers(0, 40)), max_size=15)
+# Several at once, then a pause (ms): so the lines of a watch come in bundles.
+BURSTS = st.lists(
+    st.tuples(st.lists(CHANGE, min_size=1, max_size=8), st.sampled_from([0, 1, 10, 500, 3_000, 40_000, 400_000])),
+    min_size=6,
+    max_size=20,
+)
+FAULTS = st.lists(st.builds(Fault, st.sampled_from(KINDS), st.integers(0, 8), st.integers(0, 300)), max_size=10)
+CUTS = st.sets(st.integers(0, 20), max_size=4)  # before which bursts all connections break
+# What from then on is wrong with every watch.
+FLAWS = st.builds(Fault, st.sampled_from(LASTING), st.integers(1, 8), st.integers(0, 20))
 
 
 def change(store: Store, what: str, name: str, node: str, number: int) -> None:
@@ -60,7 +66,7 @@ async def live(
     clock: LoopClock,
     store: Store,
     transport: Transport,
-    changes: list[tuple[int, str, str, str]],
+    bursts: list[tuple[list[Change], int]],
     seed: int,
     before: Callable[[int], None] = lambda number: None,
 ) -> Follower:
@@ -70,10 +76,11 @@ async def live(
         async def play() -> Follower:
             follower = Follower(clock, tasks, transport, seed)
             follower.source.start()
-            for number, (pause_ms, what, name, node) in enumerate(changes):
-                await clock.sleep(pause_ms * 1000)
+            for number, (changes, pause_ms) in enumerate(bursts):
                 before(number)
-                change(store, what, name, node, number)
+                for what, name, node in changes:
+                    change(store, what, name, node, number)
+                await clock.sleep(pause_ms * 1000)
                 follower.take()
             await clock.sleep(CALM)
             follower.take()
@@ -85,24 +92,26 @@ async def live(
 
 
 @settings(max_examples=rounds(1000))
-@given(CHANGES, FAULTS, st.sampled_from([3, 4096]), st.booleans(), st.integers(0, 2**16))
+@given(BURSTS, FAULTS, FLAWS, st.sampled_from([3, 4096]), st.booleans(), st.integers(0, 2**16))
 def test_the_pods_are_those_of_the_store(
-    changes: list[tuple[int, str, str, str]], faults: list[Fault], history: int, streaming: bool, seed: int
+    bursts: list[tuple[list[Change], int]], faults: list[Fault], flaw: Fault, history: int, streaming: bool, seed: int
 ) -> None:
     async def main() -> None:
         clock = LoopClock()
         store = new_store(clock, history)
         direct = DirectTransport(store, clock, streaming_lists=streaming)
-        follower = await live(clock, store, FaultyTransport(direct, clock, faults), changes, seed)
+        follower = await live(clock, store, FaultyTransport(direct, clock, faults, flaw), bursts, seed)
         assert follower.state() == facts_of(store), follower.problems()
 
     run_virtual(main)
 
 
 @settings(max_examples=rounds(200))
-@given(CHANGES, FAULTS, st.sampled_from([3, 4096]), st.lists(st.integers(0, 25), max_size=3), st.integers(0, 2**16))
+@given(
+    BURSTS, FAULTS, FLAWS, st.sampled_from([3, 4096]), st.sets(st.integers(0, 20), max_size=4), st.integers(0, 2**16)
+)
 def test_the_same_over_a_real_connection(
-    changes: list[tuple[int, str, str, str]], faults: list[Fault], history: int, cuts: list[int], seed: int
+    bursts: list[tuple[list[Change], int]], faults: list[Fault], flaw: Fault, history: int, cuts: set[int], seed: int
 ) -> None:
     """The server also breaks all of its connections now and then."""
 
@@ -115,8 +124,8 @@ def test_the_same_over_a_real_connection(
         follower = await live(
             clock,
             store,
-            FaultyTransport(transport, clock, faults),
-            changes,
+            FaultyTransport(transport, clock, faults, flaw),
+            bursts,
             seed,
             lambda number: server.cut() if number in cuts else None,
         )
