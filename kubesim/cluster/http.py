@@ -52,7 +52,7 @@ class ClusterServer:
         self._store = store
         self._clock = clock
         self._chance = Randomness(seed).stream("watch timeouts")
-        self._tokens = frozenset(tokens)
+        self.tokens = frozenset(tokens)
         self._tls = tls
         self._streams: dict[WatchStream, None] = {}
         server = web.Server(
@@ -110,10 +110,10 @@ class ClusterServer:
     def _is_known(self, request: web.BaseRequest) -> bool:
         """By a token, or by the certificate that the connection was made with."""
         wants_certificate = self._tls is not None and self._tls.verify_mode != ssl.CERT_NONE
-        if not self._tokens and not wants_certificate:
+        if not self.tokens and not wants_certificate:
             return True
         scheme, _, token = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
-        if scheme.lower() == "bearer" and token in self._tokens:
+        if scheme.lower() == "bearer" and token in self.tokens:
             return True
         return bool(request.get_extra_info("peercert"))
 

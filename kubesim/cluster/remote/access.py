@@ -9,7 +9,10 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """`expires_at` (microseconds) is when the credentials should be loaded anew; None: when they are refused."""
+    """`expires_at` (microseconds) is when the credentials should be loaded anew; None: when they are refused.
+
+    `certificate` says that the TLS context shows one of our own.
+    """
 
     server: str
     tls: ssl.SSLContext | None = None
@@ -17,6 +20,7 @@ class Access:
     server_name: str = ""
     proxy: str = field(default="", repr=False)  # it may hold a password
     expires_at: int | None = None
+    certificate: bool = False
 
 
 class AccessLoader(Protocol):

@@ -113,13 +113,13 @@ class HttpTransport:
                 server_hostname=access.server_name or None,
             )
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            if _is_tls(error):
+            if _is_tls(error) or (access.certificate and isinstance(error, aiohttp.ServerDisconnectedError)):
                 raise _TlsError(f"{access.server}: {_words(error)}") from error
             raise TransportError(f"{access.server}: {_words(error)}", refused=_is_refused(error)) from error
 
 
 class _TlsError(TransportError):
-    """The two ends do not accept each other's certificates."""
+    """The two ends do not accept each other's certificates: a server that does not like ours may just hang up."""
 
 
 class _HttpReply:
@@ -192,7 +192,6 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_tls(error: BaseException) -> bool:
-    """A certificate that the other end does not like may be told in the handshake, or instead of an answer."""
     return isinstance(error, aiohttp.ClientSSLError | ssl.SSLError) or isinstance(error.__cause__, ssl.SSLError)
 
 

@@ -130,6 +130,7 @@ def _access(configuration: Any, expires_at: int | None) -> Access:
         configuration.tls_server_name or "",
         configuration.proxy or "",
         expires_at,
+        certificate=bool(configuration.cert_file),
     )
 
 

@@ -98,5 +98,14 @@ def check_reads_only(call: Call) -> None:
     """Raise `ReadOnlyError` unless the call can change nothing."""
     if call.verb not in READS or call.method != "GET" or call.body:
         raise ReadOnlyError(f"refused to {call.verb} {call.path}: this connection only gets, lists and watches")
-    if not CONNECTS.isdisjoint(call.path.split("/")[4:]):
+    if _subresource(call.path) in CONNECTS:
         raise ReadOnlyError(f"refused to get {call.path}: it would open a way into a pod or a node")
+
+
+def _subresource(path: str) -> str:
+    """The one that `/api/v1/namespaces/NS/pods/NAME/SUB/...` names, if it names one."""
+    parts = [part for part in path.split("/") if part]
+    parts = parts[2:] if parts[:1] == ["api"] else parts[3:]
+    if parts[:1] == ["namespaces"] and len(parts) > 2:
+        parts = parts[2:]
+    return parts[2] if len(parts) > 2 else ""
