@@ -35,8 +35,8 @@ clean:
 	find kubesim tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian packages that the tests use. Installed only if one is missing and we are root; without them the tests that
-# need them fail and say so. None is needed yet.
-SYSTEM_PACKAGES :=
+# need them fail and say so.
+SYSTEM_PACKAGES := openssl
 
 system-packages:
 	@missing=""; \
