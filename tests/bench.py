@@ -20,6 +20,7 @@ from kubesim.conformance.runner import run_corpus
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.load import parse_scenario
 from kubesim.trace import MemorySink
+from tests import bench_apiserver
 from tests.convergence import converge
 
 DATA = Path(__file__).parent / "conformance" / "data"
@@ -105,6 +106,14 @@ def recorded_lives() -> None:
     line("one life of lifecycle_trace (the real kubelet: 43 ms)", f"{per_life:.1f} ms CPU")
 
 
+def api_events(count: str) -> None:
+    bench_apiserver.events(count, line, resident)
+
+
+def api_served(count: str) -> None:
+    bench_apiserver.served(count, line)
+
+
 def start_up() -> None:
     watch = Stopwatch()
     for _ in range(5):
@@ -123,12 +132,16 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
     "idle_day": idle_day,
     "converging": converging,
     "recorded_lives": recorded_lives,
+    "api_events": api_events,
+    "api_served": api_served,
     "start_up": start_up,
     "cni": cni,
 }
 PROGRAMME = [
     ["start_up"],
     ["recorded_lives"],
+    ["api_events", "250000"],
+    ["api_served", "20000"],
     *(["lives", count, kept] for count in ("110", "1000", "10000") for kept in ("not kept", "kept")),
     ["memory", "2000"],
     ["idle_day", "110"],
