@@ -31,11 +31,12 @@ PLUGINS = {
     "stderr-only": "echo it went wrong >&2\nexit 1",
     "megabyte": "head -c 1000000 /dev/zero | tr '\\0' x",
     "forks": "sleep 4730 >/dev/null 2>&1 &\nexit 3",
+    "hangs": "setsid sleep 4731 &\nsleep 4731",
     "not-executable": "",
 }
 
 
-def a_node(folder: str, conflist: str) -> dict[str, Any]:
+def a_node(folder: str, conflist: str, limit_s: float) -> dict[str, Any]:
     """A pod's life on a node with this configuration: what came of it, and what is left."""
     Path(folder, "net.d").mkdir()
     Path(folder, "net.d", "10-net.conflist").write_text(conflist)
@@ -52,7 +53,7 @@ def a_node(folder: str, conflist: str) -> dict[str, Any]:
     def make(clock: Any, randomness: Any, programs: Any, options: Any) -> SandboxedRuntime:
         store = SandboxDirectory(f"{folder}/sandboxes")
         parts = Parts(BoundNamespaces(Randomness(0).stream("netns")), networking, FakeController(), store)
-        return SandboxedRuntime(clock, randomness, programs, PodSandboxService(parts), networking, options)
+        return SandboxedRuntime(clock, randomness, programs, PodSandboxService(parts), networking, options, limit_s)
 
     setattr(scenario_node, "SimulatedRuntime", make)  # noqa: B010 (the only place that makes runtimes)
     node = DrivenNode(parse_scenario(SCENARIO, "x.yaml"), 0)
@@ -73,8 +74,8 @@ def a_node(folder: str, conflist: str) -> dict[str, Any]:
     return {**told, "after": left_over(), "stored": os.listdir(f"{folder}/sandboxes")}
 
 
-def lived(tmp_path: Path, conflist: str) -> dict[str, Any]:
-    told: dict[str, Any] = on_host(a_node, folder=str(tmp_path), conflist=conflist)
+def lived(tmp_path: Path, conflist: str, limit_s: float = 120) -> dict[str, Any]:
+    told: dict[str, Any] = on_host(a_node, folder=str(tmp_path), conflist=conflist, limit_s=limit_s)
     assert told.pop("stored") == []
     return told
 
@@ -90,6 +91,7 @@ def test_a_pod_gets_a_real_network(tmp_path: Path) -> None:
     [
         ("stderr-only", ': plugin type="stderr-only" failed (add): netplugin failed: "it went wrong\\n"'),
         ("megabyte", "failed to unmarshal raw result: invalid character 'x' looking for beginning of value"),
+        ("hangs", "netplugin failed with no error message: signal: killed"),
         ("forks", "netplugin failed with no error message: exit status 3"),
         ("not-executable", "/not-executable: permission denied"),
         ("missing", f'failed to find plugin "missing" in path [{BIN_DIR} '),
@@ -97,7 +99,7 @@ def test_a_pod_gets_a_real_network(tmp_path: Path) -> None:
 )
 def test_a_bad_plugin_is_an_event_and_nothing_is_left(tmp_path: Path, plugin: str, words: str) -> None:
     network = {"cniVersion": "1.0.0", "name": "net", "plugins": [BRIDGE, {"type": plugin}]}
-    told = lived(tmp_path, json.dumps(network))
+    told = lived(tmp_path, json.dumps(network), 1.0 if plugin == "hangs" else 120)
     if plugin in ("missing", "not-executable"):
         # DEL runs backward and stops at the first error, so that the bridge before it is never told. containerd leaks
         # the address just so; the link goes with its namespace.
