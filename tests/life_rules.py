@@ -65,7 +65,7 @@ class LifeRules:
             return
         infos = self._infos(uid)
         self._history.update((info.id, info) for info in infos)
-        if not infos:
+        if not infos and not self._evictions:  # the dead of an evicted pod are removed at once
             self._earlier.update(self._history)
             self._began_anew = True
         twice = [name for name, count in Counter(self._running(uid)).items() if count > 1]

@@ -139,16 +139,19 @@ def stories(draw: st.DrawFn) -> Story:
         spec=spec,
         faults=draw(faults()),
         happenings=tuple(sorted(happens, key=lambda happening: happening.at)),
-        ends_by_itself=ends_by_itself(spec),
+        ends_by_itself=ends_by_itself(spec, happens),
         every_tick=draw(st.integers(0, 7)) == 7,
     )
 
 
-def ends_by_itself(spec: dict[str, Any]) -> bool:
+def ends_by_itself(spec: dict[str, Any], happens: list[Happening]) -> bool:
     """A deadline ends every pod; else each container must come to its end, and stay there."""
     if "activeDeadlineSeconds" in spec:
         return True
     if spec["restartPolicy"] != "Never" or any("restartPolicyRules" in c or _restarts(c) for c in spec["containers"]):
+        return False
+    # A pod whose sandbox is lost while it is being initialized is stopped for good, but stays Pending.
+    if spec["initContainers"] and any(happening.what == "kill sandbox" for happening in happens):
         return False
     inits_pass = all("restartPolicy" not in c for c in spec["initContainers"])
     finite = [["sh", "-c", text] for text in FINITE]

@@ -33,6 +33,12 @@ def test_every_life_keeps_the_rules(story: Story) -> None:
     live(story)
 
 
+@settings(max_examples=rounds(LIVES // 4), print_blob=True)
+@given(story=stories().filter(lambda story: story.faults.none))
+def test_ticks_that_change_nothing_may_be_skipped(story: Story) -> None:
+    assert live(replace(story, every_tick=True)) == live(replace(story, every_tick=False))
+
+
 def test_a_life_is_the_same_again() -> None:
     story = Story(4, spec(main(DEAF)), Faults(0.1, 0.01, 0.1), (Happening(20 * SECOND, "kill sandbox"),))
     assert live(story) == live(story)
