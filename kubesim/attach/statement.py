@@ -1,8 +1,8 @@
 """What is said about a pod: where it is in its life, which rules hold it there, what follows and when.
 
 A statement has causes, the weightiest first. Each names a rule of the kubelet and where upstream has it, the fields
-that show it, the steps that follow, and what would change that. Steps are in the vocabulary of `changes.py`, so that what is
-observed later can be held against them.
+that show it, the steps that follow, and what would change that. Steps are in the vocabulary of `changes.py`, so that
+what is observed later can be held against them.
 """
 
 from __future__ import annotations
@@ -52,6 +52,21 @@ ChangeKind = Literal[
     "changed-by-others",
 ]
 
+Due = Literal[
+    "accept",  # the kubelet says that it has the pod
+    "restart",  # a container is started again
+    "restart-by",  # the same, but only the end of its window is sure
+    "pull",
+    "mount",
+    "retry",  # a failed sync is repeated
+    "startup",  # a startup probe succeeds
+    "readiness",
+    "acknowledge",
+    "kill",  # the grace is over
+    "end",  # the terminal phase is written
+    "clean-up",  # the object is removed
+]
+
 
 @frozen
 class Window:
@@ -76,6 +91,12 @@ class Step:
     window: Window | None = None
     because: str = ""  # how its time is known
     firm: bool = True
+    due: Due | None = None  # somebody who watches can hold the kubelet to the window
+
+
+def upper_first(text: str) -> str:
+    """A sentence begins; names in it stay as they are."""
+    return text[:1].upper() + text[1:]
 
 
 @frozen

@@ -39,6 +39,7 @@ MOUNT_INITIAL, MOUNT_MAXIMUM = 500 * MILLISECOND, 122 * SECOND
 MOUNT_LOOK = 400 * MILLISECOND  # the reconciler's 100 ms and the wait's poll of 300 ms
 PROBE_PERIOD = 10  # seconds, where a probe does not say
 
+COUNTED = "the most that this restartCount allows; the kubelet does not tell it"
 _WAIT_IN_MESSAGE = re.compile(r"back-off (\S+) restarting failed container=")
 
 
@@ -50,6 +51,7 @@ class CrashWait:
     finished: int | None
     window: Window  # of the restart
     known_from: str
+    certain: bool  # the wait itself, and not only that it is no longer
 
 
 def stretched(delay: int) -> int:
@@ -85,15 +87,16 @@ def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
     finished = moment(ended.finished_at)
     looked = seen.memory.exits_seen.get(view.name, seen.now)
     if entry is None or finished is None:
-        return CrashWait(0, finished, Window(finished, looked), known_from)
+        return CrashWait(0, finished, Window(finished, looked), known_from, True)
     backoff = new_crash_loop_backoff(gates=seen.gates)
     backoff.restore(backoff_key(seen.pod, view.spec), entry.wait, entry.last_update)
     in_back_off = do_back_off(backoff, seen.pod, view.spec, runtime_status(seen), finished)
     if in_back_off is None:
-        return CrashWait(0, finished, Window(finished, looked), "the attempt ran longer than 10 minutes")
+        return CrashWait(0, finished, Window(finished, looked), "the attempt ran longer than 10 minutes", True)
     expires_at = in_back_off.retry_at
     latest = latest_sync(expires_at + TRUNCATION, looked)
-    return CrashWait(entry.wait, finished, Window(expires_at, max(latest, expires_at + TRUNCATION)), known_from)
+    window = Window(expires_at, max(latest, expires_at + TRUNCATION))
+    return CrashWait(entry.wait, finished, window, known_from, known_from != COUNTED)
 
 
 def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | None, str]:
@@ -110,9 +113,7 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
         return CrashEntry(parse_duration(told.group(1)), last_update), "told by the message of the waiting state"
     if view.status.restart_count == 0:
         return None, "a first crash is answered at once"
-    return CrashEntry(
-        wait_after(view.status.restart_count), last_update
-    ), "the most that this restartCount allows; the kubelet does not tell it"
+    return CrashEntry(wait_after(view.status.restart_count), last_update), COUNTED
 
 
 def wait_after(restarts: int) -> int:

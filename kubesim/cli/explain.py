@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 HELP = "say in plain words where a pod is in its life, what holds it there and what the kubelet does next"
 DESCRIPTION = """Explain pods as kubectl prints them: a Pod, a PodList or a List in JSON or YAML, from a file or, with
--, from standard input. Events make it better: --events, or `kubectl get pods,events,nodes -o json` in one go. Nothing is
-written anywhere, and no cluster is asked."""
+-, from standard input. Events make it better: --events FILE, or `kubectl get pods,events,nodes -o json` in one go.
+Nothing is written anywhere, and no cluster is asked."""
 
 FORMATS = ("text", "json", "jsonl")
 

@@ -10,7 +10,7 @@ from kubesim.api.pod import ContainerStateTerminated
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.attach.observation import ContainerView, Observation, moment
 from kubesim.attach.runtime_truth import newest_end
-from kubesim.attach.statement import Cause, Fact, Step
+from kubesim.attach.statement import Cause, Fact, Step, upper_first
 from kubesim.attach.timing import CrashWait, amnesty, crash_wait, stretched, wait_after
 from kubesim.kubelet.status.reasons import CONTAINER_STATUS_UNKNOWN
 from kubesim.runtime.backoff import CRASH_LOOP_BACK_OFF, MAX_CRASH_LOOP_BACK_OFF
@@ -58,16 +58,14 @@ def crashed(seen: Observation, view: ContainerView) -> Cause | None:
     held = f"waits out its back-off of {duration(wait.wait)}" if wait.wait else "is started again at once"
     rule = (
         f"A container that ended is started again because {because}. The first restart comes at once; after that each "
-        "one "
-        f"waits {duration(wait_after(1))} from the exit, then twice as long every time, at most "
+        f"one waits {duration(wait_after(1))} from the exit, then twice as long every time, at most "
         f"{duration(MAX_CRASH_LOOP_BACK_OFF)}. The worker looks again when the wait is over, up to half as late again "
-        "by "
-        "jitter, and at least every 60 to 90 s."
+        "by jitter, and at least every 60 to 90 s."
     )
     return Cause(
         code=code,
         container=view.name,
-        says=f"{_upper(view.words)} {how} and {held} (restart {view.status.restart_count + 1} comes next).",
+        says=f"{upper_first(view.words)} {how} and {held} (restart {view.status.restart_count + 1} comes next).",
         rule=rule,
         ref=REF,
         steps=steps,
@@ -86,6 +84,7 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Ste
         because=(
             f"{duration(wait.wait)} after the exit, plus jitter of the worker" if wait.wait else "no back-off is due"
         ),
+        due="restart" if wait.certain else "restart-by",
     )
     shown = Step(
         "waits",
@@ -106,8 +105,7 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Ste
     again = Step(
         "exited",
         f"if it ends again before about {format_time(forgiven)[11:]} the next wait is {duration(next_wait)}; if it "
-        "still runs "
-        "then, its crashes are forgotten (amnesty)",
+        "still runs then, its crashes are forgotten (amnesty)",
         container=view.name,
         because="an exit more than 10 minutes after the last restart counts as the first",
         firm=False,
@@ -123,10 +121,9 @@ def stays_down(seen: Observation, view: ContainerView) -> Cause:
     return Cause(
         code="StaysDown",
         container=view.name,
-        says=f"{_upper(view.words)} {how_it_ended(ended)} and stays down, because {because}.",
+        says=f"{upper_first(view.words)} {how_it_ended(ended)} and stays down, because {because}.",
         rule="Restart rules, then the container's own restartPolicy, then the pod's decide whether an exit is "
-        "answered by "
-        "a restart; this one is not. The pod ends when its other containers have ended.",
+        "answered by a restart; this one is not. The pod ends when its other containers have ended.",
         ref="pkg/api/v1/pod/util.go ContainerShouldRestart",
         facts=(*end_facts(view, ended), Fact("spec.restartPolicy", seen.pod.spec.restart_policy or "Always")),
     )
@@ -194,10 +191,6 @@ def forgiveness(seen: Observation, view: ContainerView) -> Fact | None:
     worst = wait.wait if wait is not None else wait_after(view.status.restart_count)
     return Fact(
         f"{view.path}.restartCount",
-        f"{view.status.restart_count}: a crash in the next {left} s waits up to {duration(worst)} "
-        f"(with jitter {duration(stretched(worst))}), a later one not at all",
+        f"{view.status.restart_count}: a crash in the next {left} s waits up to {duration(worst)} (with jitter "
+        f"{duration(stretched(worst))}), a later one not at all",
     )
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

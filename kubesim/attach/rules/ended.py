@@ -80,8 +80,7 @@ def _rejected(seen: Observation) -> Cause:
         code=f"Rejected{reason}",
         says=f"The kubelet rejected the pod: {lacks} ({status.message.removeprefix(REJECTED)}).",
         rule="A pod bound to the node is admitted against what the node can give at that moment. A rejected one gets "
-        "phase "
-        "Failed, is never started and never looked at again.",
+        "phase Failed, is never started and never looked at again.",
         ref="kubelet.go rejectPod; lifecycle/predicate.go",
         remedies=(remedy, _owner(seen)),
         facts=_reason_facts(seen),
@@ -94,10 +93,8 @@ def _evicted(seen: Observation) -> Cause:
         code="Evicted",
         says=f"The kubelet evicted the pod: {status.message or 'its node ran short of something'}",
         rule="When a threshold of memory, disk or process ids is crossed the kubelet ends one pod at a time: first "
-        "those "
-        "that use more than they requested, by priority, then by how far they exceed it. An evicted pod gets phase "
-        "Failed "
-        "and does not come back.",
+        "those that use more than they requested, by priority, then by how far they exceed it. An evicted pod gets "
+        "phase Failed and does not come back.",
         ref="eviction/eviction_manager.go synchronize",
         remedies=(
             "request what the pod really uses: pods within their requests go last",
@@ -124,8 +121,7 @@ def _completed(seen: Observation) -> Cause:
         code="Completed",
         says="The pod completed: every container ended with exit code 0 and is not started again.",
         rule="When all containers have ended for good and with 0 the phase is Succeeded, and that is final. The "
-        "object and "
-        "the dead containers (for their logs) stay until somebody deletes the pod.",
+        "object and the dead containers (for their logs) stay until somebody deletes the pod.",
         ref="kubelet_pods.go getPhase",
         remedies=(_owner(seen), "the pod garbage collector removes finished pods beyond its threshold (12500)"),
         facts=_container_facts(seen),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kubesim.api.event import Event
 from kubesim.api.gotext import duration
 from kubesim.attach.observation import ContainerView, Observation, event_count, event_fact, event_time
-from kubesim.attach.statement import Cause, Fact, Step, Window
+from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
 from kubesim.attach.timing import pull_wait, pull_window, retry_window
 from kubesim.runtime.backoff import MAX_IMAGE_BACK_OFF
 from kubesim.runtime.images import (
@@ -78,7 +78,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         because = f"{held}, then the next sync (they come every 10 to 15 s) pulls"
     else:
         window, because = Window(None, None), "when the last pull failed is not in the status; its Event would tell"
-    steps.append(Step("waits", f"image {view.spec.image} is pulled again", view.name, window, because))
+    steps.append(Step("waits", f"image {view.spec.image} is pulled again", view.name, window, because, due="pull"))
     lag = ERR_IMAGE_PULL if reason == IMAGE_PULL_BACK_OFF else IMAGE_PULL_BACK_OFF
     steps.append(
         Step("waits", f"the status may alternate with {lag}: it shows what the sync before met", view.name, firm=False)
@@ -88,7 +88,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
     return Cause(
         code=reason,
         container=view.name,
-        says=f"{view.words.capitalize()} has no image: the kubelet {shown} {view.spec.image}.",
+        says=f"{upper_first(view.words)} has no image: the kubelet {shown} {view.spec.image}.",
         rule="A failed pull is tried again after 10 s, then twice as long each time, at most "
         f"{duration(MAX_IMAGE_BACK_OFF)}. Meanwhile every sync of the pod, 10 to 15 s apart, finds the back-off and "
         "reports ImagePullBackOff. A new pod or another image name begins anew.",
@@ -122,7 +122,7 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
     return Cause(
         code=reason,
         container=view.name,
-        says=f"{view.words.capitalize()} cannot start: {says}.",
+        says=f"{upper_first(view.words)} cannot start: {says}.",
         rule=f"{rule} Nothing backs off here: every sync, 10 to 15 s apart, tries again.",
         ref=REF,
         steps=_tries_again(seen, view, "ErrImageNeverPull", "InspectFailed"),
@@ -142,6 +142,7 @@ def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple
             window,
             "a failed sync is repeated after 10 s, up to half as late again by jitter",
             firm=False,
+            due="retry",
         ),
         Step("started", "as soon as the image is found it starts", view.name, firm=False),
     )

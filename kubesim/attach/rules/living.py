@@ -15,7 +15,7 @@ from kubesim.attach.rules.readiness import arithmetic, gates_not_ready, not_read
 from kubesim.attach.rules.resizing import resize_not_seen, resizing
 from kubesim.attach.rules.starting import START_ERRORS, cannot_start, no_sandbox
 from kubesim.attach.runtime_truth import has_sandbox, newest_end, next_actions, runtime_status
-from kubesim.attach.statement import Cause, Fact, Step, Window
+from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
 from kubesim.attach.timing import failure_window
 from kubesim.kubelet.status.conditions import INITIALIZED, READY, TRUE
 from kubesim.runtime.action_types import PodActions
@@ -109,8 +109,8 @@ def _init_causes(seen: Observation, current: ContainerView, status: RuntimePodSt
     after = "the regular containers start" if place == len(inits) else f"{inits[place].words} starts"
     order = (
         "Init containers run one after another in the order of the spec, each until it ends with 0; a sidecar lets "
-        "the next "
-        f"one begin when it has started. {current.words.capitalize()} is {place} of {len(inits)}; then {after}."
+        f"the next one begin when it has started. {upper_first(current.words)} is {place} of {len(inits)}; then "
+        f"{after}."
     )
     cause = _container(seen, current, status)
     if cause is not None:
@@ -126,8 +126,8 @@ def _init_causes(seen: Observation, current: ContainerView, status: RuntimePodSt
             steps=(
                 Step(
                     "exited",
-                    f"when {current.name} ends with 0, {after}; with another code it is tried again by the "
-                    "restart policy",
+                    f"when {current.name} ends with 0, {after}; with another code it is tried again by the restart "
+                    "policy",
                     current.name,
                     firm=False,
                 ),
@@ -163,15 +163,15 @@ def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
     return Cause(
         code="Finishing",
         says=f"The pod's work is over: {'; '.join(ends) or 'no container will run'}{left}.",
-        rule=f"{' '.join(actions.why).capitalize()}. The kubelet stops what is left, waits for a relist to confirm "
-        "it, and "
-        "only then writes the terminal phase.",
+        rule=f"{upper_first('; '.join(actions.why))}. The kubelet stops what is left, waits for a relist to confirm "
+        "it, and only then writes the terminal phase.",
         ref="kuberuntime_manager.go computePodActions; status_manager.go mergePodStatus",
         steps=(
             Step(
                 "ended",
                 "the phase becomes Succeeded or Failed",
-                window=None if running else Window(seen.now, None),
+                window=None if running else Window(None, seen.now + 1 * SECOND),
+                due=None if running else "end",
                 because="one relist after the last container ended, about a second",
             ),
             Step("exited", "sidecars end within the pod's grace", firm=False),
@@ -202,9 +202,9 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
     return Cause(
         code="StaticPodStops",
         says="The kubelet stops this static pod: its manifest was removed from the node, or holds another pod now.",
-        rule="A static pod lives as long as its file. Its mirror is never written to a terminal phase for it: when the "
-        "containers have ended the kubelet deletes the mirror with grace 0, and makes a new one if the file holds a "
-        "pod again.",
+        rule="A static pod lives as long as its file. Its mirror is never written to a terminal phase for it: when "
+        "the containers have ended the kubelet deletes the mirror with grace 0, and makes a new one if the file "
+        "holds a pod again.",
         ref="kubelet.go HandlePodRemoves; kubelet_pods.go HandlePodCleanups (mirror pods)",
         steps=(
             Step("finalizing", "the mirror's grace becomes 0"),
@@ -228,7 +228,7 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
     return Cause(
         code="SandboxChanged",
         says="The pod's sandbox is gone or not ready: the kubelet makes a new one and starts the containers in it.",
-        rule=f"{'; '.join(next_actions(seen).why).capitalize()}. Init containers run again from the first.",
+        rule=f"{upper_first('; '.join(next_actions(seen).why))}. Init containers run again from the first.",
         ref="kuberuntime_manager.go podSandboxChanged",
         steps=(
             Step("sandbox-ready", "a new sandbox stands"),
@@ -256,8 +256,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
             steps.append(
                 Step(
                     "started",
-                    f"{view.words} is restarted after {probe.failure_threshold or 3} failures in a row of "
-                    "its "
+                    f"{view.words} is restarted after {probe.failure_threshold or 3} failures in a row of its "
                     f"liveness probe ({arithmetic(probe)})",
                     view.name,
                     Window(failure_window(probe, started).earliest, None) if started is not None else None,
@@ -268,9 +267,8 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
             steps.append(
                 Step(
                     "container-unready",
-                    f"{view.words} is not ready after "
-                    f"{view.spec.readiness_probe.failure_threshold or 3} failures in a row of its readiness "
-                    "probe",
+                    f"{view.words} is not ready after {view.spec.readiness_probe.failure_threshold or 3} failures in "
+                    "a row of its readiness probe",
                     view.name,
                     firm=False,
                 )
@@ -309,8 +307,7 @@ def _deadline(seen: Observation) -> tuple[Cause, ...]:
             code="ActiveDeadline",
             says=f"The pod may be active for {limit} s; then the kubelet stops it.",
             rule="activeDeadlineSeconds counts from status.startTime. The sync loop looks every second; a pod over "
-            "its time is "
-            "Failed with reason DeadlineExceeded.",
+            "its time is Failed with reason DeadlineExceeded.",
             ref="active_deadline.go",
             steps=(
                 Step(

@@ -18,8 +18,8 @@ def node_trouble(seen: Observation) -> Cause | None:
             code="NodeGone",
             says=f"The pod's node {name} does not exist any more: no kubelet will do anything about the pod.",
             rule="Pods of a node that is gone are removed by the pod garbage collector of the controller manager (it "
-            "looks "
-            "every 20 s and waits 40 s before it believes it); until then the object stays as the kubelet left it.",
+            "looks every 20 s and waits 40 s before it believes it); until then the object stays as the kubelet left "
+            "it.",
             ref="pkg/controller/podgc gcOrphaned",
             steps=(Step("removed", "the pod garbage collector removes it", firm=False),),
             remedies=("kubectl delete --force --grace-period=0, if nothing removes it",),
@@ -32,10 +32,9 @@ def node_trouble(seen: Observation) -> Cause | None:
     return Cause(
         code="NodeUnreachable" if silent else "NodeNotReady",
         says=f"Node {name} is {'not heard of' if silent else 'not ready'}: {ready.message or ready.reason}",
-        rule="The node controller marks a node Unknown whose lease was not renewed for 50 s, taints it, "
-        "and after the pods' toleration (300 s by default) marks them for deletion. What is shown of its pods may be "
-        "old; "
-        "a pod on it is only really gone when its kubelet is back, or somebody forces it."
+        rule="The node controller marks a node Unknown whose lease was not renewed for 50 s, taints it, and after the "
+        "pods' toleration (300 s by default) marks them for deletion. What is shown of its pods may be old; a pod on "
+        "it is only really gone when its kubelet is back, or somebody forces it."
         if silent
         else "A node that says NotReady still runs its pods, but starts none whose network or runtime is not there.",
         ref="pkg/controller/nodelifecycle",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from kubesim.api.pod import Probe
 from kubesim.api.timestamps import SECOND
 from kubesim.attach.observation import ContainerView, Observation, event_fact, moment
-from kubesim.attach.statement import Cause, Fact, Step, Window
+from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
 from kubesim.attach.timing import failure_window, period, success_earliest
 from kubesim.kubelet.probes.worker_rules import WorkerState, WorkerSubject, before_probe
 from kubesim.kubelet.status.conditions import CONTAINERS_READY, READY, TRUE
@@ -33,12 +33,10 @@ def not_started(seen: Observation, view: ContainerView) -> Cause | None:
     return Cause(
         code="StartupProbePending",
         container=view.name,
-        says=f"{view.words.capitalize()} runs, but its startup probe has not succeeded yet; until then it does not "
-        "count "
-        f"as started and no other probe of it runs.{_resting(seen, view, 'startup')}",
+        says=f"{upper_first(view.words)} runs, but its startup probe has not succeeded yet; until then it does not "
+        f"count as started and no other probe of it runs.{_resting(seen, view, 'startup')}",
         rule=f"The startup probe ({arithmetic(probe)}) must succeed once; {probe.failure_threshold or 3} failures in "
-        "a row "
-        f"and the container {restarts}. Sidecars let the next init container begin only when they have started.",
+        f"a row and the container {restarts}. Sidecars let the next init container begin only when they have started.",
         ref=REF,
         steps=(
             Step(
@@ -48,6 +46,7 @@ def not_started(seen: Observation, view: ContainerView) -> Cause | None:
                 Window(success_earliest(probe, started_at) if started_at is not None else None, None),
                 "not before the initial delay",
                 firm=False,
+                due="startup",
             ),
             Step(
                 "started",
@@ -81,12 +80,19 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
         return Cause(
             code="NotReadyWithoutProbe",
             container=view.name,
-            says=f"{view.words.capitalize()} runs without a readiness probe and yet is not ready: the status is about "
-            "to "
-            "be corrected.",
+            says=f"{upper_first(view.words)} runs without a readiness probe and yet is not ready: the status is about "
+            "to be corrected.",
             rule="A container without a readiness probe is ready as soon as it has started.",
             ref="prober_manager.go UpdatePodStatus",
-            steps=(Step("container-ready", "the next sync shows it ready", view.name),),
+            steps=(
+                Step(
+                    "container-ready",
+                    "the next sync shows it ready",
+                    view.name,
+                    Window(None, seen.now),
+                    due="readiness",
+                ),
+            ),
             facts=(view.fact("ready", "false"),),
         )
     times = "once" if (probe.success_threshold or 1) == 1 else f"{probe.success_threshold} times in a row"
@@ -94,13 +100,12 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
     return Cause(
         code="ReadinessProbeFailing",
         container=view.name,
-        says=f"{view.words.capitalize()} runs, but is not ready: its readiness probe has not succeeded {times}."
-        f"{_resting(seen, view, 'readiness')}",
+        says=f"{upper_first(view.words)} runs, but is not ready: its readiness probe has not succeeded "
+        f"{times}.{_resting(seen, view, 'readiness')}",
         rule=f"A container with a readiness probe ({arithmetic(probe)}) begins as not ready, becomes ready after "
-        f"{probe.success_threshold or 1} success(es) in a row and not ready again after {probe.failure_threshold or 3} "
-        "failure(s) in a row. While it is not ready every sync of the pod also triggers a probe. It is never "
-        "restarted for "
-        "this.",
+        f"{probe.success_threshold or 1} success(es) in a row and not ready again after "
+        f"{probe.failure_threshold or 3} failure(s) in a row. While it is not ready every sync of the pod also "
+        "triggers a probe. It is never restarted for this.",
         ref=REF,
         steps=(
             Step(
@@ -110,6 +115,7 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
                 Window(earliest, None),
                 f"probes come every {period(probe) // SECOND} s, the first after {probe.initial_delay_seconds} s",
                 firm=False,
+                due="readiness",
             ),
             Step("exited", "its program may end before", view.name, firm=False),
         ),
@@ -140,8 +146,7 @@ def gates_not_ready(seen: Observation) -> Cause | None:
         code=READINESS_GATES_NOT_READY,
         says=f"All containers are ready; the pod is not, because of its readiness gates: {named or 'just satisfied'}.",
         rule="A pod is Ready when its containers are and every condition named in spec.readinessGates is True. The "
-        "kubelet "
-        "only reads those conditions; a controller writes them.",
+        "kubelet only reads those conditions; a controller writes them.",
         ref="status/generate.go GeneratePodReadyCondition",
         steps=(Step("ready", "when the condition becomes True, the kubelet writes Ready at once", firm=not missing),),
         remedies=tuple(f"whoever owns condition {name} has to set it to True" for name, _ in missing),

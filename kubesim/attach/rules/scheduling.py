@@ -32,8 +32,7 @@ def unscheduled(seen: Observation) -> Cause:
             code=condition.reason or "Unschedulable",
             says=f"No node takes this pod: {condition.message or condition.reason}",
             rule="The scheduler found no node that fits and tries again when the cluster changes in a way that could "
-            "help, "
-            "at least every 5 minutes. No kubelet knows the pod yet.",
+            "help, at least every 5 minutes. No kubelet knows the pod yet.",
             ref="pkg/scheduler/schedule_one.go handleSchedulingFailure",
             steps=(
                 Step("scheduled", "when a node fits it is bound", firm=False),

@@ -13,11 +13,12 @@ from kubesim.attach.observation import (
     event_count,
     event_fact,
     event_time,
+    moment,
 )
 from kubesim.attach.rules.images import REASONS as IMAGE_REASONS
 from kubesim.attach.rules.images import image_trouble
 from kubesim.attach.runtime_truth import has_sandbox
-from kubesim.attach.statement import Cause, Fact, Step, Window
+from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
 from kubesim.attach.timing import mount_window, retry_window
 from kubesim.kubelet.status.conditions import POD_READY_TO_START_CONTAINERS
 from kubesim.kubelet.status.reasons import CONTAINER_CREATING, POD_INITIALIZING, RESTARTING_ALL_CONTAINERS
@@ -34,8 +35,8 @@ START_ERRORS = {
     "CreateContainerConfigError": (
         "its configuration cannot be made",
         (
-            "Before a container is created its environment and mounts are put together; a ConfigMap, Secret or key that "
-            "is named there is missing, or the security context forbids it."
+            "Before a container is created its environment and mounts are put together; a ConfigMap, Secret or key "
+            "that is named there is missing, or the security context forbids it."
         ),
         "create what is missing, or mark the reference optional; the kubelet finds it by itself",
         "kuberuntime_container.go generateContainerConfig",
@@ -87,8 +88,7 @@ def no_sandbox(seen: Observation) -> Cause:
         code="SandboxNotReady",
         says=f"The pod has no sandbox yet: the kubelet {first}makes the sandbox with its network.",
         rule="SyncPod waits for all volumes, then asks the runtime for a sandbox; CNI plugins set up its network "
-        "before the "
-        "call returns. Only then are images pulled and containers created.",
+        "before the call returns. Only then are images pulled and containers created.",
         ref="kubelet.go SyncPod; kuberuntime_manager.go SyncPod step 4",
         steps=(
             Step(
@@ -115,8 +115,7 @@ def _volumes(seen: Observation) -> Cause | None:
         code=event.reason,
         says=f"The pod waits for a volume: {event.message.strip()}",
         rule="No container starts before every volume is mounted. A failed mount is tried again after 0.5 s, then "
-        "twice as "
-        "long each time, at most 2m2s; every 2m3s the sync gives up waiting, says so and begins again.",
+        "twice as long each time, at most 2m2s; every 2m3s the sync gives up waiting, says so and begins again.",
         ref="volumemanager/volume_manager.go WaitForAttachAndMount; util/goroutinemap/exponentialbackoff",
         steps=(
             Step(
@@ -125,6 +124,7 @@ def _volumes(seen: Observation) -> Cause | None:
                 window=window,
                 because="the wait after each failure doubles",
                 firm=False,
+                due="mount",
             ),
             Step("sandbox-ready", "once the mount succeeds the sandbox is made", window=window, firm=False),
         ),
@@ -234,7 +234,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
     return Cause(
         code=reason,
         container=view.name,
-        says=f"{view.words.capitalize()} cannot start: {says}{': ' + message[:200] if message else ''}.",
+        says=f"{upper_first(view.words)} cannot start: {says}{': ' + message[:200] if message else ''}.",
         rule=f"{rule} A failed sync is repeated after 10 s, up to half as late again by jitter.",
         ref=ref,
         steps=(
@@ -262,10 +262,9 @@ def _start_error_in_events(seen: Observation, view: ContainerView) -> Cause | No
     return Cause(
         code="StartFailed",
         container=view.name,
-        says=f"{view.words.capitalize()} could not be started: {said[:200]}",
+        says=f"{upper_first(view.words)} could not be started: {said[:200]}",
         rule="A sync writes the status before it starts containers, so that the reason of a failure is shown by the "
-        "sync "
-        "after it; Events are sent at once.",
+        "sync after it; Events are sent at once.",
         ref="kubelet.go SyncPod (reason cache)",
         steps=(
             Step("waits", "the next sync shows the reason in the status", view.name),
@@ -292,10 +291,9 @@ def _creating(seen: Observation, view: ContainerView) -> Cause:
     return Cause(
         code=view.waiting_reason or CONTAINER_CREATING,
         container=view.name,
-        says=f"{view.words.capitalize()} is about to start: the sandbox stands, the kubelet {doing}.",
+        says=f"{upper_first(view.words)} is about to start: the sandbox stands, the kubelet {doing}.",
         rule="With the sandbox ready, SyncPod starts what compute_pod_actions lists: image, create, start, postStart "
-        "hook. "
-        "The status changes when the container runs, or when the next sync reports why it does not.",
+        "hook. The status changes when the container runs, or when the next sync reports why it does not.",
         ref="kuberuntime_manager.go SyncPod; kuberuntime_container.go startContainer",
         steps=(
             Step("started", f"{view.words} runs", view.name, because="as long as pull, create, start and hook take"),
@@ -312,10 +310,9 @@ def _restarting_all(view: ContainerView) -> Cause:
     return Cause(
         code=RESTARTING_ALL_CONTAINERS,
         container=view.name,
-        says=f"{view.words.capitalize()} was stopped because a restart rule restarts all containers of the pod.",
-        rule="An exit that matches a rule with action RestartAllContainers stops and removes every container; the pod "
-        "then "
-        "begins again with its first init container, without any back-off.",
+        says=f"{upper_first(view.words)} was stopped because a restart rule restarts all containers of the pod.",
+        rule="An exit that matches a rule with action RestartAllContainers stops and removes every container; the "
+        "pod then begins again with its first init container, without any back-off.",
         ref="kuberuntime_manager.go computePodActions (getContainersToReset)",
         steps=(Step("started", "it starts in its turn", view.name),),
         facts=(view.fact("state.waiting.reason", RESTARTING_ALL_CONTAINERS),),
@@ -328,9 +325,9 @@ def _unknown_reason(view: ContainerView, reason: str) -> Cause:
     return Cause(
         code=reason,
         container=view.name,
-        says=f"{view.words.capitalize()} waits: {reason}{': ' + message[:200] if message else ''}.",
-        rule="This reason is not one that kubelet v1.36 gives; whoever wrote it knows what it means. A failed sync is "
-        "repeated every 10 to 15 s.",
+        says=f"{upper_first(view.words)} waits: {reason}{': ' + message[:200] if message else ''}.",
+        rule="This reason is not one that kubelet v1.36 gives; whoever wrote it knows what it means. A failed sync "
+        "is repeated every 10 to 15 s.",
         ref="container/sync_result.go",
         steps=(
             Step("started", "it starts when the cause is gone", view.name, firm=False),
@@ -348,13 +345,16 @@ def arriving(seen: Observation) -> Cause:
     return Cause(
         code="NotSeenByKubelet",
         says=f"The pod is bound to {pod.spec.node_name}, whose kubelet has not written a status yet.",
-        rule="The kubelet of the node sees the pod by its watch, admits it against what the node can give, and writes "
-        "its "
-        "first status at once; a pod it cannot take gets phase Failed instead.",
+        rule="The kubelet of the node sees the pod by its watch, admits it against what the node can give, and "
+        "writes its first status at once; a pod it cannot take gets phase Failed instead.",
         ref="kubelet.go HandlePodAdditions",
         steps=(
             Step(
-                "accepted", "the kubelet writes startTime and conditions", because="within a second on a healthy node"
+                "accepted",
+                "the kubelet writes startTime and conditions",
+                window=Window(None, (moment(pod.metadata.creation_timestamp) or seen.now) + 1 * SECOND),
+                because="within a second on a healthy node",
+                due="accept",
             ),
             Step("rejected", "or rejects it, with phase Failed and the reason", firm=False),
         ),

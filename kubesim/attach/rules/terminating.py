@@ -51,16 +51,23 @@ def _acknowledged(seen: Observation) -> bool:
 
 
 def _not_acknowledged(seen: Observation) -> Cause:
+    # A worker in the middle of a pull or a mount takes the deletion up afterwards.
+    busy = any(view.status.state.waiting is not None for view in seen.containers()) or not seen.pod.status.conditions
     return Cause(
         code="DeletionNotSeen",
         says="The pod is to be deleted; its kubelet has not taken that up in a status yet.",
         rule="The kubelet sees the deletionTimestamp by its watch and stops the pod's containers. Its grace counts "
-        "from that "
-        "moment. A sync that is under way is not cut short: containers it was about to start still start, and are "
-        "stopped then.",
+        "from that moment. A sync that is under way is not cut short: containers it was about to start still start, "
+        "and are stopped then.",
         ref="pod_workers.go UpdatePod",
         steps=(
-            Step("acknowledged", "the kubelet writes the generation it has seen", because="at once on a healthy node"),
+            Step(
+                "acknowledged",
+                "the kubelet writes the generation it has seen",
+                window=None if busy else Window(None, seen.now),
+                because="at once on a healthy node",
+                due=None if busy else "acknowledge",
+            ),
             Step("ended", "containers end by themselves on SIGTERM, or are killed after the grace", firm=False),
             Step("sandbox-ready", "a sync under way goes on", firm=False),
             Step("started", "a container that was about to start still does", firm=False),
@@ -113,10 +120,8 @@ def _stopping(seen: Observation) -> Cause:
         code="TerminationOverdue" if late else "GracePeriod",
         says=says,
         rule="preStop hooks run first and use up grace; then the containers get their stop signal, and what still "
-        "runs when "
-        "the grace is over is killed (never before 2 s). Sidecars are stopped after the regular containers. When all "
-        "have ended "
-        "the kubelet writes a terminal phase.",
+        "runs when the grace is over is killed (never before 2 s). Sidecars are stopped after the regular "
+        "containers. When all have ended the kubelet writes a terminal phase.",
         ref="kuberuntime_container.go killContainer",
         steps=(
             Step(
@@ -124,6 +129,7 @@ def _stopping(seen: Observation) -> Cause:
                 f"{names} has ended and the phase is Succeeded or Failed",
                 window=window,
                 because=f"the grace of {grace} s counts from the kill, not from the deletion",
+                due="kill",
             ),
             Step("exited", "single containers may end before", firm=False),
             Step("sandbox-lost", "the sandbox is stopped with them", firm=False),
@@ -132,8 +138,7 @@ def _stopping(seen: Observation) -> Cause:
             "a program that ends on SIGTERM ends the wait",
             (
                 "kubectl delete --grace-period=N with a smaller N may shorten it; with --force the object goes, the "
-                "containers "
-                "are stopped later"
+                "containers are stopped later"
             ),
         ),
         facts=(
@@ -151,6 +156,7 @@ def _stopping(seen: Observation) -> Cause:
 
 def _nothing_runs(seen: Observation) -> Cause:
     stands = has_sandbox(seen)
+    busy = any(view.status.state.waiting is not None for view in seen.containers())
     failing = seen.newest_event("FailedKillPod")
     says = "The pod is being deleted and none of its containers runs: "
     if failing is not None:
@@ -161,12 +167,17 @@ def _nothing_runs(seen: Observation) -> Cause:
         code="FailedKillPod" if failing is not None else "Stopping",
         says=says,
         rule="After its containers the sandbox is stopped (CNI takes the network down); the next relist confirms it, "
-        "and the "
-        "kubelet writes a terminal phase. A container that never ran is shown as ContainerStatusUnknown.",
+        "and the kubelet writes a terminal phase. A container that never ran is shown as ContainerStatusUnknown.",
         ref="kubelet.go SyncTerminatingPod, SyncTerminatedPod",
         steps=(
             Step("sandbox-lost", "PodReadyToStartContainers becomes False", firm=stands),
-            Step("ended", "the phase becomes Failed or Succeeded", because="with the next relist, about a second"),
+            Step(
+                "ended",
+                "the phase becomes Failed or Succeeded",
+                window=None if busy else Window(None, seen.now),
+                because="with the next relist, about a second",
+                due=None if busy else "end",
+            ),
             Step("sandbox-ready", "a sync that was under way may still make the sandbox", firm=False),
             Step("started", "and start what it was about to start", firm=False),
         ),
@@ -188,11 +199,16 @@ def _cleaning_up(seen: Observation) -> Cause:
         if late
         else "The pod has ended; the kubelet cleans up and then removes the object.",
         rule="The kubelet removes the object (DELETE with grace 0) when the phase is terminal, volumes are unmounted "
-        "and the "
-        "cgroup is gone. It looks every 100 ms, and tells nobody while it waits.",
+        "and the cgroup is gone. It looks every 100 ms, and tells nobody while it waits.",
         ref="status/status_manager.go canBeDeleted; kubelet.go SyncTerminatedPod",
         steps=(
-            Step("finalizing", "the object's grace becomes 0", because="when volumes and cgroup are gone, soon"),
+            Step(
+                "finalizing",
+                "the object's grace becomes 0",
+                window=None if volumes else Window(None, seen.now),
+                because="when volumes and cgroup are gone, soon",
+                due=None if volumes else "clean-up",
+            ),
             Step("removed", "and it is removed", firm=False),
         ),
         remedies=(
@@ -214,8 +230,7 @@ def _finalizers(seen: Observation) -> Cause:
         code="Finalizers",
         says=f"The object cannot go before its finalizers are removed: {', '.join(finalizers)}.",
         rule="The API server keeps an object that is to be deleted until metadata.finalizers is empty. The kubelet "
-        "has no "
-        "part in it.",
+        "has no part in it.",
         ref="apiserver registry/generic/registry/store.go Delete",
         steps=(Step("removed", "when the last finalizer is removed the object goes", firm=False),),
         remedies=tuple(f"the controller behind {name} has to finish; see that it runs" for name in finalizers),
@@ -228,10 +243,9 @@ def _going(seen: Observation) -> Cause:
         code="Removing",
         says="Nothing keeps the object any more: the API server removes it.",
         rule="With grace 0 and no finalizers the object goes at once. After a forced deletion containers may still "
-        "run: the "
-        "kubelet stops them when it sees that the pod is gone.",
+        "run: the kubelet stops them when it sees that the pod is gone.",
         ref="apiserver registry/generic/registry/store.go Delete",
-        steps=(Step("removed", "the object goes", window=Window(None, seen.now), because="at once"),),
+        steps=(Step("removed", "the object goes", window=Window(None, seen.now), because="at once", due="clean-up"),),
         facts=_deletion_facts(seen),
     )
 
@@ -240,11 +254,9 @@ def _mirror(seen: Observation) -> Cause:
     return Cause(
         code="MirrorPod",
         says="The pod mirrors a static pod of its node, and somebody deletes the mirror: that stops nothing. The "
-        "kubelet "
-        "removes it and makes a new one while the file is there.",
+        "kubelet removes it and makes a new one while the file is there.",
         rule="Only the file (or URL) on the node decides about a static pod. A mirror that is being deleted or "
-        "differs from the "
-        "file is deleted with grace 0 and made anew by the next sync.",
+        "differs from the file is deleted with grace 0 and made anew by the next sync.",
         ref="kubelet.go tryReconcileMirrorPods",
         steps=(
             Step(
