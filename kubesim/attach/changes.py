@@ -125,7 +125,7 @@ def _container(old: ContainerStatus | None, new: ContainerStatus, before: int, n
         # An attempt that was over before a status could show it running.
         yield Change("started", name, f"restart {new.restart_count}", before, now)
     ended = state.terminated
-    if ended is not None and (was is None or was.terminated is None or was.terminated.finished_at != ended.finished_at):
+    if ended is not None and (old is None or ended.finished_at not in _ends(old)):
         detail = f"{ended.reason} {ended.exit_code}".strip()
         yield _timed("exited", name, detail, ended.finished_at, before, now)
     if state.waiting is not None and old is not None:
@@ -142,6 +142,11 @@ def _container(old: ContainerStatus | None, new: ContainerStatus, before: int, n
         yield Change("container-ready", name, "", before, now)
     elif ready_before and not new.ready:
         yield Change("container-unready", name, "", before, now)
+
+
+def _ends(status: ContainerStatus) -> list[str | None]:
+    """The ends that a status told: also that of the attempt before, while a container waits for its next."""
+    return [s.terminated.finished_at for s in (status.state, status.last_state) if s.terminated is not None]
 
 
 def _timed(kind: ChangeKind, name: str, detail: str, told: str | None, before: int, now: int) -> Change:

@@ -69,15 +69,18 @@ def _failed_before_status(seen: Observation, view: ContainerView) -> str:
 
 
 def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
-    failed = _failed_pull(seen, view)
-    steps = []
-    if failed is not None:
+    failed, pulling = _failed_pull(seen, view), seen.newest_event("Pulling", path=view.event_path)
+    steps: list[Step] = []
+    window: Window | None = None
+    if failed is not None and pulling is not None and event_time(pulling) > event_time(failed):
+        because = f"a pull is under way, attempt {event_count(pulling)}"
+    elif failed is not None:
         failures, failed_at = event_count(failed), event_time(failed)
         window = pull_window(failed_at, failures)
         held = f"after failure {failures} pulls rest for {duration(pull_wait(failures))}"
         because = f"{held}, then the next sync (they come every 10 to 15 s) pulls"
     else:
-        window, because = Window(None, None), "when the last pull failed is not in the status; its Event would tell"
+        because = "when the last pull failed is not in the status; its Event would tell"
     steps.append(Step("waits", f"image {view.spec.image} is pulled again", view.name, window, because, due="pull"))
     lag = ERR_IMAGE_PULL if reason == IMAGE_PULL_BACK_OFF else IMAGE_PULL_BACK_OFF
     steps.append(
