@@ -125,7 +125,8 @@ def _container(old: ContainerStatus | None, new: ContainerStatus, before: int, n
         # An attempt that was over before a status could show it running.
         yield Change("started", name, f"restart {new.restart_count}", before, now)
     ended = state.terminated
-    if ended is not None and (old is None or ended.finished_at not in _ends(old)):
+    ran = was is not None and was.running is not None
+    if ended is not None and (old is None or ran or ended.finished_at not in _ends(old)):
         detail = f"{ended.reason} {ended.exit_code}".strip()
         yield _timed("exited", name, detail, ended.finished_at, before, now)
     if state.waiting is not None and old is not None:

@@ -59,7 +59,11 @@ class CrashMemory:
         if now.state.running is None and was.last_state.terminated is not None:
             ended = was.last_state.terminated  # an attempt that failed to start is its own last state
         finished = moment(ended.finished_at) if ended is not None else None
-        if was.state.running is not None and _was_killed(was, container, events):
+        known = list(events)
+        if was.state.running is not None and not known:
+            self._forget(pod, container.name)  # crashed, or killed for a probe: only Events would tell
+            return
+        if was.state.running is not None and _was_killed(was, container, known):
             return
         key = backoff_key(pod, container)
         if was.restart_count > 0 and not self._backoff.get(key):
@@ -96,7 +100,8 @@ class CrashMemory:
 
 
 def _was_killed(was: ContainerStatus, container: Container, events: Iterable[Event]) -> bool:
-    """A running container that the kubelet itself stopped and started in one sync: no exit was found, none is counted."""
+    """A running container that the kubelet itself stopped and started in one sync: no exit was found, none is "
+    "counted."""
     began = moment(was.state.running.started_at) if was.state.running is not None else None
     for event in events:
         if event.reason == "Killing" and event.involved_object.field_path.endswith(f"{{{container.name}}}"):

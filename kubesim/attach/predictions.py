@@ -20,14 +20,22 @@ from kubesim.frozen import frozen
 
 # What a busy node and a busy API server take on top of what the rules say.
 SLACK: dict[Due, int] = {
-    "accept": 30 * SECOND, "restart": 10 * SECOND, "restart-by": 10 * SECOND, "pull": 10 * SECOND, "mount": 10 * SECOND,
-    "retry": 10 * SECOND, "startup": 10 * SECOND, "readiness": 10 * SECOND, "acknowledge": 10 * SECOND,
-    "kill": 10 * SECOND, "end": 10 * SECOND, "clean-up": 10 * SECOND,
-}  # fmt: skip
+    "accept": 10 * SECOND,
+    "restart": 5 * SECOND,
+    "restart-by": 5 * SECOND,
+    "pull": 5 * SECOND,
+    "mount": 5 * SECOND,
+    "retry": 5 * SECOND,
+    "startup": 5 * SECOND,
+    "readiness": 5 * SECOND,
+    "acknowledge": 5 * SECOND,
+    "kill": 5 * SECOND,
+    "end": 5 * SECOND,
+    "clean-up": 10 * SECOND,
+}
 PULL_SLACK = 300 * SECOND  # a start that begins with a pull
 # Times of Events and of observations are not those of the node's runtime.
-EARLY: dict[Due, int] = {"pull": 1 * SECOND, "mount": 1 * SECOND, "startup": 1 * SECOND,
-                         "readiness": 1 * SECOND}  # fmt: skip
+EARLY: dict[Due, int] = {"pull": 1 * SECOND, "mount": 1 * SECOND, "startup": 1 * SECOND, "readiness": 1 * SECOND}
 # A sync may come at any time, so that a mere retry is never too early.
 _CHECKED_EARLY: frozenset[Due] = frozenset({"restart", "pull", "mount", "startup", "readiness"})
 
@@ -44,8 +52,10 @@ _CHANGES: dict[Due, tuple[str, ...]] = {
     "kill": ("ended", "removed", "finalizing"),
     "end": ("ended", "removed", "finalizing"),
     "clean-up": ("finalizing", "removed"),
-    "mount": ("sandbox-ready",),
 }
+# A mount or a retry that succeeds is not told by itself.
+TOLD_BY_FAILURE: frozenset[Due] = frozenset({"mount", "retry"})
+TOLD_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 
 
 @frozen
@@ -67,6 +77,11 @@ class Prediction:
 
     @property
     def overdue_at(self) -> int | None:
+        """When it is known to be broken although nothing was observed. Of some things only a failure is told."""
+        return None if self.due in TOLD_BY_FAILURE else self.last_moment
+
+    @property
+    def last_moment(self) -> int | None:
         return None if self.window.latest is None else self.window.latest + self.slack
 
 
@@ -117,7 +132,7 @@ def _judged(prediction: Prediction, earliest: int, latest: int) -> Verdict:
     tolerance = EARLY.get(prediction.due, 0)
     if prediction.due in _CHECKED_EARLY and window.earliest is not None and latest < window.earliest - tolerance:
         return Verdict(prediction, "early", earliest, latest)
-    if prediction.overdue_at is not None and earliest > prediction.overdue_at:
+    if prediction.last_moment is not None and earliest > prediction.last_moment:
         return Verdict(prediction, "late", earliest, latest)
     return Verdict(prediction, "kept", earliest, latest)
 

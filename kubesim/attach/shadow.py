@@ -12,17 +12,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kubesim.api.event import Event
+from kubesim.api.gotext import duration
 from kubesim.api.meta import CONFIG_HASH
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
-from kubesim.api.timestamps import SECOND
+from kubesim.api.timestamps import SECOND, format_micro_time
 from kubesim.attach.changes import OUTSIDE, Change, changes
 from kubesim.attach.consistency import status_divergences
 from kubesim.attach.crash_memory import CrashMemory
 from kubesim.attach.divergence import Divergence, diverges
 from kubesim.attach.explain import explain
-from kubesim.attach.observation import Memory, Observation, event_count, event_time
+from kubesim.attach.observation import Memory, Observation, event_count, event_time, moment
 from kubesim.attach.predictions import (
+    TOLD_BY_EVENTS,
     Key,
     Outcome,
     Prediction,
@@ -34,11 +36,16 @@ from kubesim.attach.predictions import (
 )
 from kubesim.attach.probe_arithmetic import killed_too_early
 from kubesim.attach.statement import Fact, Statement
+from kubesim.attach.timing import told_wait
 from kubesim.attach.transitions import transition_divergences
 from kubesim.frozen import frozen
+from kubesim.kubelet.status.conditions import find_condition, pod_condition_by_kubelet
 
 KEPT_EVENTS = 40  # of each pod; older ones explain nothing
-TOLD_WITHIN = 10 * SECOND  # the status manager writes at once, and again every 10 s if that failed
+TOLD_WITHIN = 5 * SECOND  # relists come every second, a changed status is written at once
+AHEAD = 2 * SECOND  # a status may tell of times so far in the future: clocks differ
+# The kubelet's recorder lets 25 Events about a pod pass, then one every 5 minutes: silence means nothing any more.
+MANY_EVENTS = 20
 _RETRIED = ("ErrImageNeverPull", "InspectFailed")
 
 
@@ -95,7 +102,8 @@ class Shadow:
             divergences = [
                 *status_divergences(seen, old.status),
                 *transition_divergences(seen, old, before),
-                *_told_late(seen, old, found, tracked.excused),
+                *_told_at_the_wrong_time(seen, old, found, tracked.excused),
+                *_wrong_wait(seen),
             ]
             self._remember(tracked, old, found, now)
         verdicts = self._settle(tracked, found, now)
@@ -134,8 +142,9 @@ class Shadow:
         for verdict in verdicts:
             tracked.open.pop(verdict.prediction.key, None)
         seen = self._observation(tracked, now)
-        divergences = [divergence_of(v, tracked.pod, now, (_said(event),)) for v in verdicts
-                       if v.outcome in ("early", "late")]  # fmt: skip
+        divergences = [
+            divergence_of(v, tracked.pod, now, (_said(event),)) for v in verdicts if v.outcome in ("early", "late")
+        ]
         divergences += killed_too_early(seen, event, at)
         statement = explain(seen)
         self._expect(tracked, statement)
@@ -163,6 +172,9 @@ class Shadow:
         for tracked in self.pods.values():
             for prediction in [p for p in tracked.open.values() if p.overdue_at is not None and now > p.overdue_at]:
                 del tracked.open[prediction.key]
+                if self._silent(tracked, prediction):
+                    self._count(Verdict(prediction, "dropped", now, now))
+                    continue
                 verdict = self._count(Verdict(prediction, "late", now, now))
                 late.append(divergence_of(verdict, tracked.pod, now, (Fact("observed", "nothing so far"),)))
         return tuple(late)
@@ -211,7 +223,7 @@ class Shadow:
             judged = (judge_change(prediction, change) for change in found)
             verdict = next((v for v in judged if v is not None), None)
             overdue = prediction.overdue_at
-            if verdict is None and overdue is not None and now > overdue and not tracked.excused:
+            if verdict is None and overdue is not None and now > overdue and not self._silent(tracked, prediction):
                 verdict = Verdict(prediction, "late", now, now)
             if verdict is not None and not (tracked.excused and verdict.outcome == "late"):
                 del tracked.open[prediction.key]
@@ -219,6 +231,13 @@ class Shadow:
         if any(change.kind in OUTSIDE or change.kind == "sandbox-lost" for change in found):
             self._drop(tracked)
         return verdicts
+
+    def _silent(self, tracked: Tracked, prediction: Prediction) -> bool:
+        """Whether nothing observed does not mean that nothing happened."""
+        if tracked.excused:
+            return True
+        said = sum(map(event_count, tracked.events.values()))
+        return prediction.due in TOLD_BY_EVENTS and said >= MANY_EVENTS
 
     def _expect(self, tracked: Tracked, statement: Statement) -> None:
         """The predictions of a new statement; one that was there before keeps its end: the clock goes on."""
@@ -266,25 +285,74 @@ def _told_by(event: Event, predictions: Iterable[Prediction]) -> Iterator[Predic
             yield prediction
 
 
-def _told_late(seen: Observation, old: Pod, found: Iterable[Change], excused: bool) -> Iterator[Divergence]:
-    """An exit or a start that is in the status long after it happened. A worker that pulls, mounts or runs a hook for
-    another container tells later, and rightly so."""
-    busy = excused or any(
-        view.status.state.waiting is not None or (view.spec.lifecycle and view.spec.lifecycle.post_start)
-        for view in seen.containers()
-    )
-    old_waits = any(s.state.waiting for s in (*old.status.container_statuses, *old.status.init_container_statuses))
-    if busy or not old.status.container_statuses:
+def _told_at_the_wrong_time(
+    seen: Observation, old: Pod, found: Iterable[Change], excused: bool
+) -> Iterator[Divergence]:
+    """Exits, starts and changed conditions carry their own time: a status tells them soon afterwards, never before."""
+    for what, at in (*_own_times(found, seen.now), *_changed_conditions(old, seen.pod)):
+        if at > seen.now + AHEAD:
+            ahead = duration((at - seen.now) // SECOND * SECOND)
+            yield diverges(
+                seen,
+                "lag",
+                f"{what} is told {ahead} before it happens",
+                "A status tells what has happened; its times come from the node's clock.",
+                Fact("told at", format_micro_time(seen.now)),
+                Fact(what, format_micro_time(at)),
+            )
+    if excused or _worker_is_busy(seen, old):
         return
-    for change in found:
-        if (
-            change.kind not in ("exited", "started")
-            or change.latest == seen.now
-            or (old_waits and change.kind == "started")
-        ):
-            continue
-        lag = seen.now - change.latest
+    for what, at in (*_own_times(found, seen.now), *_changed_conditions(old, seen.pod)):
+        lag = seen.now - at - SECOND
         if lag > TOLD_WITHIN:
-            yield diverges(seen, "lag", f"container {change.container} {change.kind} {lag // SECOND} s before the status "
-                           "told it", "Relists come every second and a changed status is written at once, or within 10 s "
-                           "if a write failed.", Fact("observed", f"{change.kind} {change.detail}"))  # fmt: skip
+            yield diverges(
+                seen,
+                "lag",
+                f"{what} is told {duration(lag // SECOND * SECOND)} after it happened",
+                "Relists come every second and a changed status is written at once; a write that failed is repeated "
+                "within 10 s.",
+                Fact("told at", format_micro_time(seen.now)),
+                Fact(what, format_micro_time(at)),
+            )
+
+
+def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
+    """A message that tells another back-off than the one that was followed from restart to restart."""
+    for view in seen.containers():
+        told, followed = told_wait(view), seen.memory.crashes.get(view.name)
+        if told is not None and followed is not None and told != followed.wait:
+            yield diverges(
+                seen,
+                "status",
+                f"the back-off of container {view.name} is {duration(followed.wait)}, but the status says "
+                f"{duration(told)}",
+                "The wait doubles with every restart after an exit, from 10 s to 5 minutes, and begins anew after 10 "
+                "minutes without one.",
+                view.fact("state.waiting.message", view.status.state.waiting and view.status.state.waiting.message),
+                view.fact("restartCount", view.status.restart_count),
+            )
+
+
+def _worker_is_busy(seen: Observation, old: Pod) -> bool:
+    """A worker that pulls, mounts or runs a hook tells of other containers only afterwards."""
+    if not old.status.container_statuses or not seen.pod.status.container_statuses:
+        return True
+    hooks = any(view.spec.lifecycle and view.spec.lifecycle.post_start for view in seen.containers())
+    waits = any(view.status.state.waiting is not None for view in seen.containers())
+    waited = any(s.state.waiting for s in (*old.status.container_statuses, *old.status.init_container_statuses))
+    return hooks or waits or waited
+
+
+def _own_times(found: Iterable[Change], now: int) -> Iterator[tuple[str, int]]:
+    for change in found:
+        if change.kind in ("exited", "started") and change.latest != now:
+            yield f"container {change.container} {change.kind}", change.earliest
+
+
+def _changed_conditions(old: Pod, new: Pod) -> Iterator[tuple[str, int]]:
+    for condition in new.status.conditions:
+        before = find_condition(old.status.conditions, condition.type)
+        at = moment(condition.last_transition_time)
+        owned = pod_condition_by_kubelet(condition.type)
+        if owned and at is not None and before is not None and before.status != condition.status:
+            yield f"condition {condition.type} {condition.status}", at

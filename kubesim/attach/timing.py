@@ -104,16 +104,22 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
     followed = seen.memory.crashes.get(view.name)
     if followed is not None:
         return followed, "followed from restart to restart"
-    waiting = view.status.state.waiting
     ended = newest_end(view)
     last_start = moment(ended.started_at) if ended is not None else None
     last_update = last_start if last_start is not None else seen.now
-    told = _WAIT_IN_MESSAGE.search(waiting.message) if waiting is not None else None
+    told = told_wait(view)
     if told is not None:
-        return CrashEntry(parse_duration(told.group(1)), last_update), "told by the message of the waiting state"
+        return CrashEntry(told, last_update), "told by the message of the waiting state"
     if view.status.restart_count == 0:
         return None, "a first crash is answered at once"
     return CrashEntry(wait_after(view.status.restart_count), last_update), COUNTED
+
+
+def told_wait(view: ContainerView) -> int | None:
+    """The wait that the message of CrashLoopBackOff tells."""
+    waiting = view.status.state.waiting
+    told = _WAIT_IN_MESSAGE.search(waiting.message) if waiting is not None else None
+    return None if told is None else parse_duration(told.group(1))
 
 
 def wait_after(restarts: int) -> int:

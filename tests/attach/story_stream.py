@@ -1,7 +1,7 @@
 """Recorded stories as a stream of observations: what somebody would have seen who watched that API server.
 
 A recording tells seconds since its beginning; the statuses tell the time of day, cut to seconds. The beginning is put
-so that nothing is told before it happened.
+so that nothing of the kubelet's first status is told before it happened.
 """
 
 from __future__ import annotations
@@ -52,27 +52,17 @@ def stream(told: Mapping[str, Any]) -> Iterator[Observed]:
 
 
 def beginning(told: Mapping[str, Any]) -> int:
-    """The moment of t=0, as near as whole seconds tell it."""
-    moments = [parse_time(text) - seconds(entry["t"]) for entry in told["statuses"] for text in _times(entry["status"])]
-    return max(moments, default=parse_time("2026-11-15T00:00:00Z"))
-
-
-def _times(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for name, item in value.items():
-            if name in ("startTime", "startedAt", "finishedAt", "lastTransitionTime") and isinstance(item, str):
-                yield item
-            else:
-                yield from _times(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _times(item)
+    """The moment of t=0: the kubelet's first status tells its second, and was written within milliseconds."""
+    for entry in told["statuses"]:
+        if "startTime" in entry["status"]:
+            return parse_time(entry["status"]["startTime"]) + SECOND - seconds(entry["t"])
+    return parse_time("2026-11-15T00:00:00Z")
 
 
 def _pod(told: Mapping[str, Any], entry: Json, specs: dict[str, Json], begin: int) -> Pod:
     uid = entry["uid"]
     if uid not in specs:
-        specs[uid] = _manifest(told, entry, len(specs))
+        specs[uid] = {**_manifest(told, entry, len(specs)), "created": entry["t"]}
     manifest = specs[uid]
     _patch(told, entry, manifest)
     metadata = {
@@ -80,7 +70,7 @@ def _pod(told: Mapping[str, Any], entry: Json, specs: dict[str, Json], begin: in
         "name": entry["pod"],
         "uid": uid,
         "generation": entry["generation"],
-        "creationTimestamp": format_time(begin),
+        "creationTimestamp": format_time(begin + seconds(manifest["created"])),
     }
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         if name in entry:

@@ -1,4 +1,5 @@
-"""Copies of recorded stories in which one thing is not as the kubelet did it: a delay, a count, a state, a condition."""
+"""Copies of recorded stories in which one thing is not as the kubelet did it: a delay, a count, a state, a "
+"condition."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def delay(number: int, seconds: float, since: str) -> Tamper:
     """From this status on everything happens later (or, with a negative number, earlier), as told by all clocks."""
 
     def change(story: Json) -> None:
-        t = story["statuses"][number]["t"] - 0.2
+        t = story["statuses"][number]["t"] - 0.1
         for entry in (*story["statuses"], *story["events"]):
             if entry["t"] >= t:
                 entry["t"] = round(entry["t"] + seconds, 3)

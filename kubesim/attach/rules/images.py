@@ -10,6 +10,7 @@ from kubesim.api.gotext import duration
 from kubesim.attach.observation import ContainerView, Observation, event_count, event_fact, event_time
 from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
 from kubesim.attach.timing import pull_wait, pull_window, retry_window
+from kubesim.frozen import replace
 from kubesim.runtime.backoff import MAX_IMAGE_BACK_OFF
 from kubesim.runtime.images import (
     ERR_IMAGE_NEVER_PULL,
@@ -50,9 +51,11 @@ def image_trouble(seen: Observation, view: ContainerView) -> Cause | None:
         if not failed:
             return None
         reason = failed
-    if reason in PULL_REASONS:
-        return _pull(seen, view, reason)
-    return _no_pull(seen, view, reason)
+    cause = _pull(seen, view, reason) if reason in PULL_REASONS else _no_pull(seen, view, reason)
+    if view.waiting_reason == reason:
+        return cause
+    lags = Step("waits", f"the next sync shows {reason} in the status, which tells what the sync before met", view.name)
+    return replace(cause, steps=(lags, *cause.steps))
 
 
 def _failed_before_status(seen: Observation, view: ContainerView) -> str:

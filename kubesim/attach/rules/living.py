@@ -276,6 +276,10 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
         forgiven = forgiveness(seen, view)
         if forgiven is not None:
             facts.append(forgiven)
+        if runs_another_image(view):
+            facts.append(view.fact("image", f"{view.status.image}, where the spec asks for {view.spec.image}"))
+            steps.append(Step("waits", f"if the image of {view.words} was changed it is killed, and the new one is "
+                              "pulled", view.name, firm=False))  # fmt: skip
     for view in views:
         if view.kind == "ephemeral" and newest_end(view) is None:
             steps.append(Step("started", f"{view.words} starts beside the others", view.name, firm=False))
@@ -294,6 +298,21 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
         remedies=("only the programs, a change of the pod, the node, or somebody who deletes it",),
         facts=tuple(facts),
     )
+
+
+def runs_another_image(view: ContainerView) -> bool:
+    """Whether the status names another repository than the spec. A tag alone means nothing: an image has many."""
+    wanted, present = view.spec.image, view.status.image
+    if not present or view.status.state.running is None or present.startswith("sha256:") or "@" in wanted + present:
+        return False
+    return _repository(wanted) != _repository(present)
+
+
+def _repository(image: str) -> str:
+    name = image.rpartition(":")[0] if ":" in image.rpartition("/")[2] else image
+    for prefix in ("index.docker.io/", "docker.io/", "library/"):
+        name = name.removeprefix(prefix)
+    return name
 
 
 def _deadline(seen: Observation) -> tuple[Cause, ...]:

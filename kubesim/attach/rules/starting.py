@@ -20,7 +20,7 @@ from kubesim.attach.rules.images import image_trouble
 from kubesim.attach.runtime_truth import has_sandbox
 from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
 from kubesim.attach.timing import mount_window, retry_window
-from kubesim.kubelet.status.conditions import POD_READY_TO_START_CONTAINERS
+from kubesim.kubelet.status.conditions import POD_READY_TO_START_CONTAINERS, POD_SCHEDULED
 from kubesim.kubelet.status.reasons import CONTAINER_CREATING, POD_INITIALIZING, RESTARTING_ALL_CONTAINERS
 
 VOLUME_EVENTS = (
@@ -341,6 +341,8 @@ def _unknown_reason(view: ContainerView, reason: str) -> Cause:
 def arriving(seen: Observation) -> Cause:
     """Bound to a node, but its kubelet has said nothing yet."""
     pod = seen.pod
+    scheduled = seen.condition(POD_SCHEDULED)
+    bound_at = (moment(scheduled.last_transition_time) if scheduled is not None else None) or seen.now
     facts = [Fact("spec.nodeName", pod.spec.node_name), Fact("status.phase", pod.status.phase or '""')]
     return Cause(
         code="NotSeenByKubelet",
@@ -352,7 +354,7 @@ def arriving(seen: Observation) -> Cause:
             Step(
                 "accepted",
                 "the kubelet writes startTime and conditions",
-                window=Window(None, (moment(pod.metadata.creation_timestamp) or seen.now) + 1 * SECOND),
+                window=Window(None, bound_at + 1 * SECOND),
                 because="within a second on a healthy node",
                 due="accept",
             ),

@@ -28,6 +28,8 @@ def terminating(seen: Observation) -> tuple[Cause, ...]:
         causes = (_finalizers(seen) if meta.finalizers else _going(seen),)
     elif is_terminal_phase(seen.pod.status.phase):
         causes = (_cleaning_up(seen),)
+    elif seen.pod.status.start_time is None:
+        causes = (_never_seen(seen),)
     elif _acknowledged(seen):
         causes = (_stopping(seen),)
     else:
@@ -80,6 +82,23 @@ def _not_acknowledged(seen: Observation) -> Cause:
             Fact("metadata.generation", str(seen.pod.metadata.generation)),
             Fact("status.observedGeneration", str(seen.pod.status.observed_generation)),
         ),
+    )
+
+
+def _never_seen(seen: Observation) -> Cause:
+    return Cause(
+        code="DeletedBeforeSeen",
+        says="The pod was deleted before its kubelet wrote a status.",
+        rule="A kubelet that first sees a pod with a deletionTimestamp ends it without starting anything; one that was "
+        "already at it finishes the sync under way, and stops what it started.",
+        ref="pod_workers.go UpdatePod",
+        steps=(
+            Step("accepted", "the kubelet writes a first status"),
+            Step("ended", "or at once a last one", firm=False),
+            Step("removed", "and the object goes", firm=False),
+        ),
+        remedies=("if it lasts, the kubelet of the node is away: the object stays until it is back",),
+        facts=_deletion_facts(seen),
     )
 
 
