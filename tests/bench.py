@@ -14,6 +14,7 @@ from pathlib import Path
 from kubesim.app import Simulation, run_scenario
 from kubesim.clock import run_virtual
 from kubesim.clock.stopwatch import Stopwatch
+from kubesim.cni.bench import run_bench
 from kubesim.concurrency import TaskSet
 from kubesim.conformance.runner import run_corpus
 from kubesim.scenario.language import Scenario
@@ -111,6 +112,11 @@ def start_up() -> None:
     line("kubesim --help", f"{1000 * watch.seconds() / 5:.0f} ms")
 
 
+def cni() -> None:
+    """Networks of pods set up and torn down by real plugins, against executing the same plugins bare."""
+    run_bench("/usr/lib/cni", pods=100, pairs=10, parallel=(1, 8, 32), out=sys.stdout)
+
+
 MEASUREMENTS: dict[str, Callable[..., None]] = {
     "lives": lives,
     "memory": memory,
@@ -118,6 +124,7 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
     "converging": converging,
     "recorded_lives": recorded_lives,
     "start_up": start_up,
+    "cni": cni,
 }
 PROGRAMME = [
     ["start_up"],
@@ -126,6 +133,7 @@ PROGRAMME = [
     ["memory", "2000"],
     ["idle_day", "110"],
     ["converging", "500"],
+    ["cni"],
 ]
 
 

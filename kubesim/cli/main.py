@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from kubesim import __version__
-from kubesim.cli import conformance, explain, run
+from kubesim.cli import cni, conformance, explain, run
 from kubesim.errors import KubesimError, UsageError
 
-COMMANDS = {"run": run, "explain": explain, "conformance": conformance}
+COMMANDS = {"run": run, "explain": explain, "cni": cni, "conformance": conformance}
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 

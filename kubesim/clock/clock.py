@@ -26,6 +26,20 @@ class Clock(Protocol):
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle: ...
 
 
+@contextmanager
+def external() -> Iterator[None]:
+    """Hold the time of the running loop, if it is virtual, while something real is awaited."""
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, VirtualLoop):
+        yield
+        return
+    loop.externals += 1
+    try:
+        yield
+    finally:
+        loop.externals -= 1
+
+
 class LoopClock:
     """Time as the running event loop counts it."""
 
@@ -78,14 +92,8 @@ class LoopClock:
     @contextmanager
     def external(self) -> Iterator[None]:
         """Hold virtual time while something real is awaited."""
-        if self._virtual is None:
+        with external():
             yield
-            return
-        self._virtual.externals += 1
-        try:
-            yield
-        finally:
-            self._virtual.externals -= 1
 
     def waits(self, future: asyncio.Future[Any], what: object) -> None:
         """Name what a future stands for, so that a deadlock can be told in words."""

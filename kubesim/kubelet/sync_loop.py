@@ -168,7 +168,7 @@ class SyncLoop:
             self._watch_deadline(pod)
         if update.source not in self._seen:
             self._seen.add(update.source)
-            self._handlers.sources_ready = self._seen_all_sources(self._seen)
+            self._handlers.source_heard(all_ready=self._seen_all_sources(self._seen))
         self._housekeeping.wanted()
 
     def _pleg_event(self, event: PodLifecycleEvent, ready: tuple[str, ...]) -> None:

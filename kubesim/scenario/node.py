@@ -14,6 +14,7 @@ from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
+from kubesim.cluster.object_watch import MemoryObjectWatcher
 from kubesim.cluster.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
@@ -24,6 +25,7 @@ from kubesim.kubelet.events import KubeletEvents
 from kubesim.kubelet.node_care import NodeParts
 from kubesim.kubelet.node_status import Heartbeat, initial_node
 from kubesim.kubelet.settings import KubeletSettings
+from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.cgroups import PodCgroups
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
@@ -32,6 +34,8 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.programs import Programs
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.service import RuntimeService
+from kubesim.runtime.simulated.settings import Latencies
+from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language import NodeItem, Spec
 from kubesim.scenario.machine import Machine
@@ -60,6 +64,8 @@ class Surroundings:
     tasks: TaskSet
     store: Store
     network: SimulatedNetwork
+    storage: SharedStorage
+    latencies: Latencies
     spec: Spec
     gates: FeatureGates
     traced: bool
@@ -86,6 +92,7 @@ class SimulatedNode:
         self.disk = KubeletDisk()
         self.manifests = SimulatedFiles()
         self.log_files = SimulatedLogFiles()
+        self.volumes = NodeVolumes(clock.now, around.storage)
         self.api = ApiConnection()
         self.runtime = self._make_runtime(number)
         self.service = RuntimeService(self._traced())
@@ -108,13 +115,13 @@ class SimulatedNode:
 
     def _make_runtime(self, number: int) -> SimulatedRuntime:
         around, settings = self._around, self._settings
-        options = runtime_settings(number, around.spec)
+        options = runtime_settings(number, around.spec, around.latencies)
         programs = Programs(
             around.clock,
             self._randomness,
             around.recorder,
             around.network,
-            around.store.find,
+            self.volumes,
             node=self.name,
             host_ip=settings.host_ips[0],
             behaviours=behaviours(around.spec),
@@ -180,6 +187,7 @@ class SimulatedNode:
         self.service.stop()
         self.runtime.lose_processes()
         self.disk = replace(self.disk, cgroups=PodCgroups())
+        self.volumes.lose_memory()
 
     def power_on(self) -> None:
         self.service.start()
@@ -222,6 +230,7 @@ class _Agent:
             gates=around.gates,
         )
         self._api_source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
+        self._objects = MemoryObjectWatcher(clock, around.store, node.api)
         self._connection = node.service.connect()
         self.kubelet = Kubelet(
             clock,
@@ -234,6 +243,7 @@ class _Agent:
             client,
             self._config,
             self._events,
+            VolumeParts(node.volumes, self._objects, client.read),
             list_duration=node.runtime.settings.latencies.list,
             admission=node.admission(),
             gates=around.gates,
@@ -257,6 +267,7 @@ class _Agent:
         self.ended = True
         self._file_source.stop()
         self._api_source.stop()
+        self._objects.stop()
         self._connection.close()
         await self.kubelet.close()
         await self._tasks.kill()

@@ -18,7 +18,7 @@ from kubesim.runtime.image_reference import InvalidReference, apply_default_imag
 from kubesim.runtime.simulated.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
 from kubesim.runtime.simulated.registries import not_found
-from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings, Span
+from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.language import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, Spec
 
@@ -48,6 +48,8 @@ def kubelet_settings(
         image_gc_starts=stream.randrange(MINUTE),
         node_status_starts=stream.randrange(UPDATE_PERIOD),
         log_rotation_starts=stream.randrange(configuration.log_rotation.monitoring_period),
+        volume_populator_starts=stream.randrange(base.volume_loop_period),
+        volume_reconciler_starts=stream.randrange(base.volume_loop_period),
         eviction=configuration.eviction,
         image_gc=configuration.image_gc,
         log_rotation=configuration.log_rotation,
@@ -60,6 +62,8 @@ def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
     begin = 200 * MILLISECOND + stream.randrange(300 * MILLISECOND)
     return replace(
         settings,
+        volume_reconciler_starts=begin,
+        volume_populator_starts=begin + MILLISECOND,
         status_manager_starts=begin,
         container_gc_starts=begin + MILLISECOND,
         pleg_starts=begin + 2 * MILLISECOND,
@@ -71,9 +75,10 @@ def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
     )
 
 
-def runtime_settings(number: int, spec: Spec) -> SimulatedSettings:
+def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> SimulatedSettings:
     """The runtime of the node with this number; each node has its own range of pod addresses."""
     return SimulatedSettings(
+        latencies=latencies,
         images={name: _image(name, item) for name, item in _images(spec)},
         first_ip=f"10.{88 + number // 256}.{number % 256}.10",
     )
@@ -102,7 +107,7 @@ def _mentions(value: Any) -> Iterator[str]:
             return
     if isinstance(value, dict):
         for key, item in value.items():
-            if key == "image" and isinstance(item, str):
+            if key in ("image", "reference") and isinstance(item, str):  # of a container, of a volume
                 yield item
             else:
                 yield from _mentions(item)

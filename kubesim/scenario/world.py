@@ -10,9 +10,11 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock
 from kubesim.cluster import registry
+from kubesim.cluster.bootstrap import create_namespace, furnish_namespace
 from kubesim.cluster.deletion import DeleteOptions
 from kubesim.cluster.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.kinds import RESOURCES, resource_of
+from kubesim.cluster.patch import merge_patch
 from kubesim.cluster.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
@@ -36,6 +38,7 @@ from kubesim.scenario.language import (
     WriteStaticPod,
 )
 from kubesim.scenario.node import SimulatedNode
+from kubesim.scenario.volume_binder import CLAIM, STANDARD_CLASS
 from kubesim.trace import Recorder
 from kubesim.trace.records import ApiWrite, Note
 
@@ -102,6 +105,8 @@ class SimulatedWorld:
         target = Target(resource, namespace, metadata["name"] if exists else "")
         if resource.namespaced:
             self.ensure_namespace(namespace)
+        if kind == CLAIM and manifest.get("spec", {}).get("storageClassName") is None:
+            self._ensure_storage_class()
         if kind == "Pod":
             self._ensure_priority_class(manifest["spec"].get("priorityClassName", ""))
         if kind == "Pod" and not exists and not manifest["spec"].get("nodeName"):
@@ -110,26 +115,38 @@ class SimulatedWorld:
         self._told("patch" if exists else "create", target, metadata["name"])
         with _refusals():
             if kind not in RESOURCES:
-                given = {**manifest, "metadata": {**metadata, "namespace": namespace}}
-                (self._store.replace if exists else self._store.create)(ApiObject.from_json(given))
+                self._store_undeclared({**manifest, "metadata": {**metadata, "namespace": namespace}})
             elif exists:
                 registry.patch(self._store, target, STRATEGIC_MERGE_PATCH, manifest)
             else:
                 registry.create(self._store, target, manifest)
 
+    def _store_undeclared(self, manifest: JsonObject) -> None:
+        """An object of a kind that the cluster has no rules for."""
+        metadata = manifest["metadata"]
+        old = self._store.find(manifest["kind"], metadata["namespace"], metadata["name"])
+        if old is None:
+            self._store.create(ApiObject.from_json(manifest))
+        else:
+            self._store.write(old, ApiObject.from_json(merge_patch(old.to_json(), manifest)))
+
     def ensure_namespace(self, name: str) -> None:
-        """A namespace with its default service account, as the controllers of a cluster would have made it."""
+        """A namespace with all that the controllers of a cluster would have made in it."""
         if self._store.find("Namespace", "", name) is None:
-            registry.create(self._store, Target(RESOURCES["Namespace"]), {"metadata": {"name": name}})
-        if self._store.find("ServiceAccount", name, "default") is None:
-            account = Target(RESOURCES["ServiceAccount"], name)
-            registry.create(self._store, account, {"metadata": {"name": "default"}})
+            create_namespace(self._store, name)
+        furnish_namespace(self._store, name)
 
     def _ensure_priority_class(self, name: str) -> None:
         """Every cluster has those of the system; here they come when they are needed."""
         if name in SYSTEM_PRIORITIES and self._store.find("PriorityClass", "", name) is None:
             body = {"metadata": {"name": name}, "value": SYSTEM_PRIORITIES[name]}
             registry.create(self._store, Target(RESOURCES["PriorityClass"]), body)
+
+    def _ensure_storage_class(self) -> None:
+        """Most clusters have one that is taken if a claim names none."""
+        name = STANDARD_CLASS["metadata"]["name"]
+        if self._store.find(STANDARD_CLASS["kind"], "", name) is None:
+            self._store.create(ApiObject.from_json(STANDARD_CLASS))
 
     def patch(self, patch: Patch) -> None:
         namespace, name = patch.key
