@@ -6,6 +6,8 @@ KubesimError
 │   └── GateError       ... about a feature gate: it does not exist, or cannot be set so
 ├── Deadlock            virtual time cannot go on: nothing is ready and no timer is set
 ├── ApiError            what an API server answers (code, reason, message)
+├── TransportError      an API server could not be reached, or the connection to it broke
+├── ReadOnlyError       something tried to write over a connection that only reads
 ├── SyncError           a sync of a pod failed; the worker backs off
 │   ├── BackoffError    ... and it is known when trying again makes sense
 │   └── SyncCancelled   ... because its context was cancelled: there is something newer to do
@@ -49,6 +51,18 @@ class ApiError(KubesimError):
     def __init__(self, code: int, reason: str, message: str, details: dict[str, object] | None = None) -> None:
         self.code, self.reason, self.message, self.details = code, reason, message, details
         super().__init__(message)
+
+
+class TransportError(KubesimError):
+    """There is no way to an API server; `refused` if it is known that nobody listens there."""
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        self.refused = refused
+        super().__init__(message)
+
+
+class ReadOnlyError(KubesimError):
+    """A call that could change something, over a connection that may only read."""
 
 
 class SyncError(KubesimError):

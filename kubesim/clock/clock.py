@@ -89,6 +89,10 @@ class LoopClock:
         finally:
             timer.cancel()
 
+    def timeout(self, duration: int) -> asyncio.Timeout:
+        """`async with clock.timeout(...)`: raises TimeoutError when the time is over."""
+        return asyncio.timeout(duration / 1_000_000)
+
     @contextmanager
     def external(self) -> Iterator[None]:
         """Hold virtual time while something real is awaited."""

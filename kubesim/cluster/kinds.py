@@ -24,6 +24,8 @@ class Resource:
     namespaced: bool = True
     model: type[ApiObject] = ApiObject
     subresources: tuple[str, ...] = ()
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     selectable: tuple[str, ...] = ()
     returns_deleted: bool = False  # the answer to a DELETE is the object, not a Status
     put_creates: bool = False
@@ -53,6 +55,8 @@ _RESOURCES = (
         "pods",
         model=Pod,
         subresources=("status", "binding", "eviction", "ephemeralcontainers", "resize"),
+        short_names=("po",),
+        categories=("all",),
         selectable=(
             "spec.nodeName",
             "spec.restartPolicy",
@@ -72,12 +76,14 @@ _RESOURCES = (
         namespaced=False,
         model=Node,
         subresources=("status",),
+        short_names=("no",),
         selectable=("spec.unschedulable",),
     ),
     Resource(
         "Event",
         "events",
         model=Event,
+        short_names=("ev",),
         selectable=(
             "involvedObject.kind",
             "involvedObject.namespace",
@@ -98,14 +104,15 @@ _RESOURCES = (
         "namespaces",
         namespaced=False,
         subresources=("status", "finalize"),
+        short_names=("ns",),
         selectable=("status.phase",),
         returns_deleted=True,
     ),
-    Resource("ConfigMap", "configmaps"),
+    Resource("ConfigMap", "configmaps", short_names=("cm",)),
     Resource("Secret", "secrets", selectable=("type",)),
-    Resource("ServiceAccount", "serviceaccounts", returns_deleted=True),
+    Resource("ServiceAccount", "serviceaccounts", short_names=("sa",), returns_deleted=True),
     Resource("Lease", "leases", group="coordination.k8s.io", put_creates=True, put_needs_version=True),
-    Resource("PriorityClass", "priorityclasses", group="scheduling.k8s.io", namespaced=False),
+    Resource("PriorityClass", "priorityclasses", group="scheduling.k8s.io", namespaced=False, short_names=("pc",)),
     Resource("RuntimeClass", "runtimeclasses", group="node.k8s.io", namespaced=False),
 )
 

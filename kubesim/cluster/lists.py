@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,7 +27,6 @@ from kubesim.errors import ApiError
 from kubesim.frozen import frozen
 
 _TOKEN_VERSION = "meta.k8s.io/v1"
-_TRUE = ("1", "t", "T", "true", "TRUE", "True")
 
 
 @frozen
@@ -48,17 +48,16 @@ class ListOptions:
 
 def parse_list_options(resource: Resource, namespace: str | None, query: Mapping[str, str]) -> ListOptions:
     """Read and check the query of a list or a watch."""
-    initial = query.get("sendInitialEvents")
     options = ListOptions(
         selection=_selection(resource, namespace, query),
         limit=max(0, parse_int(query.get("limit", "")) or 0),
         token=query.get("continue", ""),
         version=query.get("resourceVersion", ""),
         version_match=query.get("resourceVersionMatch", ""),
-        watch=query.get("watch", "") in _TRUE,
+        watch=_flag(query, "watch") or False,
         timeout_s=parse_int(query.get("timeoutSeconds", "")),
-        bookmarks=query.get("allowWatchBookmarks", "") in _TRUE,
-        send_initial_events=None if initial is None else initial in _TRUE,
+        bookmarks=_flag(query, "allowWatchBookmarks") or False,
+        send_initial_events=_flag(query, "sendInitialEvents"),
     )
     errors = Errors()
     if options.watch:
@@ -70,14 +69,18 @@ def parse_list_options(resource: Resource, namespace: str | None, query: Mapping
     return options
 
 
+def _flag(query: Mapping[str, str], name: str) -> bool | None:
+    """Whatever a flag is set to means yes, also nothing, but for `0` and `false`."""
+    return None if name not in query else query[name] != "0" and query[name].lower() != "false"
+
+
 def parse_int(text: str) -> int | None:
     """A number of the query."""
     if not text:
         return None
-    try:
-        return int(text)
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    return int(text)
 
 
 def _selection(resource: Resource, namespace: str | None, query: Mapping[str, str]) -> Selection:

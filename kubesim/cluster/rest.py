@@ -1,7 +1,7 @@
 """The API over HTTP, without the HTTP: a request in, a response out.
 
 `handle` is a pure function of the store and the request. An open watch is a `WatchStream` that whoever serves it reads
-from. Not here: Tables, server-side apply, discovery and OpenAPI.
+from. Not here: Tables, server-side apply and OpenAPI.
 
 Mirrors: apiserver/pkg/endpoints installer.go, handlers create.go, get.go, update.go, patch.go, delete.go, watch.go
 """
@@ -22,6 +22,7 @@ from kubesim.api.schema.codec import DecodeError
 from kubesim.api.validation.field import Errors, FieldError, JsonObject, Raw
 from kubesim.cluster import registry
 from kubesim.cluster.deletion import DeleteOptions, check_delete_options
+from kubesim.cluster.discovery import discover
 from kubesim.cluster.kinds import RESOURCES, Resource
 from kubesim.cluster.lists import (
     ListOptions,
@@ -74,7 +75,10 @@ def handle(store: Store, request: Request) -> Response:
     """Answer one request."""
     try:
         url = urlsplit(request.path)
-        query = dict(parse_qsl(url.query, keep_blank_values=True))
+        known = discover(url.path, request.headers.get("host", "")) if request.method == "GET" else None
+        if known is not None:
+            return Response(200, text=known) if isinstance(known, str) else Response(200, known)
+        query = dict(reversed(parse_qsl(url.query, keep_blank_values=True)))  # of several values the first counts
         found = route(request.method, url.path)
         metadata_only = _check_accept(request, watching="watch" in query)
         return _answer(store, _Call(request, query, found, metadata_only))
@@ -158,6 +162,7 @@ class WatchStream:
         self._metadata_only = metadata_only
         self._error: JsonObject | None = None
         version = parse_version(options.version)
+        self._start = version or store.resource_version
         try:
             self.watch = self._open(resource, version)
         except ApiError as error:
@@ -181,9 +186,19 @@ class WatchStream:
     def closed(self) -> bool:
         return self.watch.closed
 
+    @property
+    def over(self) -> bool:
+        """Closed, and everything was read."""
+        return self.closed and self._error is None and not self.watch.statistics()["events"]
+
+    @property
+    def refusal(self) -> JsonObject | None:
+        """The Status that is all there is to read."""
+        return None if self._error is None else self._error["object"]
+
     def bookmark(self) -> None:
-        """Whoever serves the stream says when it is time; who did not ask for bookmarks gets none."""
-        if self.options.bookmarks and not self.closed:
+        """Whoever serves the stream says when it is time. None for who did not ask, or has got no further."""
+        if self.options.bookmarks and not self.closed and self._store.resource_version > self._start:
             self.watch.bookmark(self._store.resource_version)
 
     def lines(self) -> list[JsonObject]:

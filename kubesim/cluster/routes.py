@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kubesim.cluster.kinds import BY_PATH, RESOURCES, Resource
 from kubesim.cluster.problems import method_not_allowed, no_such_resource
 from kubesim.cluster.registry import Target
@@ -17,6 +19,8 @@ _SUBRESOURCE_METHODS = {
 }
 _GROUPS = {group for group, _ in BY_PATH}
 BINDINGS = Resource("Binding", "bindings")
+
+Scope = Literal["one", "all", "everywhere"]
 
 
 class NotOurs(LookupError):
@@ -92,15 +96,22 @@ def _named(resource: Resource, namespace: str | None, rest: list[str]) -> Route:
 
 def _check_method(method: str, found: Route) -> None:
     target = found.target
-    if target.resource is BINDINGS:
-        allowed: tuple[str, ...] = ("POST",)
-    elif target.subresource:
-        allowed = _SUBRESOURCE_METHODS[target.subresource]
-    elif target.name:
-        allowed = ("GET", "PUT", "PATCH", "DELETE")
-    elif target.resource.namespaced and found.namespace is None:
-        allowed = ("GET",)
+    if target.name:
+        scope: Scope = "one"
     else:
-        allowed = ("GET", "POST") if target.resource.kind == "Namespace" else ("GET", "POST", "DELETE")
-    if method not in allowed:
+        scope = "everywhere" if target.resource.namespaced and found.namespace is None else "all"
+    if method not in methods_of(target.resource, scope, target.subresource):
         raise method_not_allowed()
+
+
+def methods_of(resource: Resource, scope: Scope, subresource: str = "") -> tuple[str, ...]:
+    """What one object answers to, a whole collection, and a collection of all namespaces."""
+    if resource is BINDINGS:
+        return ("POST",)
+    if subresource:
+        return _SUBRESOURCE_METHODS[subresource]
+    if scope == "one":
+        return ("GET", "PUT", "PATCH", "DELETE")
+    if scope == "everywhere":
+        return ("GET",)
+    return ("GET", "POST") if resource.kind == "Namespace" else ("GET", "POST", "DELETE")

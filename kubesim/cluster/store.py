@@ -109,8 +109,7 @@ class Store:
             for event in self.history(kind).since(since):
                 watch.offer(event)
         else:
-            for obj in self.list(kind, selection.namespace, selection):
-                watch.put(WatchEvent("ADDED", obj, int(obj.metadata.resource_version or 0)))
+            watch.begin_with(self.list(kind, selection.namespace, selection))
         if not watch.closed:
             watch.on_close = self.watch(kind, watch.offer)
         return watch

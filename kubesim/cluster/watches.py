@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from kubesim.api.meta import ApiObject, ObjectMeta
@@ -113,9 +113,15 @@ class Watch:
         self.closed = False
         self.on_close: Callable[[], None] | None = None
         self._after = after  # a watch from the future is silent until it gets there
-        self._limit = limit
+        self._limit = self._room = limit
         self._events: deque[WatchEvent] = deque()
         self._waiter: asyncio.Future[None] | None = None
+
+    def begin_with(self, objects: Iterable[ApiObject]) -> None:
+        """What there is when the watch is opened; however much it is, nobody has been slow yet."""
+        for obj in objects:
+            self._events.append(WatchEvent("ADDED", obj, int(obj.metadata.resource_version or 0)))
+        self._room = self._limit + len(self._events)
 
     def offer(self, event: WatchEvent) -> None:
         """The store tells of a change."""
@@ -127,7 +133,7 @@ class Watch:
 
     def put(self, event: WatchEvent) -> None:
         """Queue an event as it is."""
-        if len(self._events) >= self._limit:
+        if len(self._events) >= self._room:
             self.close()
             return
         self._events.append(event)
@@ -147,17 +153,20 @@ class Watch:
         """Everything that is waiting."""
         events = list(self._events)
         self._events.clear()
+        self._room = self._limit
         return events
 
     async def next(self, clock: LoopClock) -> WatchEvent | None:
         """The next event; None when the watch was closed and everything has been read."""
-        while not self._events:
-            if self.closed:
-                return None
+        await self.wait(clock)
+        return self._events.popleft() if self._events else None
+
+    async def wait(self, clock: LoopClock) -> None:
+        """Until there is an event, or the watch was closed."""
+        while not self._events and not self.closed:
             self._waiter = asyncio.get_running_loop().create_future()
             with clock.waiting_for(self._waiter, f"a change of a {self.kind}"):
                 await self._waiter
-        return self._events.popleft()
 
     def close(self) -> None:
         """No more events; those that are waiting can still be read."""

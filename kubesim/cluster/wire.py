@@ -168,6 +168,12 @@ def _first(problems: Iterator[str | None]) -> str | None:
     return next((problem for problem in problems if problem), None)
 
 
+def encoded(value: Json) -> bytes:
+    """One line of JSON, as Go's encoder writes it: what could be taken for HTML is escaped."""
+    text = json_text(value).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return text.encode(errors="replace") + b"\n"
+
+
 def json_text(value: Any) -> str:
     """Compact JSON, as it is quoted in messages."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

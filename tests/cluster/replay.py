@@ -11,6 +11,7 @@ import gzip
 import itertools
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from kubesim.cluster.kinds import RESOURCES
 from kubesim.cluster.registry import Target, create
 from kubesim.cluster.rest import Request, Response, WatchStream, handle
 from kubesim.cluster.store import Store
+from kubesim.cluster.watches import HISTORY_LIMIT
 
 DATA = Path(__file__).parent / "data"
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -50,10 +52,22 @@ def read_stories(name: str) -> dict[str, list[dict[str, Any]]]:
 class Replay:
     """One story. `problems` are the differences, one line each."""
 
-    def __init__(self, namespace: str, nodes: tuple[str, ...], start: int = 0) -> None:
+    def __init__(
+        self,
+        namespace: str,
+        nodes: tuple[str, ...],
+        start: int = 0,
+        now: Callable[[], int] | None = None,
+        history_limit: int = HISTORY_LIMIT,
+    ) -> None:
         self.moment = start
+        self._timed = bool(start)  # the short recording does not say when it began
         uids = iter(range(1, 1_000_000))
-        self.store = Store(lambda: self.moment, lambda: f"00000000-0000-0000-0000-{next(uids):012d}")
+        self.store = Store(
+            now or (lambda: self.moment),
+            lambda: f"00000000-0000-0000-0000-{next(uids):012d}",
+            history_limit=history_limit,
+        )
         self.store.resource_version = 1000  # so that no version is also another number
         for name in (*SYSTEM_NAMESPACES, namespace):
             create_namespace(self.store, name)
@@ -79,17 +93,23 @@ class Replay:
             if step.get("kind") == "watch" and response.stream is not None:
                 self._watches.append((step, response.stream))
             else:
-                self.compare(f"step {number}", _recorded(step), response)
+                self.compare(f"step {number}", recorded_answer(step), response)
         self._close_watches(None)
 
     def send(self, request: dict[str, Any]) -> Response:
+        return handle(self.store, self.request(request))
+
+    def request(self, request: dict[str, Any]) -> Request:
+        """A recorded request as it has to be sent here."""
         headers = {name.lower(): value for name, value in (request.get("headers") or {}).items()}
         if request.get("contentType"):
             headers["content-type"] = request["contentType"]
+        if request.get("accept"):
+            headers["accept"] = request["accept"]
         body = request.get("body_text", request.get("text"))
         if body is None:
             body = json.dumps(self._translated(request["body"])) if request.get("body") is not None else ""
-        return handle(self.store, Request(request["method"], self._path(request["path"]), headers, self._ours(body)))
+        return Request(request["method"], self._path(request["path"]), headers, self._ours(body))
 
     def _path(self, path: str) -> str:
         def version(found: re.Match[str]) -> str:
@@ -113,20 +133,24 @@ class Replay:
 
     # -- comparing ----------------------------------------------------------------------------------------------
 
-    def compare(self, where: str, recorded: dict[str, Any], response: Response) -> None:
+    def compare(self, where: str, recorded: dict[str, Any] | None, response: Response) -> None:
+        if recorded is None:
+            if response.status not in (200, 201):
+                self.problems.append(f"{where}: {response.status} {response.body}")
+            return
         if recorded["status"] != response.status:
             self.problems.append(f"{where}: status {recorded['status']}, ours {response.status} {response.body}")
             return
         if recorded.get("warnings") != list(response.warnings):
             self.problems.append(f"{where}: warnings {recorded.get('warnings')}, ours {list(response.warnings)}")
         if recorded["body"] is not None:
-            self._compare(where, recorded["body"], response.body if response.text == "" else response.text)
+            self.compare_bodies(where, recorded["body"], response.body if response.text == "" else response.text)
 
-    def _compare(self, where: str, recorded: Any, ours: Any, key: str = "") -> None:
+    def compare_bodies(self, where: str, recorded: Any, ours: Any, key: str = "") -> None:
         if isinstance(recorded, dict) and isinstance(ours, dict):
             if (recorded.get("metadata") or {}).get("name") in _FURNITURE:
                 recorded, ours = recorded["metadata"]["name"], ours["metadata"]["name"]
-                self._compare(where, recorded, ours)
+                self.compare_bodies(where, recorded, ours)
                 return
             if recorded.get("generateName") and recorded["name"][:-5] == ours.get("name", "")[:-5]:
                 self.names.setdefault(recorded["name"], ours["name"])
@@ -138,12 +162,12 @@ class Replay:
                 if name not in recorded or name not in ours:
                     self.problems.append(f"{where}.{name}: {recorded.get(name, '-')!r}, ours {ours.get(name, '-')!r}")
                 else:
-                    self._compare(f"{where}.{name}", recorded[name], ours[name], name)
+                    self.compare_bodies(f"{where}.{name}", recorded[name], ours[name], name)
         elif isinstance(recorded, list) and isinstance(ours, list):
             if len(recorded) != len(ours):
                 self.problems.append(f"{where}: {len(recorded)} items, ours {len(ours)}: {ours}")
             for n, (left, right) in enumerate(zip(recorded, ours, strict=False)):
-                self._compare(f"{where}[{n}]", left, right, key)
+                self.compare_bodies(f"{where}[{n}]", left, right, key)
         elif not self._same(recorded, ours, key):
             self.problems.append(f"{where}: {recorded!r}, ours {ours!r}")
 
@@ -157,7 +181,7 @@ class Replay:
         if key in ("uid", "name", "continue") and self._is_random(recorded, key):
             return self.names.setdefault(recorded, ours) == ours
         if key in _TIME_FIELDS:
-            return not self.moment or abs(parse_time(recorded) - parse_time(ours)) <= SECOND
+            return not self._timed or abs(parse_time(recorded) - parse_time(ours)) <= SECOND
         if key == "message":
             return _comparable(self._ours(recorded)) == _comparable(ours)
         return self._ours(recorded) == ours
@@ -190,18 +214,21 @@ class Replay:
             if until is not None and (closed_at is None or closed_at > until):
                 still_open.append((step, stream))
                 continue
-            recorded = [event["line"] for event in step["events"] if not _is_timed_bookmark(event["line"])]
-            self._compare(f"watch {step['step']}", recorded, stream.lines())
+            lines = [event["line"] for event in step["events"] if not is_timed_bookmark(event["line"])]
+            self.compare_bodies(f"watch {step['step']}", lines, stream.lines())
             stream.close()
         self._watches = still_open
 
 
-def _is_timed_bookmark(line: dict[str, Any]) -> bool:
+def is_timed_bookmark(line: dict[str, Any]) -> bool:
     return line["type"] == "BOOKMARK" and "annotations" not in line["object"]["metadata"]
 
 
-def _recorded(step: dict[str, Any]) -> dict[str, Any]:
-    response = step["response"]
+def recorded_answer(step: dict[str, Any]) -> dict[str, Any] | None:
+    """None if nobody knows it."""
+    response = step.get("response")
+    if response is None:
+        return None
     body = response.get("body", response.get("body_text", response.get("text")))
     if body is None and step.get("events"):  # a watch that was none
         body = step["events"][0]["line"]

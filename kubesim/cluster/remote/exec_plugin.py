@@ -1,0 +1,86 @@
+"""Credential plugins: a program that a kubeconfig names prints a token or a certificate, and until when it is good.
+
+Mirrors: client-go/plugin/pkg/client/auth/exec exec.go; tools/clientcmd (a relative command is relative to the file)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import signal
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kubesim.api.timestamps import parse_time
+from kubesim.errors import UsageError
+
+MAX_WORDS = 300  # of what a plugin says about its failure
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """`fields` are those of a kubeconfig's user."""
+
+    fields: Mapping[str, str] = field(repr=False)
+    expires_at: int | None = None
+
+
+async def run_plugin(config: Mapping[str, Any], base: Path) -> Credential:
+    """Run the plugin of a kubeconfig in directory `base`. It ends when whoever waits for it is cancelled."""
+    command, version = str(config.get("command") or ""), str(config.get("apiVersion") or "")
+    if not command or not version:
+        raise UsageError("exec: the plugin needs a command and an apiVersion")
+    if "/" in command:
+        command = str(base / command)
+    information = {"apiVersion": version, "kind": "ExecCredential", "spec": {"interactive": False}}
+    environment = {**os.environ, "KUBERNETES_EXEC_INFO": json.dumps(information)}
+    environment |= {str(item["name"]): str(item["value"]) for item in config.get("env") or ()}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            command,
+            *map(str, config.get("args") or ()),
+            env=environment,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=PIPE,
+            start_new_session=True,  # so that it can be ended with all that it has started
+        )
+    except OSError as error:
+        hint = str(config.get("installHint") or "").strip()
+        raise UsageError(f"exec: {command}: {error.strerror}" + (f"; {hint}" if hint else "")) from error
+    try:
+        output, words = await process.communicate()
+    except asyncio.CancelledError:
+        os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        raise
+    if process.returncode:
+        said = " ".join(words.decode(errors="replace").split())[:MAX_WORDS]
+        raise UsageError(f"exec: {command} exited with {process.returncode}" + (f": {said}" if said else ""))
+    return read_credential(output, command, version)
+
+
+def read_credential(output: bytes, command: str, version: str) -> Credential:
+    """What a plugin printed."""
+    try:
+        answer = json.loads(output)
+        status, found = answer["status"], answer["apiVersion"]
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"exec: {command} did not print an ExecCredential with a status") from None
+    if found != version:
+        raise UsageError(f"exec: {command} printed {found}, but the kubeconfig asks for {version}")
+    fields = {}
+    if status.get("token"):
+        fields["token"] = status["token"]
+    if status.get("clientCertificateData") and status.get("clientKeyData"):
+        for name, key in (("client-certificate-data", "clientCertificateData"), ("client-key-data", "clientKeyData")):
+            fields[name] = base64.b64encode(status[key].encode()).decode()
+    if not fields:
+        raise UsageError(f"exec: {command} printed neither a token nor a certificate with its key")
+    expires = status.get("expirationTimestamp")
+    return Credential(fields, parse_time(expires) if expires else None)

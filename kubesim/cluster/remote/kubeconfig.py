@@ -1,0 +1,145 @@
+"""Credentials as the `kubernetes` package finds them: a kubeconfig with its contexts, or a pod's service account.
+
+The package reads the files, picks the context, and knows certificates, tokens and passwords. What it does not do well
+is done here: an exec plugin's failure is told instead of logged, the plugin dies with whoever waits for it, and the
+files into which inline certificates had to be written are gone as soon as they have been read. The package is imported
+when it is needed: that takes longer than everything else that kubesim does at its start.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from yaml import YAMLError
+
+from kubesim.cluster.remote.access import Access, AccessLoader
+from kubesim.cluster.remote.exec_plugin import Credential, run_plugin
+from kubesim.errors import UsageError
+
+DEFAULT_KUBECONFIG = "~/.kube/config"
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+def find_access(kubeconfig: str = "", context: str = "", environment: Mapping[str, str] | None = None) -> AccessLoader:
+    """A kubeconfig that is named, or $KUBECONFIG, or the one of the home directory, or else a pod's service account."""
+    environment = os.environ if environment is None else environment
+    paths = kubeconfig or environment.get("KUBECONFIG", "")
+    if paths:
+        return KubeconfigAccess(paths, context)
+    if Path(DEFAULT_KUBECONFIG).expanduser().exists():
+        return KubeconfigAccess(DEFAULT_KUBECONFIG, context)
+    if environment.get("KUBERNETES_SERVICE_HOST") and not context:
+        return InClusterAccess(environment=environment)
+    raise UsageError(f"no cluster is configured: there is no {DEFAULT_KUBECONFIG}, and KUBECONFIG is not set")
+
+
+class KubeconfigAccess:
+    """One or several files (as in $KUBECONFIG), and a context; without one the file's current context."""
+
+    def __init__(self, paths: str, context: str = "") -> None:
+        self._paths = paths
+        self._context = context
+
+    async def load(self) -> Access:
+        from kubernetes.aio.client import Configuration
+        from kubernetes.aio.config import ConfigException
+        from kubernetes.aio.config.kube_config import KubeConfigLoader, KubeConfigMerger
+
+        _check_there_is_one(self._paths)
+        try:
+            merged = KubeConfigMerger(self._paths).config
+            loader = KubeConfigLoader(merged, self._context or None, config_base_path=None)
+            user = loader._user  # the package has no other way to it, nor to what is wrong with it
+            if user is None:
+                raise UsageError(f"{self._paths}: the context names no user that is in it")
+            credential = await self._from_plugin(user)
+            configuration = type.__call__(Configuration)
+            await loader.load_and_set(configuration)
+        except (ConfigException, YAMLError, ValueError, OSError, AttributeError, KeyError, TypeError) as error:
+            raise UsageError(f"{self._paths}: {_words(error)}") from None  # which would tell what was cut out
+        return _access(configuration, credential.expires_at)
+
+    async def _from_plugin(self, user: Any) -> Credential:
+        """What an exec plugin gives takes the place of its entry, as if it had been written there."""
+        if "exec" not in user:
+            return Credential({})
+        credential = await run_plugin(user["exec"].value, _directory(user.path))
+        del user.value["exec"]
+        user.value.update(credential.fields)
+        return credential
+
+
+class InClusterAccess:
+    """The service account that a pod has."""
+
+    def __init__(self, directory: Path = SERVICE_ACCOUNT, environment: Mapping[str, str] | None = None) -> None:
+        self._directory = directory
+        self._environment = os.environ if environment is None else environment
+
+    async def load(self) -> Access:
+        from kubernetes.aio.client import Configuration
+        from kubernetes.aio.config import ConfigException
+        from kubernetes.aio.config.incluster_config import InClusterConfigLoader
+
+        configuration = type.__call__(Configuration)
+        try:
+            InClusterConfigLoader(
+                token_filename=str(self._directory / "token"),
+                cert_filename=str(self._directory / "ca.crt"),
+                try_refresh_token=False,
+                environ=self._environment,
+            ).load_and_set(configuration)
+        except (ConfigException, OSError) as error:
+            raise UsageError(f"{self._directory}: {error}") from error
+        return _access(configuration, None)
+
+
+def _check_there_is_one(paths: str) -> None:
+    if not any(Path(path).expanduser().is_file() for path in paths.split(os.pathsep)):
+        raise UsageError(f"{paths}: there is no such file; name a kubeconfig that exists")
+
+
+def _directory(path: str | None) -> Path:
+    return Path(path or ".").expanduser().resolve().parent
+
+
+def _words(error: Exception) -> str:
+    """In one line, and without the entry of the file that the package quotes: it may be the one with the token."""
+    return re.sub(r"\{.*\}", "{...}", " ".join(str(error).split()))
+
+
+def _access(configuration: Any, expires_at: int | None) -> Access:
+    """What the package has found, and nothing of it left on disk."""
+    from kubernetes.aio.config import kube_config
+
+    try:
+        tls = _tls(configuration) if configuration.host.startswith("https") else None
+    except (ssl.SSLError, OSError) as error:
+        raise UsageError(f"{configuration.host}: the certificates cannot be used: {error}") from error
+    finally:
+        kube_config._cleanup_temp_files()
+    return Access(
+        configuration.host,
+        tls,
+        configuration.api_key.get("BearerToken", "").strip(),
+        configuration.tls_server_name or "",
+        configuration.proxy or "",
+        expires_at,
+        certificate=bool(configuration.cert_file),
+    )
+
+
+def _tls(configuration: Any) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert, cadata=configuration.ca_cert_data)
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # Go is less strict about how a cluster's own authority is made
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

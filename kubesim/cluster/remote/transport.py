@@ -1,0 +1,111 @@
+"""The way to an API server: a call goes out, a status and a stream of bytes come back.
+
+A call names what it does by its verb, as the server's own access rules do; the HTTP method follows from that. Whoever
+may only read is given a `ReadOnlyTransport`, which lets nothing else through, whatever is behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from kubesim.errors import ReadOnlyError
+
+Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
+METHODS: Mapping[Verb, str] = {
+    "get": "GET",
+    "list": "GET",
+    "watch": "GET",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETE",
+}
+READS: frozenset[Verb] = frozenset({"get", "list", "watch"})
+# A GET of these opens a way into a container or a node: to the server that is reading, to the container it is not.
+CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`patience_s` is how long the server may be silent before the connection counts as broken; None: for ever."""
+
+    verb: Verb
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    accept: str = "application/json"
+    body: bytes = b""
+    content_type: str = ""
+    patience_s: float | None = 60.0
+
+    @property
+    def method(self) -> str:
+        return METHODS[self.verb]
+
+
+class Reply(Protocol):
+    """What came back. Reading raises `TransportError` if the connection breaks before the end."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def retry_after_s(self) -> float | None:
+        """How long the server asks to be left alone."""
+        ...
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body, in pieces of any size."""
+        ...
+
+    def close(self) -> None:
+        """Hang up; who is reading comes to the end."""
+        ...
+
+
+class Transport(Protocol):
+    def open(self, call: Call) -> AbstractAsyncContextManager[Reply]:
+        """Make a call; raises `TransportError` if the server cannot be reached. Leaving the block hangs up."""
+        ...
+
+    async def close(self) -> None:
+        """Leave no connection behind."""
+        ...
+
+
+async def read_all(reply: Reply) -> bytes:
+    return b"".join([chunk async for chunk in reply.chunks()])
+
+
+class ReadOnlyTransport:
+    """Passes on what gets, lists and watches; anything else is refused before it leaves."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def open(self, call: Call) -> AbstractAsyncContextManager[Reply]:
+        check_reads_only(call)
+        return self._transport.open(call)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+
+def check_reads_only(call: Call) -> None:
+    """Raise `ReadOnlyError` unless the call can change nothing."""
+    if call.verb not in READS or call.method != "GET" or call.body:
+        raise ReadOnlyError(f"refused to {call.verb} {call.path}: this connection only gets, lists and watches")
+    if _subresource(call.path) in CONNECTS:
+        raise ReadOnlyError(f"refused to get {call.path}: it would open a way into a pod or a node")
+
+
+def _subresource(path: str) -> str:
+    """The one that `/api/v1/namespaces/NS/pods/NAME/SUB/...` names, if it names one."""
+    parts = [part for part in path.split("/") if part]
+    parts = parts[2:] if parts[:1] == ["api"] else parts[3:]
+    if parts[:1] == ["namespaces"] and len(parts) > 2:
+        parts = parts[2:]
+    return parts[2] if len(parts) > 2 else ""

@@ -1,0 +1,93 @@
+"""The API server as a source: the pods of one node, listed and watched over a connection.
+
+Every pod that comes or changes is told to the mux at once; after a new list, the whole set. Needs a clock that goes
+with the wall clock, because what is at the other end does.
+
+Mirrors: pkg/kubelet/config/apiserver.go NewSourceApiserver
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import MILLISECOND
+from kubesim.clock import LoopClock
+from kubesim.clock.randomness import Stream
+from kubesim.cluster.remote.transport import Transport
+from kubesim.concurrency import TaskSet
+from kubesim.sources.config import ConfigStream
+from kubesim.sources.list_watch import ListWatch, Watched
+from kubesim.trace import Recorder
+from kubesim.trace.records import Note
+
+SOURCE = "api"
+PODS = "/api/v1/pods"
+CROWDED = 10_000  # updates that nobody has taken yet; then the source reads no further
+_BREATH = 10 * MILLISECOND
+
+
+def pods_of_node(node_name: str) -> Watched[Pod]:
+    """What the source of a node follows."""
+    return Watched(PODS, Pod, "Pod", selectors={"fieldSelector": f"spec.nodeName={node_name}"})
+
+
+class ApiServerSource:
+    """`start` begins to list and watch; `stop` hangs up. The transport is closed with it."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        tasks: TaskSet,
+        recorder: Recorder,
+        config: ConfigStream,
+        transport: Transport,
+        node_name: str,
+        chance: Stream,
+    ) -> None:
+        self._clock = clock
+        self._tasks = tasks
+        self._recorder = recorder
+        self._config = config
+        self._transport = transport
+        self._node_name = node_name
+        self._following = ListWatch(clock, transport, chance, pods_of_node(node_name), self, self._tell_problem)
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = self._tasks.start("API server source", self._run())
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _run(self) -> None:
+        try:
+            await self._following.run()
+        finally:
+            await self._transport.close()
+
+    def _tell_problem(self, text: str) -> None:
+        self._recorder.because(None)
+        self._recorder.record(Note(node=self._node_name, text=f"API server source: {text}"))
+
+    # -- what the reflector tells -------------------------------------------------------------------------------
+
+    def replaced(self, objects: Iterable[Pod]) -> None:
+        self._recorder.because(None)
+        self._config.snapshot(SOURCE, objects)
+
+    def changed(self, obj: Pod) -> None:
+        self._recorder.because(None)
+        self._config.upsert(SOURCE, obj)
+
+    def removed(self, obj: Pod) -> None:
+        self._recorder.because(None)
+        self._config.remove(SOURCE, obj.metadata.namespace, obj.metadata.name)
+
+    async def room(self) -> None:
+        """What the sync loop has not taken yet must not pile up: the connection holds the rest back."""
+        while len(self._config.updates) > CROWDED:
+            await self._clock.sleep(_BREATH)

@@ -1,0 +1,368 @@
+"""Credentials: each kind that a kubeconfig knows, against a server that asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubesim.clock import LoopClock
+from kubesim.cluster.http import ClusterServer
+from kubesim.cluster.remote.access import Access, AccessLoader, FixedAccess
+from kubesim.cluster.remote.http_transport import HttpTransport
+from kubesim.cluster.remote.kubeconfig import InClusterAccess, KubeconfigAccess, find_access
+from kubesim.cluster.remote.transport import Call, read_all
+from kubesim.errors import TransportError, UsageError
+from tests.cluster.remote.certificates import Authority, Pair
+from tests.sources.following import new_store
+
+NODES = Call("list", "/api/v1/nodes")
+SECRET = "s3cret-t0ken"
+PATIENCE_S = 30
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("certificates") / "good")
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where temporary files would be; none must be left."""
+    directory = tmp_path / "scratch"
+    directory.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(directory))
+    yield directory
+    assert list(directory.iterdir()) == []
+
+
+def kubeconfig(path: Path, server: str, user: dict[str, Any], **cluster: Any) -> str:
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "main",
+        "contexts": [{"name": "main", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server, **cluster}}],
+        "users": [{"name": "u", "user": user}],
+    }
+    path.write_text(yaml.safe_dump(content))
+    return str(path)
+
+
+async def status(transport: HttpTransport, call: Call = NODES) -> int:
+    async with transport.open(call) as reply:
+        await read_all(reply)
+        return reply.status
+
+
+def with_server(play: Callable[[ClusterServer, LoopClock], Awaitable[None]], **options: Any) -> None:
+    async def main() -> None:
+        clock = LoopClock()
+        server = ClusterServer(new_store(clock), clock, **options)
+        await server.start()
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await play(server, clock)
+        finally:
+            await server.close()
+
+    asyncio.run(main())
+
+
+def check(make: Callable[[ClusterServer], AccessLoader], expected: int = 200, **options: Any) -> None:
+    """One call with these credentials."""
+
+    async def play(server: ClusterServer, clock: LoopClock) -> None:
+        transport = HttpTransport(make(server), clock)
+        try:
+            assert await status(transport) == expected
+        finally:
+            await transport.close()
+
+    with_server(play, **options)
+
+
+def test_a_token(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    check(lambda server: KubeconfigAccess(kubeconfig(path, server.address, {"token": SECRET})), tokens=[SECRET])
+    check(lambda server: KubeconfigAccess(kubeconfig(path, server.address, {"token": "x"})), 401, tokens=[SECRET])
+    check(lambda server: KubeconfigAccess(kubeconfig(path, server.address, {})), 401, tokens=[SECRET])
+
+
+def test_contexts_of_several_files(tmp_path: Path) -> None:
+    async def play(server: ClusterServer, clock: LoopClock) -> None:
+        first = kubeconfig(tmp_path / "first", "http://127.0.0.1:9", {"token": "x"})
+        second = tmp_path / "second"
+        second.write_text(
+            yaml.safe_dump(
+                {
+                    "contexts": [{"name": "other", "context": {"cluster": "d", "user": "v"}}],
+                    "clusters": [{"name": "d", "cluster": {"server": server.address}}],
+                    "users": [{"name": "v", "user": {"token": SECRET}}],
+                }
+            )
+        )
+        paths = f"{first}{os.pathsep}{second}"
+        assert (await KubeconfigAccess(paths).load()).server == "http://127.0.0.1:9"
+        transport = HttpTransport(find_access(context="other", environment={"KUBECONFIG": paths}), clock)
+        assert await status(transport) == 200
+        await transport.close()
+
+    with_server(play, tokens=[SECRET])
+
+
+def test_a_client_certificate_inline(tmp_path: Path, scratch: Path, authority: Authority) -> None:
+    cert, key = authority.sign("node", "/O=system:nodes/CN=system:node:a").data()
+    user = {"client-certificate-data": cert, "client-key-data": key}
+    trust = {"certificate-authority-data": authority.data}
+    check(
+        lambda server: KubeconfigAccess(kubeconfig(tmp_path / "config", server.address, user, **trust)),
+        tls=authority.server_context(ask_for_certificates=True),
+    )
+
+
+def test_a_client_certificate_that_rotates(tmp_path: Path, authority: Authority) -> None:
+    """Files relative to the kubeconfig. The first certificate is nobody's; a good one takes its place meanwhile."""
+    others = Authority(tmp_path / "bad")
+    bad, good = others.sign("node", "/CN=n"), authority.sign("node", "/CN=n")
+
+    def use(pair: Pair) -> None:
+        (tmp_path / "node.crt").write_bytes(pair.cert.read_bytes())
+        (tmp_path / "node.key").write_bytes(pair.key.read_bytes())
+
+    async def play(server: ClusterServer, clock: LoopClock) -> None:
+        use(bad)
+        user = {"client-certificate": "node.crt", "client-key": "node.key"}
+        trust = {"certificate-authority": str(authority.own.cert)}
+        path = kubeconfig(tmp_path / "config", server.address, user, **trust)
+        transport = HttpTransport(KubeconfigAccess(path), clock)
+        try:
+            with pytest.raises(TransportError):
+                await status(transport)
+            use(good)
+            assert await status(transport) == 200
+        finally:
+            await transport.close()
+
+    with_server(play, tls=authority.server_context(ask_for_certificates=True))
+
+
+def test_who_the_server_is(tmp_path: Path, authority: Authority) -> None:
+    """It must be known by the authority, and called what it says it is, unless one does not care."""
+    tls = authority.server_context()
+    config, trust = tmp_path / "config", {"certificate-authority-data": authority.data}
+
+    def loader(**cluster: Any) -> Callable[[ClusterServer], AccessLoader]:
+        return lambda server: KubeconfigAccess(kubeconfig(config, server.address, {"token": SECRET}, **cluster))
+
+    check(loader(**trust), tls=tls)
+    check(loader(**trust, **{"tls-server-name": "api.example"}), tls=tls)
+    check(loader(**{"insecure-skip-tls-verify": True}), tls=tls)
+    with pytest.raises(TransportError, match="certificate"):
+        check(loader(**trust, **{"tls-server-name": "other.example"}), tls=tls)
+    with pytest.raises(TransportError, match="certificate"):
+        check(loader(), tls=tls)
+
+
+def test_a_pods_service_account(tmp_path: Path, authority: Authority) -> None:
+    """Its token is replaced now and then."""
+    (tmp_path / "ca.crt").write_bytes(authority.own.cert.read_bytes())
+    token = tmp_path / "token"
+    token.write_text(f"{SECRET}\n")
+
+    async def play(server: ClusterServer, clock: LoopClock) -> None:
+        host, port = server.address.removeprefix("https://").split(":")
+        environment = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
+        transport = HttpTransport(InClusterAccess(tmp_path, environment), clock)
+        assert await status(transport) == 200
+        server.tokens = frozenset({"second"})
+        token.write_text("second")
+        assert await status(transport) == 200
+        token.unlink()
+        server.tokens = frozenset({"third"})
+        with pytest.raises(TransportError, match=r"no new credentials: .*Service token file does not exist"):
+            await status(transport)
+        await transport.close()
+
+    with_server(play, tokens=[SECRET], tls=authority.server_context())
+
+
+# -- plugins ----------------------------------------------------------------------------------------------------------
+
+
+def plugin(directory: Path, text: str) -> dict[str, Any]:
+    """A program in Python, as a kubeconfig names it: relative to itself."""
+    path = directory / "plugin"
+    path.write_text(f"#!{sys.executable}\n{text}")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return {"exec": {"command": "./plugin", "apiVersion": "client.authentication.k8s.io/v1", "args": ["a"]}}
+
+
+def credential(**status: str) -> str:
+    answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
+    return f"print({json.dumps(answer)!r})"
+
+
+def test_a_plugin_gives_a_token(tmp_path: Path) -> None:
+    user = plugin(
+        tmp_path,
+        "import json, os, sys\n"
+        "info = json.loads(os.environ['KUBERNETES_EXEC_INFO'])\n"
+        "assert (info['kind'], info['spec'], sys.argv[1], os.environ['X']) == "
+        "('ExecCredential', {'interactive': False}, 'a', 'y')\n" + credential(token=SECRET),
+    )
+    user["exec"]["env"] = [{"name": "X", "value": "y"}]
+    config = tmp_path / "config"
+    check(lambda server: KubeconfigAccess(kubeconfig(config, server.address, user)), tokens=[SECRET])
+
+
+def test_a_plugin_gives_a_certificate(tmp_path: Path, scratch: Path, authority: Authority) -> None:
+    pair = authority.sign("node", "/CN=n")
+    text = credential(clientCertificateData=pair.cert.read_text(), clientKeyData=pair.key.read_text())
+    user, trust = plugin(tmp_path, text), {"certificate-authority-data": authority.data}
+    check(
+        lambda server: KubeconfigAccess(kubeconfig(tmp_path / "config", server.address, user, **trust)),
+        tls=authority.server_context(ask_for_certificates=True),
+    )
+
+
+def test_what_a_plugin_gives_is_good_until_it_expires_or_is_refused(tmp_path: Path) -> None:
+    """The plugin counts how often it is asked, and gives its number as the token."""
+    count = (
+        "import pathlib\n"
+        f"path = pathlib.Path({str(tmp_path / 'count')!r})\n"
+        "n = int(path.read_text()) + 1 if path.exists() else 1\n"
+        "path.write_text(str(n))\n"
+    )
+    answer = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "status": {"token": "N", "expirationTimestamp": "2300-01-01T00:00:00Z"},
+    }
+    user = plugin(tmp_path, count + f"print({json.dumps(answer)!r}.replace('\"N\"', f'\"{{n}}\"'))")
+
+    async def play(server: ClusterServer, clock: LoopClock) -> None:
+        transport = HttpTransport(KubeconfigAccess(kubeconfig(tmp_path / "config", server.address, user)), clock)
+        assert [await status(transport) for _ in range(3)] == [200, 200, 200]
+        assert (tmp_path / "count").read_text() == "1"
+        server.tokens = frozenset({"2"})
+        assert await status(transport) == 200, "refused once, then renewed"
+        assert (tmp_path / "count").read_text() == "2"
+        access = transport._access
+        assert access is not None
+        transport._access = Access(access.server, access.tls, access.authorization, expires_at=clock.now() - 1)
+        server.tokens = frozenset({"3"})
+        assert await status(transport) == 200
+        assert (tmp_path / "count").read_text() == "3"
+        await transport.close()
+
+    with_server(play, tokens=["1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("import sys\nsys.exit('no\\nlogin')", "exited with 1: no login"),
+        ("print('hello')", "did not print an ExecCredential with a status"),
+        (credential(), "printed neither a token nor a certificate with its key"),
+        (credential(clientCertificateData="x"), "printed neither a token nor a certificate with its key"),
+        (credential(token="x").replace("k8s.io/v1", "k8s.io/v1beta1"), "printed .*, but the kubeconfig asks for"),
+    ],
+)
+def test_a_plugin_that_fails_says_so(tmp_path: Path, text: str, problem: str) -> None:
+    path = kubeconfig(tmp_path / "config", "http://127.0.0.1:9", plugin(tmp_path, text))
+    with pytest.raises(UsageError, match=f"exec: .*/plugin {problem}"):
+        asyncio.run(KubeconfigAccess(path).load())
+
+
+def test_a_plugin_that_is_not_there(tmp_path: Path) -> None:
+    user = {"exec": {"command": "no-such-plugin", "apiVersion": "v1", "installHint": "get it\n"}}
+    path = kubeconfig(tmp_path / "config", "http://127.0.0.1:9", user)
+    with pytest.raises(UsageError, match="exec: no-such-plugin: No such file or directory; get it"):
+        asyncio.run(KubeconfigAccess(path).load())
+
+
+def test_a_plugin_ends_with_whoever_waits_for_it(tmp_path: Path) -> None:
+    """With all that it has started."""
+    text = (
+        "import os, pathlib, subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"pathlib.Path({str(tmp_path / 'pids')!r}).write_text(f'{{os.getpid()}} {{child.pid}}')\n"
+        f"open({str(tmp_path / 'ready')!r}, 'w').close()\nchild.wait()\n"
+    )
+    os.mkfifo(tmp_path / "ready")
+    path = kubeconfig(tmp_path / "config", "http://127.0.0.1:9", plugin(tmp_path, text))
+
+    async def main() -> float:
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(KubeconfigAccess(path).load())
+        await loop.run_in_executor(None, (tmp_path / "ready").read_text)  # comes when the other end is there
+        started = loop.time()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        return loop.time() - started
+
+    assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) < 1
+    for pid in (tmp_path / "pids").read_text().split():
+        state = Path(f"/proc/{pid}/stat")
+        assert not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] in ("Z", "X")
+
+
+# -- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+def test_mistakes_are_told_in_one_line_without_secrets(tmp_path: Path) -> None:
+    good = kubeconfig(tmp_path / "good", "http://127.0.0.1:9", {"token": SECRET})
+    content = yaml.safe_load(Path(good).read_text())
+
+    def broken(**changes: Any) -> str:
+        path = tmp_path / f"broken-{len(list(tmp_path.iterdir()))}"
+        path.write_text(yaml.safe_dump({**content, **changes}))
+        return str(path)
+
+    garbage = tmp_path / "garbage"
+    garbage.write_text(f"token: {SECRET}\n  - [")
+    wrong = {"name": "u", "user": {"token": SECRET, "auth-provider": {"name": "oidc", "config": 7}}}
+    for path, context in (
+        (str(tmp_path / "none"), ""),
+        (good, "nowhere"),
+        (str(garbage), ""),
+        (broken(users=[]), ""),
+        (broken(users=[wrong]), ""),
+        (broken(clusters=[{"name": "c"}]), ""),
+        (broken(contexts=7), ""),
+    ):
+        with pytest.raises(UsageError) as told:
+            asyncio.run(KubeconfigAccess(path, context).load())
+        text = str(told.value)
+        assert text.startswith(path)
+        assert len(text) > len(path) + 10
+        assert "\n" not in text
+        assert SECRET not in text
+
+
+def test_no_cluster_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(UsageError, match=re.escape("no cluster is configured: there is no ~/.kube/config")):
+        find_access(environment={})
+    in_pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+    assert isinstance(find_access(environment=in_pod), InClusterAccess)
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").touch()
+    assert isinstance(find_access(environment=in_pod), KubeconfigAccess)
+
+
+def test_credentials_are_not_shown() -> None:
+    access = Access("https://api", authorization=f"Bearer {SECRET}", proxy=f"http://me:{SECRET}@proxy")
+    assert SECRET not in repr(access)
+    assert SECRET not in repr(FixedAccess(access))

@@ -1,0 +1,77 @@
+"""A connection that only reads: whatever is tried, nothing else leaves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import get_args
+
+import pytest
+
+from kubesim.clock import run_virtual
+from kubesim.cluster.remote.transport import METHODS, READS, Call, ReadOnlyTransport, Reply, Verb
+from kubesim.errors import ReadOnlyError
+
+POD = "/api/v1/namespaces/default/pods/web"
+
+
+class Wire:
+    """Remembers what got through."""
+
+    def __init__(self) -> None:
+        self.sent: list[Call] = []
+
+    @asynccontextmanager
+    async def open(self, call: Call) -> AsyncIterator[Reply]:
+        self.sent.append(call)
+        yield None  # type: ignore[misc]  # nobody reads the answer
+
+    async def close(self) -> None: ...
+
+
+def try_to(call: Call) -> list[Call]:
+    wire = Wire()
+
+    async def main() -> None:
+        async with ReadOnlyTransport(wire).open(call):
+            pass
+
+    try:
+        run_virtual(main)
+    except ReadOnlyError:
+        assert wire.sent == []
+        raise
+    return wire.sent
+
+
+@pytest.mark.parametrize("verb", get_args(Verb))
+def test_only_get_list_and_watch_get_through(verb: Verb) -> None:
+    if verb in READS:
+        assert METHODS[verb] == "GET"
+        assert try_to(Call(verb, POD)) == [Call(verb, POD)]
+    else:
+        with pytest.raises(ReadOnlyError, match=f"refused to {verb} {POD}: this connection only gets, lists"):
+            try_to(Call(verb, POD))
+
+
+def test_a_verb_that_does_not_exist() -> None:
+    with pytest.raises(ReadOnlyError):
+        try_to(Call("GET", POD))  # type: ignore[arg-type]
+
+
+def test_a_read_with_a_body_is_no_read() -> None:
+    with pytest.raises(ReadOnlyError):
+        try_to(Call("get", POD, body=b"{}"))
+
+
+@pytest.mark.parametrize("way", ["exec", "attach", "portforward", "proxy", "proxy/metrics"])
+def test_ways_into_a_pod_are_no_reads(way: str) -> None:
+    with pytest.raises(ReadOnlyError, match="it would open a way into a pod or a node"):
+        try_to(Call("get", f"{POD}/{way}"))
+    with pytest.raises(ReadOnlyError):
+        try_to(Call("get", f"/api/v1/nodes/node-a/{way}"))
+
+
+def test_a_pod_may_be_called_like_one() -> None:
+    assert try_to(Call("get", "/api/v1/namespaces/proxy/pods/exec"))
+    assert try_to(Call("get", f"{POD}/log"))

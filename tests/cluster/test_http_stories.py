@@ -1,0 +1,33 @@
+"""What a real API server answered, asked again over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesim.api.timestamps import parse_time
+from tests.cluster.http_replay import replay_over_http
+from tests.cluster.replay import Replay
+from tests.cluster.short_stories import SHORT_STORIES
+from tests.cluster.test_stories import NODES, STORIES, short_replay
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_story(name: str) -> None:
+    steps = STORIES[name]
+    start = parse_time(steps[0]["server_time_start"])
+    problems = replay_over_http(lambda now: Replay(steps[0]["namespace"], NODES, start, now), start, steps)
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("name", SHORT_STORIES)
+def test_short_story(name: str) -> None:
+    problems = replay_over_http(lambda now: short_replay(name, now), 0, SHORT_STORIES[name])
+    assert not problems, "\n".join(problems)
+
+
+def test_a_difference_is_noticed() -> None:
+    name = "watch: changes, bookmarks"
+    watch, *changes = SHORT_STORIES[name]
+    steps = [{**watch, "closed_t": 5.0, "events": watch["events"][:-2]}, *changes]
+    problems = replay_over_http(lambda now: short_replay(name, now), 0, steps)
+    assert [problem.split(": ")[1][:12] for problem in problems] == ["7 items, our", "ended at 5.0", "a bookmark a"]

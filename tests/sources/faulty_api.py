@@ -1,0 +1,220 @@
+"""An API server that goes wrong on purpose, between a transport that works and whoever uses it.
+
+`DirectTransport` is the cluster without a network: quick, and in virtual time. `FaultyTransport` stands before it, or
+before a real connection, and spoils one call after the other as a plan says. It never swallows an event for good: who
+is sent nothing cannot notice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlencode
+
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.remote.transport import Call, Reply, Transport
+from kubesim.cluster.rest import Request, Response, handle
+from kubesim.cluster.store import Store
+from kubesim.cluster.streaming import watch_bytes
+from kubesim.cluster.wire import encoded
+from kubesim.errors import TransportError
+
+Kind = Literal[
+    "none",
+    "refuse",  # nobody listens
+    "reset",  # the connection breaks before an answer
+    "hang",  # no answer
+    "status",  # another answer than 200
+    "nonsense",  # an answer that is none
+    "cut",  # breaks in the middle of something
+    "close",  # ends in the middle
+    "stall",  # goes silent in the middle
+    "gone",  # 410 in the middle
+    "garbage",  # something else than an event in the middle
+    "twice",  # events come again at once
+    "again",  # events come again later
+    "late",  # events are overtaken by later ones
+    "crumbs",  # comes in tiny pieces
+]
+KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
+# With these a server can go on for ever, and still tell everything.
+LASTING: tuple[Kind, ...] = ("none", "close", "gone", "garbage", "twice", "again", "late", "crumbs")
+STATUSES = (400, 401, 403, 404, 410, 429, 500, 503, 504)
+GARBAGE = (
+    b"<html>502</html>\n",
+    b"\n\n",
+    b'{"type":"ADDED"}\n',
+    b'{"type":"MODIFIED","object":{"kind":"Pod"}}\n',
+    b"}\n",
+)
+GONE = b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What happens to one call. `at` says where: after so many lines, or bytes; `choice` which, or how many."""
+
+    kind: Kind = "none"
+    at: int = 0
+    choice: int = 0
+
+
+class DirectReply:
+    def __init__(self, clock: LoopClock, response: Response) -> None:
+        self.status = response.status
+        self.retry_after_s: float | None = None
+        self._clock = clock
+        self._response = response
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        if self._response.stream is None:
+            yield encoded(self._response.body)
+            return
+        async for lines in watch_bytes(self._clock, self._response.stream, Randomness(0).stream("server")):
+            yield lines
+
+    def close(self) -> None:
+        if self._response.stream is not None:
+            self._response.stream.close()
+
+
+class DirectTransport:
+    """Asks the store itself. `streaming_lists` off is a server that does not know them."""
+
+    def __init__(self, store: Store, clock: LoopClock, *, streaming_lists: bool = True) -> None:
+        self._store = store
+        self._clock = clock
+        self._streaming_lists = streaming_lists
+        self.calls: list[Call] = []
+
+    @asynccontextmanager
+    async def open(self, call: Call) -> AsyncIterator[Reply]:
+        self.calls.append(call)
+        await self._clock.sleep(1000)
+        if "sendInitialEvents" in call.query and not self._streaming_lists:
+            body = {"kind": "Status", "message": "sendInitialEvents is forbidden for watch"}
+            yield DirectReply(self._clock, Response(422, body))
+            return
+        path = f"{call.path}?{urlencode(call.query)}"
+        reply = DirectReply(self._clock, handle(self._store, Request(call.method, path, {"accept": call.accept})))
+        try:
+            yield reply
+        finally:
+            reply.close()
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class FaultyTransport:
+    """Spoils the first calls as planned, and from then on every watch in the same way."""
+
+    def __init__(self, transport: Transport, clock: LoopClock, plan: Sequence[Fault], flaw: Fault) -> None:
+        self._transport = transport
+        self._clock = clock
+        self._plan = iter(plan)
+        self._flaw = flaw
+
+    def open(self, call: Call) -> AbstractAsyncContextManager[Reply]:
+        return self._open(call, next(self._plan, self._flaw if call.verb == "watch" else Fault()))
+
+    @asynccontextmanager
+    async def _open(self, call: Call, fault: Fault) -> AsyncIterator[Reply]:
+        if fault.kind in ("refuse", "reset"):
+            raise TransportError(fault.kind, refused=fault.kind == "refuse")
+        if fault.kind == "hang":
+            await silence(self._clock, call, asyncio.get_running_loop().create_future())
+        async with self._transport.open(call) as reply:
+            yield FaultyReply(reply, self._clock, call, fault)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+
+async def silence(clock: LoopClock, call: Call, hung_up: asyncio.Future[None]) -> None:
+    """Until who made the call hangs up, or loses patience as it said it would."""
+    try:
+        async with clock.timeout(round((call.patience_s or 3600) * SECOND)):
+            await hung_up
+    except TimeoutError:
+        raise TransportError("timed out") from None
+
+
+class FaultyReply:
+    def __init__(self, reply: Reply, clock: LoopClock, call: Call, fault: Fault) -> None:
+        self._reply = reply
+        self._clock = clock
+        self._call = call
+        self._fault = fault
+        self._hung_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.status = STATUSES[fault.choice % len(STATUSES)] if fault.kind == "status" else reply.status
+        self.retry_after_s = float(fault.at) if self.status == 429 else reply.retry_after_s
+
+    def close(self) -> None:
+        if not self._hung_up.done():
+            self._hung_up.set_result(None)
+        self._reply.close()
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        fault = self._fault
+        match fault.kind:
+            case "status" | "nonsense":
+                yield GARBAGE[fault.choice % len(GARBAGE)]
+            case "cut":
+                sent = 0
+                async for chunk in self._reply.chunks():
+                    part = chunk[: max(0, 300 * fault.at + fault.choice - sent)]
+                    sent += len(chunk)
+                    yield part
+                    if len(part) < len(chunk):
+                        raise TransportError("connection reset by peer")
+            case "crumbs":
+                size = 7 + fault.at
+                async for chunk in self._reply.chunks():
+                    for start in range(0, len(chunk), size):
+                        yield chunk[start : start + size]
+            case "twice" | "again" | "late" | "close" | "stall" | "gone" | "garbage":
+                async for lines in self._spoiled_lines():
+                    yield lines
+            case _:
+                async for chunk in self._reply.chunks():
+                    yield chunk
+
+    async def _spoiled_lines(self) -> AsyncGenerator[bytes, None]:
+        """Faults between lines."""
+        fault, number = self._fault, 0
+        held: list[bytes] = []
+        seen: list[bytes] = []
+        async for chunk in self._reply.chunks():
+            for line in chunk.splitlines(keepends=True):
+                number += 1
+                seen.append(line)
+                if number > fault.at:
+                    match fault.kind:
+                        case "close":
+                            return
+                        case "stall":
+                            await silence(self._clock, self._call, self._hung_up)
+                            return
+                        case "gone":
+                            yield GONE
+                            return
+                        case "garbage" if number == fault.at + 1:
+                            yield GARBAGE[fault.choice % len(GARBAGE)]
+                        case "twice":
+                            yield line
+                        case "again" if number % (2 + fault.choice) == 0:
+                            yield seen[(number * 7 + fault.choice) % len(seen)]
+                        case "late" if not held and number % 3 == fault.choice % 3:
+                            held.append(line)
+                            continue
+                yield line
+                if held and len(seen) % (2 + fault.choice % 3) == 0:
+                    yield held.pop()
+            # What is held back follows before anything else can happen: the stream may end at any moment.
+            while held:
+                yield held.pop()
