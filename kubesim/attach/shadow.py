@@ -181,6 +181,10 @@ class Shadow:
 
     # -- what can be asked --------------------------------------------------------------------------------------
 
+    def knows(self, event: Event) -> bool:
+        """Whether an Event is about the node, or about a pod that is followed."""
+        return event.involved_object.kind == "Node" or self._tracked(event) is not None
+
     def statement(self, uid: str, now: int) -> Statement:
         """What is said about a pod at this moment."""
         return explain(self._observation(self.pods[uid], now))

@@ -42,29 +42,54 @@ def running(since: float = 60, ready: bool = True, started: bool = True, restart
 
 def end(code: int, reason: str = "", finished: float = 5, started: float = 8) -> Json:
     word = reason or ("Completed" if code == 0 else "Error")
-    return {"exitCode": code, "reason": word, "startedAt": ago(started), "finishedAt": ago(finished),
-            "containerID": "containerd://x"}  # fmt: skip
+    return {
+        "exitCode": code,
+        "reason": word,
+        "startedAt": ago(started),
+        "finishedAt": ago(finished),
+        "containerID": "containerd://x",
+    }
 
 
 def terminated(code: int, reason: str = "", restarts: int = 0, name: str = "main", finished: float = 5) -> Json:
     state = {"terminated": end(code, reason, finished)}
-    return {"name": name, "state": state, "lastState": {}, "ready": False, "started": False, "restartCount": restarts,
-            "image": "", "imageID": "", "containerID": "containerd://x"}  # fmt: skip
+    return {
+        "name": name,
+        "state": state,
+        "lastState": {},
+        "ready": False,
+        "started": False,
+        "restartCount": restarts,
+        "image": "",
+        "imageID": "",
+        "containerID": "containerd://x",
+    }
 
 
 def conditions(
     sandbox: bool = True, initialized: bool = True, ready: bool = False, containers: bool | None = None
 ) -> list[Json]:
-    values = {"PodReadyToStartContainers": sandbox, "Initialized": initialized, "Ready": ready,
-              "ContainersReady": ready if containers is None else containers, "PodScheduled": True}  # fmt: skip
+    values = {
+        "PodReadyToStartContainers": sandbox,
+        "Initialized": initialized,
+        "Ready": ready,
+        "ContainersReady": ready if containers is None else containers,
+        "PodScheduled": True,
+    }
     return [
         {"type": kind, "status": "True" if value else "False", "lastTransitionTime": ago(60)}
         for kind, value in values.items()
     ]
 
 
-def pod(*statuses: Json, spec: Json | None = None, metadata: Json | None = None, status: Json | None = None,
-        init: list[Json] | None = None, **given: Any) -> Pod:  # fmt: skip
+def pod(
+    *statuses: Json,
+    spec: Json | None = None,
+    metadata: Json | None = None,
+    status: Json | None = None,
+    init: list[Json] | None = None,
+    **given: Any,
+) -> Pod:
     """A pod with one container `main` on node n1, accepted by its kubelet."""
     whole_spec: Json = {
         "nodeName": "n1",
@@ -90,8 +115,16 @@ def event(reason: str, message: str, seconds_ago: float = 5, count: int = 1, con
     about = {"kind": "Pod", "namespace": "shop", "name": "web", "uid": "u1"}
     if container:
         about["fieldPath"] = f"spec.containers{{{container}}}"
-    return Event.from_json({"kind": "Event", "reason": reason, "message": message, "count": count,
-                            "lastTimestamp": ago(seconds_ago), "involvedObject": about})  # fmt: skip
+    return Event.from_json(
+        {
+            "kind": "Event",
+            "reason": reason,
+            "message": message,
+            "count": count,
+            "lastTimestamp": ago(seconds_ago),
+            "involvedObject": about,
+        }
+    )
 
 
 def node(status: str, message: str = "") -> Node:

@@ -28,10 +28,27 @@ def in_seconds(window: Window | None) -> tuple[float | None, float | None]:
     return tuple(None if moment is None else (moment - NOW) / SECOND for moment in (window.earliest, window.latest))  # type: ignore[return-value]
 
 
-REASONS = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError",
-           "RegistryUnavailable", "SignatureValidationFailed", "CreateContainerConfigError", "CreateContainerError",
-           "RunContainerError", "PostStartHookError", "PreStartHookError", "PreCreateHookError", "CrashLoopBackOff",
-           "ContainerCreating", "PodInitializing", "RestartingAllContainers", "", "SomethingNew")  # fmt: skip
+REASONS = (
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "ErrImageNeverPull",
+    "InvalidImageName",
+    "ImageInspectError",
+    "RegistryUnavailable",
+    "SignatureValidationFailed",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "RunContainerError",
+    "PostStartHookError",
+    "PreStartHookError",
+    "PreCreateHookError",
+    "CrashLoopBackOff",
+    "ContainerCreating",
+    "PodInitializing",
+    "RestartingAllContainers",
+    "",
+    "SomethingNew",
+)
 
 
 @pytest.mark.parametrize("reason", REASONS)
@@ -126,10 +143,10 @@ def test_a_missing_config_map_of_a_volume() -> None:
     [
         ("FailedCreatePodSandBox", "plugin type=bridge failed (add): no IP addresses available in range set", "IPAM"),
         ("FailedCreatePodSandBox", "cni plugin not initialized", "no CNI configuration"),
-        ("FailedCreatePodSandBox", "failed to find plugin \"calico\" in path", "binary is missing"),
+        ("FailedCreatePodSandBox", 'failed to find plugin "calico" in path', "binary is missing"),
         ("NetworkNotReady", "network is not ready: container runtime network not ready", "CNI plugin"),
     ],
-)  # fmt: skip
+)
 def test_network_errors_in_events(reason: str, message: str, remedy: str) -> None:
     found = cause(pod(waiting("ContainerCreating"), sandbox=False), event(reason, message))
     assert found.code == reason
@@ -214,7 +231,7 @@ def test_readiness_gates() -> None:
         ({"reason": "Terminated", "message": "Pod was terminated, node shutdown"}, "NodeShutdown", "shut down"),
         ({"reason": "Preempting", "message": "Preempted"}, "Preempted", "critical"),
     ],
-)  # fmt: skip
+)
 def test_ends_with_a_reason(status: dict[str, str], code: str, says: str) -> None:
     statement = told(pod(status={"phase": "Failed", **NO_STATUSES, **status}))
     assert statement.stage == "failed"

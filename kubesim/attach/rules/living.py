@@ -278,8 +278,14 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
             facts.append(forgiven)
         if runs_another_image(view):
             facts.append(view.fact("image", f"{view.status.image}, where the spec asks for {view.spec.image}"))
-            steps.append(Step("waits", f"if the image of {view.words} was changed it is killed, and the new one is "
-                              "pulled", view.name, firm=False))  # fmt: skip
+            steps.append(
+                Step(
+                    "waits",
+                    f"if the image of {view.words} was changed it is killed, and the new one is pulled",
+                    view.name,
+                    firm=False,
+                )
+            )
     for view in views:
         if view.kind == "ephemeral" and newest_end(view) is None:
             steps.append(Step("started", f"{view.words} starts beside the others", view.name, firm=False))
