@@ -7,6 +7,7 @@ tried again; what was missed meanwhile is not blamed on the kubelet.
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
@@ -21,14 +22,16 @@ from kubesim.attach.observation import event_time
 from kubesim.attach.read import events_about
 from kubesim.attach.shadow import Report, Shadow
 from kubesim.clock import LoopClock, Randomness
-from kubesim.cluster.remote.transport import ReadOnlyTransport, Transport
+from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
 from kubesim.concurrency import TaskSet
+from kubesim.errors import TransportError
 from kubesim.sources.apiserver import pods_of_node
 from kubesim.sources.list_watch import Listener, ListWatch, Watched
 
 KEPT = 1000  # divergences and problems; a long watch does not grow
 CATCHING_UP = 5 * SECOND  # after trouble: what comes now was held up on the way
 TICK = 1 * SECOND
+PATIENCE_S = 5.0  # for a look at a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
 SKEW_SAMPLES = 5
 OLD_EVENT = 3600 * SECOND  # an Event of the first list that explains nothing any more
@@ -68,6 +71,7 @@ class Agent:
         self._skews: deque[int] = deque(maxlen=SKEW_SAMPLES)
         self._unclaimed: deque[Event] = deque(maxlen=UNCLAIMED)
         self._renewed_at: int | None = None
+        self._renewal_came_at = 0
 
     # -- following ----------------------------------------------------------------------------------------------
 
@@ -94,8 +98,22 @@ class Agent:
     async def _tick(self) -> None:
         while True:
             await self._clock.sleep(TICK)
-            if not self._trouble:
-                self._diverged(self.shadow.tick(self.now()))
+            for pod in self.shadow.overdue(self.now()):
+                if not await self._is_as_seen(pod) and pod.metadata.uid in self.shadow.pods:
+                    self.shadow.missed(pod.metadata.uid)
+            self._diverged(self.shadow.tick(self.now()))
+
+    async def _is_as_seen(self, pod: Pod) -> bool:
+        """Whether the server knows nothing newer of a pod: a watch that went silent is not the kubelet's fault."""
+        meta = pod.metadata
+        call = Call("get", f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}", patience_s=PATIENCE_S)
+        try:
+            async with self._transport.open(call) as reply:
+                body = await read_all(reply)
+                there = json.loads(body)["metadata"] if reply.status == 200 else {}
+        except (TransportError, ValueError, KeyError, TypeError):
+            return False
+        return bool(there) and there.get("resourceVersion") == meta.resource_version
 
     def _problem(self, text: str) -> None:
         self._trouble = True
@@ -172,11 +190,13 @@ class Agent:
         text = (lease.extra.get("spec") or {}).get("renewTime")
         if not text:
             return
-        renewed = parse_time(text)
-        # The first one may be as old as a lease gets; the others come right after they were written.
+        renewed, now = parse_time(text), self._clock.now()
+        # Two that come as far apart as they were written came right after that; one of a list may be old.
         if self._renewed_at is not None and renewed > self._renewed_at:
-            self._skews.append(renewed - self._clock.now())
-        self._renewed_at = renewed
+            apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
+            if abs(apart) < SECOND:
+                self._skews.append(renewed - now)
+        self._renewed_at, self._renewal_came_at = renewed, now
 
     def _report(self, report: Report) -> None:
         self._viewer.reported(report)

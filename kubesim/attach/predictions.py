@@ -53,8 +53,7 @@ _CHANGES: dict[Due, tuple[str, ...]] = {
     "end": ("ended", "removed", "finalizing"),
     "clean-up": ("finalizing", "removed"),
 }
-# A mount or a retry that succeeds is not told by itself.
-TOLD_BY_FAILURE: frozenset[Due] = frozenset({"mount", "retry"})
+# Told by Events alone. Those can be lost, and of a mount or a retry only the failure is told: silence means nothing.
 TOLD_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 
 
@@ -77,8 +76,8 @@ class Prediction:
 
     @property
     def overdue_at(self) -> int | None:
-        """When it is known to be broken although nothing was observed. Of some things only a failure is told."""
-        return None if self.due in TOLD_BY_FAILURE else self.last_moment
+        """When it is known to be broken although nothing was observed."""
+        return None if self.due in TOLD_BY_EVENTS else self.last_moment
 
     @property
     def last_moment(self) -> int | None:

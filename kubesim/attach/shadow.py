@@ -24,7 +24,6 @@ from kubesim.attach.divergence import Divergence, diverges
 from kubesim.attach.explain import explain
 from kubesim.attach.observation import Memory, Observation, event_count, event_time, moment
 from kubesim.attach.predictions import (
-    TOLD_BY_EVENTS,
     Key,
     Outcome,
     Prediction,
@@ -44,8 +43,6 @@ from kubesim.kubelet.status.conditions import find_condition, pod_condition_by_k
 KEPT_EVENTS = 40  # of each pod; older ones explain nothing
 TOLD_WITHIN = 5 * SECOND  # relists come every second, a changed status is written at once
 AHEAD = 2 * SECOND  # a status may tell of times so far in the future: clocks differ
-# The kubelet's recorder lets 25 Events about a pod pass, then one every 5 minutes: silence means nothing any more.
-MANY_EVENTS = 20
 _RETRIED = ("ErrImageNeverPull", "InspectFailed")
 
 
@@ -101,7 +98,7 @@ class Shadow:
             found = changes(old, pod, before, now)
             divergences = [
                 *status_divergences(seen, old.status),
-                *transition_divergences(seen, old, before),
+                *(() if tracked.excused else transition_divergences(seen, old, before)),
                 *_told_at_the_wrong_time(seen, old, found, tracked.excused),
                 *_wrong_wait(seen),
             ]
@@ -159,11 +156,19 @@ class Shadow:
         for tracked in self.pods.values():
             self._drop(tracked)
 
-    def missed(self) -> None:
-        """For a while nothing was heard: what is found now may have happened in time."""
-        for tracked in self.pods.values():
+    def missed(self, uid: str | None = None) -> None:
+        """For a while nothing was heard (of one pod, or of all): what is found now may have happened in time."""
+        for tracked in self.pods.values() if uid is None else (self.pods[uid],):
             tracked.excused = True
             self._drop(tracked)
+
+    def overdue(self, now: int) -> tuple[Pod, ...]:
+        """The pods of which `tick` would report something: whoever can may look whether they are as they seem."""
+        return tuple(
+            tracked.pod
+            for tracked in self.pods.values()
+            if any(p.overdue_at is not None and now > p.overdue_at for p in tracked.open.values())
+        )
 
     def tick(self, now: int) -> tuple[Divergence, ...]:
         """What should have been observed by now and was not. Told once for each prediction."""
@@ -172,9 +177,6 @@ class Shadow:
         for tracked in self.pods.values():
             for prediction in [p for p in tracked.open.values() if p.overdue_at is not None and now > p.overdue_at]:
                 del tracked.open[prediction.key]
-                if self._silent(tracked, prediction):
-                    self._count(Verdict(prediction, "dropped", now, now))
-                    continue
                 verdict = self._count(Verdict(prediction, "late", now, now))
                 late.append(divergence_of(verdict, tracked.pod, now, (Fact("observed", "nothing so far"),)))
         return tuple(late)
@@ -227,7 +229,7 @@ class Shadow:
             judged = (judge_change(prediction, change) for change in found)
             verdict = next((v for v in judged if v is not None), None)
             overdue = prediction.overdue_at
-            if verdict is None and overdue is not None and now > overdue and not self._silent(tracked, prediction):
+            if verdict is None and overdue is not None and now > overdue and not tracked.excused:
                 verdict = Verdict(prediction, "late", now, now)
             if verdict is not None and not (tracked.excused and verdict.outcome == "late"):
                 del tracked.open[prediction.key]
@@ -235,13 +237,6 @@ class Shadow:
         if any(change.kind in OUTSIDE or change.kind == "sandbox-lost" for change in found):
             self._drop(tracked)
         return verdicts
-
-    def _silent(self, tracked: Tracked, prediction: Prediction) -> bool:
-        """Whether nothing observed does not mean that nothing happened."""
-        if tracked.excused:
-            return True
-        said = sum(map(event_count, tracked.events.values()))
-        return prediction.due in TOLD_BY_EVENTS and said >= MANY_EVENTS
 
     def _expect(self, tracked: Tracked, statement: Statement) -> None:
         """The predictions of a new statement; one that was there before keeps its end: the clock goes on."""
@@ -283,7 +278,9 @@ def _told_by(event: Event, predictions: Iterable[Prediction]) -> Iterator[Predic
             continue
         if (
             (prediction.due == "pull" and event.reason == "Pulling")
-            or (prediction.due == "mount" and event.reason == "FailedMount")
+            or (
+                prediction.due == "mount" and event.reason == "FailedMount" and event.message.startswith("MountVolume.")
+            )
             or (prediction.due == "retry" and event.reason in _RETRIED)
         ):
             yield prediction

@@ -1,9 +1,10 @@
-"""`kubesim explain FILE|-`: where a pod is in its life, which rule holds it there, what comes next and when."""
+"""`kubesim explain POD|FILE|-`: where a pod is in its life, which rule holds it there, what comes next and when."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,19 +12,26 @@ from kubesim.cli import options
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
+    from kubesim.attach.observation import Observation
     from kubesim.attach.statement import Statement
 
 HELP = "say in plain words where a pod is in its life, what holds it there and what the kubelet does next"
-DESCRIPTION = """Explain pods as kubectl prints them: a Pod, a PodList or a List in JSON or YAML, from a file or, with
--, from standard input. Events make it better: --events FILE, or `kubectl get pods,events,nodes -o json` in one go.
-Nothing is written anywhere, and no cluster is asked."""
+DESCRIPTION = """Explain a pod of a cluster (NAME or NAMESPACE/NAME; it is only read), or pods as kubectl prints them: a
+Pod, a PodList or a List in JSON or YAML, from a file or, with -, from standard input. Events make it better: from a
+cluster they are read too; with files use --events FILE, or `kubectl get pods,events,nodes -o json` in one go."""
 
 FORMATS = ("text", "json", "jsonl")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="FILE", help="pods as kubectl get -o json or yaml prints them; - is stdin")
-    parser.add_argument("pod", nargs="?", metavar="POD", help="only this pod of them: NAME or NAMESPACE/NAME")
+    what = "a pod of the cluster, or a file with pods as kubectl get -o json or yaml prints them; - is stdin"
+    parser.add_argument("source", metavar="POD|FILE", help=what)
+    parser.add_argument("pod", nargs="?", metavar="POD", help="only this pod of a file: NAME or NAMESPACE/NAME")
+    parser.add_argument("-n", "--namespace", metavar="NAME", default="default", help="of a pod of the cluster")
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", default="", help="default: $KUBECONFIG, ~/.kube/config, the pod's"
+    )
+    parser.add_argument("--context", metavar="NAME", default="", help="a context of the kubeconfig")
     parser.add_argument("--events", metavar="FILE", help="what `kubectl get events -o json` printed")
     parser.add_argument("--node", metavar="FILE", help="what `kubectl get node NAME -o json` printed")
     parser.add_argument("--at", type=_time, metavar="TIME", help="as of this time (2026-01-31T12:00:00Z); default: now")
@@ -47,6 +55,19 @@ def _time(text: str) -> int:
 
 def execute(args: argparse.Namespace) -> int:
     from kubesim.attach.explain import explain
+
+    seen = _from_files(args) if _is_file(args.source) else [_from_cluster(args)]
+    output = options.chosen(args.output, "KUBESIM_OUTPUT", _format) or "text"
+    _print([explain(one) for one in seen], output)
+    return 0
+
+
+def _is_file(source: str) -> bool:
+    """A name that could be a pod's and is no file that is there is a pod."""
+    return source == "-" or os.path.exists(source) or source.endswith((".json", ".yaml", ".yml"))
+
+
+def _from_files(args: argparse.Namespace) -> list[Observation]:
     from kubesim.attach.read import STANDARD_INPUT, Objects, read_file
     from kubesim.clock.wall import wall_now
 
@@ -59,9 +80,30 @@ def execute(args: argparse.Namespace) -> int:
     if not seen:
         wanted = f"pod {args.pod}" if args.pod else "Pod"
         raise UsageError(f"{args.source}: no {wanted} in it; give what `kubectl get pod NAME -o json` prints")
-    output = options.chosen(args.output, "KUBESIM_OUTPUT", _format) or "text"
-    _print([explain(one) for one in seen], output)
-    return 0
+    return seen
+
+
+def _from_cluster(args: argparse.Namespace) -> Observation:
+    """The pod as it is in the cluster at this moment."""
+    import asyncio
+
+    from kubesim.attach.live import look
+    from kubesim.clock import LoopClock
+    from kubesim.cluster.remote.http_transport import HttpTransport
+    from kubesim.cluster.remote.kubeconfig import find_access
+    from kubesim.cluster.remote.transport import ReadOnlyTransport
+
+    namespace, _, name = args.source.rpartition("/")
+
+    async def main() -> Observation:
+        clock = LoopClock()
+        transport = ReadOnlyTransport(HttpTransport(find_access(args.kubeconfig, args.context), clock))
+        try:
+            return await look(transport, namespace or args.namespace, name, clock.now() if args.at is None else args.at)
+        finally:
+            await transport.close()
+
+    return asyncio.run(main())
 
 
 def _is_meant(meta: object, wanted: str | None) -> bool:

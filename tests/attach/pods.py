@@ -76,8 +76,14 @@ def conditions(
         "ContainersReady": ready if containers is None else containers,
         "PodScheduled": True,
     }
+    unready = {"reason": "ContainersNotReady", "message": "containers with unready status: [main]"}
     return [
-        {"type": kind, "status": "True" if value else "False", "lastTransitionTime": ago(60)}
+        {
+            "type": kind,
+            "status": "True" if value else "False",
+            "lastTransitionTime": ago(60),
+            **(unready if kind in ("Ready", "ContainersReady") and not value else {}),
+        }
         for kind, value in values.items()
     ]
 

@@ -6,7 +6,7 @@ Mirrors: images/image_manager.go EnsureImageExists, images/types.go
 from __future__ import annotations
 
 from kubesim.api.event import Event
-from kubesim.api.gotext import duration
+from kubesim.api.gotext import duration, quoted
 from kubesim.attach.observation import ContainerView, Observation, event_count, event_fact, event_time
 from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
 from kubesim.attach.timing import pull_wait, pull_window, retry_window
@@ -156,7 +156,8 @@ def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple
 
 def _failed_pull(seen: Observation, view: ContainerView) -> Event | None:
     """The Event of the newest failed pull; every Event of one text counts the failures."""
-    failed = [e for e in seen.events_of("Failed", path=view.event_path) if e.message.startswith("Failed to pull image")]
+    text = f"Failed to pull image {quoted(view.spec.image)}"  # of another image it had before nothing is held back
+    failed = [e for e in seen.events_of("Failed", path=view.event_path) if e.message.startswith(text)]
     return failed[-1] if failed else None
 
 

@@ -110,7 +110,9 @@ def _volumes(seen: Observation) -> Cause | None:
     if event is None or _is_over(seen, event_time(event)):
         return None
     failures, failed_at = event_count(event), event_time(event)
-    window = mount_window(failed_at, failures) if event.reason == "FailedMount" else None
+    # The other kind of FailedMount is said by a sync that gave up waiting.
+    retried = event.reason == "FailedMount" and event.message.startswith("MountVolume.")
+    window = mount_window(failed_at, failures) if retried else retry_window(failed_at)
     return Cause(
         code=event.reason,
         says=f"The pod waits for a volume: {event.message.strip()}",
@@ -120,11 +122,13 @@ def _volumes(seen: Observation) -> Cause | None:
         steps=(
             Step(
                 "waits",
-                f"mount attempt {failures + 1}",
+                f"mount attempt {failures + 1}" if retried else "the next sync looks again",
                 window=window,
-                because="the wait after each failure doubles",
+                because="the wait after each failure doubles"
+                if retried
+                else "a failed sync is repeated after 10 to 15 s",
                 firm=False,
-                due="mount",
+                due="mount" if retried else None,
             ),
             Step("sandbox-ready", "once the mount succeeds the sandbox is made", window=window, firm=False),
         ),
