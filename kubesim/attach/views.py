@@ -17,6 +17,7 @@ from kubesim.attach.divergence import Divergence
 from kubesim.attach.page import as_json, window_text
 from kubesim.attach.shadow import Report
 from kubesim.attach.statement import Statement
+from kubesim.attach.twin import Twin
 from kubesim.attach.versions import differences
 
 # What holds a pod up comes first.
@@ -102,16 +103,20 @@ def header(agent: Agent) -> list[str]:
     return lines
 
 
-def table(agent: Agent, width: int | None = None) -> str:
-    """The pods, those that something holds up first; then the newest divergences."""
+def table(agent: Agent, width: int | None = None, twin: Twin | None = None) -> str:
+    """The pods, those that something holds up first; then the newest divergences. With a twin, how that one stands."""
     width = width or shutil.get_terminal_size((120, 40)).columns
     now = agent.now()
     statements = sorted((agent.shadow.statement(uid, now) for uid in agent.shadow.pods), key=_rank)
     lines = header(agent)
-    rows = [("POD", "STAGE", "WHAT HOLDS IT", "NEXT")] + [_row(statement, now) for statement in statements]
-    sizes = [max(len(row[column]) for row in rows) for column in range(3)]
+    rows = [("POD", "STAGE", "WHAT HOLDS IT", *(("TWIN",) if twin is not None else ()), "NEXT")]
+    for statement in statements:
+        *columns, following = _row(statement, now)
+        beside = () if twin is None else (twin.in_words(agent.shadow.pods[statement.uid].pod),)
+        rows.append((*columns, *beside, following))
+    sizes = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for row in rows:
-        line = "  ".join(f"{row[column]:<{sizes[column]}}" for column in range(3)) + "  " + row[3]
+        line = "  ".join(f"{text:<{size}}" for text, size in zip(row, sizes, strict=False)) + "  " + row[-1]
         lines.append(line[:width].rstrip())
     for divergence in list(agent.divergences)[-SHOWN_DIVERGENCES:]:
         lines.append(f"! {format_time(divergence.at)} {divergence.namespace}/{divergence.name}: {divergence.says}")

@@ -13,7 +13,9 @@ from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.attach.agent import Agent
+    from kubesim.attach.twin import Twin
     from kubesim.clock import LoopClock
+    from kubesim.concurrency import TaskSet
 
 HELP = "watch a node of a real cluster: what its kubelet will do next, when, and where it departs from its rules"
 DESCRIPTION = """List and watch the pods, Events, Lease and Node of one node of a cluster (kubeconfig, context, or the
@@ -22,6 +24,7 @@ from the rules are reported with their evidence. Nothing is ever written: only g
 Exits with 3 if there was a divergence (with --once and --for)."""
 
 FORMATS = ("text", "json", "jsonl")
+VIEWS = ("shadow", "twin")
 EXIT_DIVERGED = 3
 PATIENCE_S = 30
 CLEAR = "\x1b[H\x1b[2J"
@@ -42,12 +45,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--serve", metavar="[ADDRESS:]PORT", help="answer /healthz and /metrics there; on loopback by default"
     )
+    view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
+    parser.add_argument("--view", type=_view, metavar="|".join(VIEWS), default="shadow", help=view)
     parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
 
 
 def _format(text: str) -> str:
     if text not in FORMATS:
         raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMATS)}, not {text!r}")
+    return text
+
+
+def _view(text: str) -> str:
+    if text not in VIEWS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(VIEWS)}, not {text!r}")
     return text
 
 
@@ -60,6 +71,8 @@ def execute(args: argparse.Namespace) -> int:
     if not args.node:
         raise UsageError("--node NAME says which node to watch (kubectl get nodes lists them)")
     output = options.chosen(args.output, "KUBESIM_OUTPUT", _format) or "text"
+    if args.view == "twin" and args.once:
+        raise UsageError("--view twin needs time to run: leave --once out, or give --for DURATION")
     if output == "json" and not args.once:
         raise UsageError("-o json needs --once; to follow use -o jsonl")
     import asyncio
@@ -104,14 +117,14 @@ async def _attach(args: argparse.Namespace, output: str) -> int:
         async with TaskSet() as tasks:
             # Which moment is drawn for a retry is nobody's business to reproduce.
             agent.start(tasks, Randomness(clock.now()))
-            await tasks.run_until(_watch(args, output, agent, clock))
+            await tasks.run_until(_watch(args, output, agent, clock, tasks))
     finally:
         await transport.close()
         await server.close()
     return EXIT_DIVERGED if agent.divergence_count else 0
 
 
-async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock) -> None:
+async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, tasks: TaskSet) -> None:
     from kubesim.api.timestamps import SECOND
     from kubesim.attach.views import header, summary, table
 
@@ -125,11 +138,14 @@ async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: Loo
     if output == "jsonl":
         for line in header(agent):
             print(f"kubesim: {line}", file=sys.stderr, flush=True)
+    twin = _twin(agent, tasks, output) if args.view == "twin" else None
     end = clock.now() + args.duration if args.duration else None
     shown = ""
     while end is None or clock.now() < end:
+        if twin is not None:
+            twin.follow([tracked.pod for tracked in agent.shadow.pods.values()])
         if output == "text":
-            drawn = table(agent)
+            drawn = table(agent, twin=twin)
             if sys.stdout.isatty():
                 sys.stdout.write(CLEAR + drawn)
             elif drawn.splitlines()[1:] != shown.splitlines()[1:]:
@@ -137,6 +153,29 @@ async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: Loo
             shown = drawn
             sys.stdout.flush()
         await clock.sleep(SECOND)
+
+
+def _twin(agent: Agent, tasks: TaskSet, output: str) -> Twin:
+    """A cluster of our own in memory with a node like the real one, in step with the wall clock."""
+    from kubesim.api.pod import Pod
+    from kubesim.app import Simulation
+    from kubesim.attach.twin import Twin, twin_scenario
+    from kubesim.cluster.watches import WatchEvent
+    from kubesim.kubelet.status.summary import status_summary
+
+    simulation = Simulation(twin_scenario(agent.node_name, agent.shadow.node), 0, tasks)
+
+    def tell(change: WatchEvent) -> None:
+        pod = change.object
+        if isinstance(pod, Pod):
+            told = {"type": "twin", "pod": f"{pod.metadata.namespace}/{pod.metadata.name}", "change": change.type}
+            print(json.dumps({**told, "status": status_summary(pod.status)}, ensure_ascii=False), flush=True)
+
+    if output == "jsonl":
+        simulation.store.watch("Pod", tell)
+    for node in simulation.nodes.values():
+        node.start()
+    return Twin(simulation.store)
 
 
 async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:

@@ -68,6 +68,15 @@ def test_for_machines(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert {line["type"] for line in lines} == {"statement"}
 
 
+def test_the_twin_stands_beside(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["attach", "--node", "node-a", "--for", "300ms", "--kubeconfig", config, "--view", "twin"]
+    assert main(arguments) == 0
+    assert "TWIN" in capsys.readouterr().out
+    assert main([*arguments, "-o", "jsonl"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {line["pod"] for line in told if line["type"] == "twin"} == {"shop/ok", "shop/web"}
+
+
 def test_a_divergence_is_exit_code_3(cluster: ServedCluster, config: str, capsys: pytest.CaptureFixture[str]) -> None:
     def forge() -> None:
         found = cluster.store.get("Pod", "shop", "ok")
@@ -93,6 +102,7 @@ def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFi
         (["attach", "--node", "nowhere", "--once"], "there is no such node"),
         (["attach", "--node", "node-a", "--once", "--context", "absent"], "absent"),
         (["attach", "--node", "node-a", "-o", "json"], "--once"),
+        (["attach", "--node", "node-a", "--once", "--view", "twin"], "--for DURATION"),
         (["explain", "shop/absent"], "there is no such pod"),
     ],
 )
