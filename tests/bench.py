@@ -126,6 +126,16 @@ def cni() -> None:
     run_bench("/usr/lib/cni", pods=100, pairs=10, parallel=(1, 8, 32), out=sys.stdout)
 
 
+def attached() -> None:
+    """Watching a node with 5,000 pods over HTTP."""
+    from tests.attach.bench_attach import PODS, figures
+
+    start, slowest, megabytes = figures()
+    line(f"attached to {PODS} pods: until all of them are explained", f"{start:.1f} s")
+    line("... until a change is explained, 99th percentile", f"{slowest * 1000:.0f} ms")
+    line("... memory", f"{megabytes:.0f} MB")
+
+
 MEASUREMENTS: dict[str, Callable[..., None]] = {
     "lives": lives,
     "memory": memory,
@@ -136,6 +146,7 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
     "api_served": api_served,
     "start_up": start_up,
     "cni": cni,
+    "attached": attached,
 }
 PROGRAMME = [
     ["start_up"],
@@ -147,6 +158,7 @@ PROGRAMME = [
     ["idle_day", "110"],
     ["converging", "500"],
     ["cni"],
+    ["attached"],
 ]
 
 

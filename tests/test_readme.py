@@ -48,7 +48,7 @@ def test_the_command_works(command: str, tmp_path: Path) -> None:
     assert run(command, tmp_path)
 
 
-@pytest.mark.parametrize("block", [block for block in BLOCKS if "$ kubesim run" in block])
+@pytest.mark.parametrize("block", [block for block in BLOCKS if "$ kubesim " in block])
 def test_the_excerpt_is_real(block: str, tmp_path: Path) -> None:
     """Between `...` and `...` every line is as it is printed, and nothing is left out."""
     command, *shown = textwrap.dedent(block).strip("\n").splitlines()

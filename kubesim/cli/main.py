@@ -3,7 +3,7 @@
 One module per command, each with HELP, `configure(parser)` and `execute(args) -> exit code`. They import what they need
 inside `execute`, so that `kubesim --help` stays quick. Data goes to stdout; an error is one line on stderr.
 
-Exit codes: 0 fine, 1 an expectation or a case failed, 2 wrong use or bad input, 130 interrupted.
+Exit codes: 0 fine, 1 an expectation or a case failed, 2 wrong use or bad input, 3 a divergence, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from kubesim import __version__
-from kubesim.cli import cni, conformance, kubelet_flags, run
+from kubesim.cli import attach, cni, conformance, explain, kubelet_flags, run
 from kubesim.errors import KubesimError, UsageError
 
-COMMANDS = {"run": run, "cni": cni, "conformance": conformance}
+COMMANDS = {"run": run, "explain": explain, "attach": attach, "cni": cni, "conformance": conformance}
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 

@@ -65,12 +65,11 @@ def answer(method: str, target: str, kubelets: Mapping[str, Kubelet | None], now
     return 200, JSON, render_state(statistics(kubelet))
 
 
-class AgentServer:
-    """Serves until closed. `address` is where it can be reached, once it has started."""
+class ReadOnlyServer:
+    """Serves until closed what `respond` answers to a method and a target. `address` is where, once it has started."""
 
-    def __init__(self, kubelets: Callable[[], Mapping[str, Kubelet | None]], now: Callable[[], int]) -> None:
-        self._kubelets = kubelets
-        self._now = now
+    def __init__(self, respond: Callable[[str, str], Answer]) -> None:
+        self._respond = respond
         self._server: asyncio.Server | None = None
         self.address = ""
 
@@ -91,7 +90,7 @@ class AgentServer:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             method, _, rest = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
-            status, kind, body = answer(method, rest.partition(" ")[0], self._kubelets(), self._now())
+            status, kind, body = self._respond(method, rest.partition(" ")[0])
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             status, kind, body = 400, TEXT, "400 bad request\n"
         content = body.encode()
@@ -108,3 +107,10 @@ class AgentServer:
             await writer.wait_closed()
         except ConnectionError:
             pass  # whoever asked has gone
+
+
+class AgentServer(ReadOnlyServer):
+    """Answers about the agents of a run."""
+
+    def __init__(self, kubelets: Callable[[], Mapping[str, Kubelet | None]], now: Callable[[], int]) -> None:
+        super().__init__(lambda method, target: answer(method, target, kubelets(), now()))

@@ -83,6 +83,10 @@ class Backoff:
             return False
         return event_time - entry.last_update < entry.backoff
 
+    def drop(self, key: str) -> None:
+        """Forget a key, as if nothing had ever happened to it."""
+        self._entries.pop(key, None)
+
     def gc(self, now: int) -> None:
         """Forget the keys that an event now would start afresh."""
         for key in [key for key, entry in self._entries.items() if self._has_expired(now, entry)]:

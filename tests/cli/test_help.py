@@ -12,7 +12,8 @@ from kubesim import __version__
 from kubesim.cli.main import COMMANDS, main
 
 HEAVY = ("pydantic", "yaml", "anyio", "asyncio", "structlog", "kubernetes", "kubesim.api", "kubesim.kubelet",
-         "kubesim.runtime", "kubesim.cni", "kubesim.scenario", "kubesim.app", "kubesim.conformance")  # fmt: skip
+         "kubesim.runtime", "kubesim.cni", "kubesim.scenario", "kubesim.app", "kubesim.attach",
+         "kubesim.conformance")  # fmt: skip
 
 PROGRAM = """
 import json, sys
@@ -32,6 +33,7 @@ print(json.dumps(sorted(sys.modules)))
         ["--version"],
         ["run", "--help"],
         ["conformance", "--help"],
+        ["explain", "--help"],
         ["cni", "--help"],
         ["cni", "add", "--help"],
     ],

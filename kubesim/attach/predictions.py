@@ -1,0 +1,159 @@
+"""Predictions: what a statement holds the kubelet to, and whether what was observed keeps it.
+
+A prediction is made from every step with a `due`; the same step seen again only sharpens it. It is kept, broken (too
+early, too late), or dropped because somebody intervened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from kubesim.api.gotext import duration
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import MILLISECOND, SECOND, format_micro_time
+from kubesim.attach.changes import Change
+from kubesim.attach.divergence import Divergence, DivergenceKind
+from kubesim.attach.page import window_text
+from kubesim.attach.statement import Due, Fact, Statement, Window
+from kubesim.frozen import frozen
+
+# What a busy node and a busy API server take on top of what the rules say.
+SLACK: dict[Due, int] = {
+    "accept": 10 * SECOND,
+    "restart": 5 * SECOND,
+    "restart-by": 5 * SECOND,
+    "pull": 5 * SECOND,
+    "mount": 5 * SECOND,
+    "retry": 5 * SECOND,
+    "startup": 5 * SECOND,
+    "readiness": 5 * SECOND,
+    "acknowledge": 5 * SECOND,
+    "kill": 5 * SECOND,
+    "end": 5 * SECOND,
+    "clean-up": 10 * SECOND,
+}
+PULL_SLACK = 300 * SECOND  # a start that begins with a pull
+# Times of Events and of observations are not those of the node's runtime.
+EARLY: dict[Due, int] = {"pull": 1 * SECOND, "mount": 1 * SECOND, "startup": 1 * SECOND, "readiness": 1 * SECOND}
+# A sync may come at any time, so that a mere retry is never too early.
+_CHECKED_EARLY: frozenset[Due] = frozenset({"restart", "pull", "mount", "startup", "readiness"})
+
+Outcome = Literal["kept", "early", "late", "dropped"]
+Key = tuple[Due, str]
+
+_CHANGES: dict[Due, tuple[str, ...]] = {
+    "accept": ("accepted", "rejected"),
+    "restart": ("started",),
+    "restart-by": ("started",),
+    "startup": ("started-up",),
+    "readiness": ("container-ready",),
+    "acknowledge": ("acknowledged", "ended", "removed", "finalizing"),
+    "kill": ("ended", "removed", "finalizing"),
+    "end": ("ended", "removed", "finalizing"),
+    "clean-up": ("finalizing", "removed"),
+}
+# Told by Events alone. Those can be lost, and of a mount or a retry only the failure is told: silence means nothing.
+TOLD_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
+
+
+@frozen
+class Prediction:
+    """`window` holds for the moment itself; slack is added when somebody is to be blamed."""
+
+    due: Due
+    container: str
+    what: str
+    because: str
+    rule: str
+    window: Window
+    made_at: int
+    slack: int
+
+    @property
+    def key(self) -> Key:
+        return self.due, self.container
+
+    @property
+    def overdue_at(self) -> int | None:
+        """When it is known to be broken although nothing was observed."""
+        return None if self.due in TOLD_BY_EVENTS else self.last_moment
+
+    @property
+    def last_moment(self) -> int | None:
+        return None if self.window.latest is None else self.window.latest + self.slack
+
+
+@frozen
+class Verdict:
+    """How a prediction came out, and between which moments what it is about happened."""
+
+    prediction: Prediction
+    outcome: Outcome
+    earliest: int
+    latest: int
+
+
+def predictions_of(statement: Statement, pod: Pod) -> Iterable[Prediction]:
+    for cause in statement.causes:
+        for step in cause.steps:
+            if step.due is None or step.window is None:
+                continue
+            slack = SLACK[step.due]
+            if step.due in ("restart", "restart-by") and _pulls_first(pod, step.container):
+                slack = PULL_SLACK
+            yield Prediction(
+                step.due, step.container, step.what, step.because, cause.rule, step.window, statement.as_of, slack
+            )
+
+
+def _pulls_first(pod: Pod, name: str) -> bool:
+    container = pod.spec.find_container(name)
+    return container is not None and container.image_pull_policy == "Always"
+
+
+def judge_change(prediction: Prediction, change: Change) -> Verdict | None:
+    """None: the change has nothing to do with this prediction."""
+    if change.kind not in _CHANGES.get(prediction.due, ()):
+        return None
+    if prediction.container and change.container not in ("", prediction.container):
+        return None
+    return _judged(prediction, change.earliest, change.latest)
+
+
+def judge_event(prediction: Prediction, at: int) -> Verdict:
+    """An Event that tells of the very thing: a pull that begins, a mount that failed again, a sync that did."""
+    return _judged(prediction, at, at)
+
+
+def _judged(prediction: Prediction, earliest: int, latest: int) -> Verdict:
+    window = prediction.window
+    tolerance = EARLY.get(prediction.due, 0)
+    if prediction.due in _CHECKED_EARLY and window.earliest is not None and latest < window.earliest - tolerance:
+        return Verdict(prediction, "early", earliest, latest)
+    if prediction.last_moment is not None and earliest > prediction.last_moment:
+        return Verdict(prediction, "late", earliest, latest)
+    return Verdict(prediction, "kept", earliest, latest)
+
+
+def divergence_of(verdict: Verdict, pod: Pod, now: int, evidence: tuple[Fact, ...] = ()) -> Divergence:
+    """A broken prediction, told."""
+    prediction, meta = verdict.prediction, pod.metadata
+    window, kind = prediction.window, verdict.outcome
+    assert kind in ("early", "late")
+    if kind == "early":
+        assert window.earliest is not None
+        apart = duration((window.earliest - verdict.latest) // MILLISECOND * MILLISECOND)
+        says = f"{prediction.what}: {apart} before the rules allow it"
+    else:
+        assert window.latest is not None
+        apart = duration((verdict.earliest - window.latest) // MILLISECOND * MILLISECOND)
+        says = f"{prediction.what}: {apart} after it was due at the latest"
+    shown: DivergenceKind = "early" if kind == "early" else "late"
+    told = window_text(window, prediction.made_at)
+    facts = (
+        Fact("predicted", f"{told} ({prediction.because})" if prediction.because else told),
+        Fact("observed", f"{format_micro_time(verdict.earliest)} to {format_micro_time(verdict.latest)}"),
+        *evidence,
+    )
+    return Divergence(shown, meta.namespace, meta.name, meta.uid, now, says, prediction.rule, facts)

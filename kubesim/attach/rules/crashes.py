@@ -1,0 +1,196 @@
+"""Containers that ended: which start again and when, which stay down, and what an exit code tells.
+
+Mirrors: kuberuntime_manager.go doBackOff, pkg/api/v1/pod/util.go ContainerShouldRestart, pod_workers.go completeWork
+"""
+
+from __future__ import annotations
+
+from kubesim.api.gotext import duration
+from kubesim.api.pod import ContainerStateTerminated
+from kubesim.api.timestamps import SECOND, format_time
+from kubesim.attach.observation import ContainerView, Observation, moment
+from kubesim.attach.runtime_truth import newest_end
+from kubesim.attach.statement import Cause, Fact, Step, upper_first
+from kubesim.attach.timing import CrashWait, amnesty, crash_wait, stretched, wait_after
+from kubesim.kubelet.status.reasons import CONTAINER_STATUS_UNKNOWN
+from kubesim.runtime.backoff import CRASH_LOOP_BACK_OFF, MAX_CRASH_LOOP_BACK_OFF
+from kubesim.runtime.restart_policy import explain_restart, should_container_be_restarted
+from kubesim.runtime.types import RuntimePodStatus
+
+REF = "kuberuntime_manager.go doBackOff"
+OOM_KILLED = "OOMKilled"
+_SIGNALS = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+}
+
+
+def starts_again(seen: Observation, view: ContainerView, status: RuntimePodStatus) -> bool:
+    """Whether the kubelet starts this ended container again, by its own rule. A plain init container that did its work
+    is through with it."""
+    ended = newest_end(view)
+    if view.kind == "init" and ended is not None and ended.exit_code == 0:
+        return False
+    if view.kind == "ephemeral":
+        return False
+    return should_container_be_restarted(view.spec, seen.pod, status, seen.gates)
+
+
+def crashed(seen: Observation, view: ContainerView) -> Cause | None:
+    """A container that ended and starts again: at once, or after its back-off."""
+    wait = crash_wait(seen, view)
+    ended = newest_end(view)
+    if wait is None or ended is None:
+        return None
+    how = how_it_ended(ended)
+    because = explain_restart(view.spec, seen.pod, ended.exit_code, seen.gates)
+    steps = _steps(seen, view, wait)
+    code = CRASH_LOOP_BACK_OFF if wait.wait else "Restarting"
+    held = f"waits out its back-off of {duration(wait.wait)}" if wait.wait else "is started again at once"
+    rule = (
+        f"A container that ended is started again because {because}. The first restart comes at once; after that each "
+        f"one waits {duration(wait_after(1))} from the exit, then twice as long every time, at most "
+        f"{duration(MAX_CRASH_LOOP_BACK_OFF)}. The worker looks again when the wait is over, up to half as late again "
+        "by jitter, and at least every 60 to 90 s."
+    )
+    return Cause(
+        code=code,
+        container=view.name,
+        says=f"{upper_first(view.words)} {how} and {held} (restart {view.status.restart_count + 1} comes next).",
+        rule=rule,
+        ref=REF,
+        steps=steps,
+        remedies=_remedies(view, ended),
+        facts=end_facts(view, ended),
+        unseen=(f"the back-off itself is in the kubelet's memory; this one is {wait.known_from}",) if wait.wait else (),
+    )
+
+
+def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Step, ...]:
+    restart = Step(
+        "started",
+        f"{view.words} is started again, as restart {view.status.restart_count + 1}",
+        container=view.name,
+        window=wait.window,
+        because=(
+            f"{duration(wait.wait)} after the exit, plus jitter of the worker" if wait.wait else "no back-off is due"
+        ),
+        due="restart" if wait.certain else "restart-by",
+    )
+    shown = Step(
+        "waits",
+        f"a sync in between shows {CRASH_LOOP_BACK_OFF}; until then the status keeps telling the exit",
+        container=view.name,
+        firm=False,
+    )
+    steps: tuple[Step, ...] = (restart,)
+    if wait.wait and view.waiting_reason != CRASH_LOOP_BACK_OFF:
+        steps = (restart, shown)
+    elif not wait.wait:
+        # An attempt that fails before it runs shows as a waiting reason.
+        failing = Step("waits", "if it cannot be started, the reason is shown", container=view.name, firm=False)
+        steps = (restart, failing)
+    # Whether the program runs this time is its own affair.
+    next_wait = wait_after(1) if not wait.wait else min(2 * wait.wait, MAX_CRASH_LOOP_BACK_OFF)
+    forgiven = amnesty(max(wait.window.latest or 0, seen.now))
+    again = Step(
+        "exited",
+        f"if it ends again before about {format_time(forgiven)[11:]} the next wait is {duration(next_wait)}; if it "
+        "still runs then, its crashes are forgotten (amnesty)",
+        container=view.name,
+        because="an exit more than 10 minutes after the last restart counts as the first",
+        firm=False,
+    )
+    return (*steps, again)
+
+
+def stays_down(seen: Observation, view: ContainerView) -> Cause:
+    """A container that ended and is not started again, in a pod that goes on."""
+    ended = newest_end(view)
+    assert ended is not None
+    because = explain_restart(view.spec, seen.pod, ended.exit_code, seen.gates)
+    return Cause(
+        code="StaysDown",
+        container=view.name,
+        says=f"{upper_first(view.words)} {how_it_ended(ended)} and stays down, because {because}.",
+        rule="Restart rules, then the container's own restartPolicy, then the pod's decide whether an exit is "
+        "answered by a restart; this one is not. The pod ends when its other containers have ended.",
+        ref="pkg/api/v1/pod/util.go ContainerShouldRestart",
+        facts=(*end_facts(view, ended), Fact("spec.restartPolicy", seen.pod.spec.restart_policy or "Always")),
+    )
+
+
+def how_it_ended(ended: ContainerStateTerminated) -> str:
+    """`exited with 1`, `was killed by the kernel for its memory (137)`, ..."""
+    code = ended.exit_code
+    if ended.reason == OOM_KILLED:
+        return f"was killed by the kernel because it used more memory than its limit (OOMKilled, exit code {code})"
+    if ended.reason == CONTAINER_STATUS_UNKNOWN:
+        return "is gone from the runtime without a trace of how it ended (ContainerStatusUnknown)"
+    if ended.reason == "StartError":
+        return f"could not be started by the runtime (StartError, exit code {code})"
+    if code == 0:
+        return "completed (exit code 0)"
+    if 128 < code < 160 and code - 128 in _SIGNALS:
+        return f"exited with {code} ({_SIGNALS[code - 128]})"
+    return f"exited with {code}"
+
+
+def end_facts(view: ContainerView, ended: ContainerStateTerminated) -> tuple[Fact, ...]:
+    """The fields that tell how the newest attempt ended."""
+    state = "state" if view.status.state.terminated is not None else "lastState"
+    facts = []
+    waiting = view.status.state.waiting
+    if waiting is not None:
+        facts.append(view.fact("state.waiting.reason", waiting.reason))
+        if waiting.message:
+            facts.append(view.fact("state.waiting.message", waiting.message))
+    facts.append(view.fact(f"{state}.terminated.exitCode", ended.exit_code))
+    if ended.reason:
+        facts.append(view.fact(f"{state}.terminated.reason", ended.reason))
+    if ended.finished_at:
+        facts.append(view.fact(f"{state}.terminated.finishedAt", ended.finished_at))
+    if ended.message:
+        facts.append(view.fact(f"{state}.terminated.message", ended.message[-300:]))
+    facts.append(view.fact("restartCount", view.status.restart_count))
+    return tuple(facts)
+
+
+def _remedies(view: ContainerView, ended: ContainerStateTerminated) -> tuple[str, ...]:
+    logs = f"read why it ended: kubectl logs -c {view.name} --previous"
+    anew = "a new image or new resources for this container, or a new pod, begin with a fresh back-off"
+    if ended.reason == OOM_KILLED:
+        limit = view.spec.resources.limits.get("memory", "none of its own")
+        return (f"raise resources.limits.memory (now {limit}) or make the program use less", anew)
+    if ended.exit_code == 0:
+        return ("a program that is meant to end belongs in a pod with restartPolicy OnFailure or Never (a Job)", anew)
+    if ended.reason == "StartError":
+        return (f"correct command or image of {view.name}: the runtime cannot run it", anew)
+    if ended.exit_code == 137:
+        return (f"find who killed it (liveness probe, memory, a person): {logs}", anew)
+    return (logs, anew)
+
+
+def forgiveness(seen: Observation, view: ContainerView) -> Fact | None:
+    """For a container that runs after restarts: when its back-off would be forgotten."""
+    running = view.status.state.running
+    started = moment(running.started_at) if running is not None else None
+    if not view.status.restart_count or started is None or amnesty(started) <= seen.now:
+        return None
+    left = (amnesty(started) - seen.now) // SECOND
+    wait = seen.memory.crashes.get(view.name)
+    worst = wait.wait if wait is not None else wait_after(view.status.restart_count)
+    return Fact(
+        f"{view.path}.restartCount",
+        f"{view.status.restart_count}: a crash in the next {left} s waits up to {duration(worst)} (with jitter "
+        f"{duration(stretched(worst))}), a later one not at all",
+    )

@@ -1,0 +1,181 @@
+"""Pods that are over: rejected, evicted, shut down with their node, out of time, completed, failed.
+
+Mirrors: kubelet.go rejectPod, eviction/eviction_manager.go, nodeshutdown, active_deadline.go, kubelet_pods.go getPhase
+"""
+
+from __future__ import annotations
+
+from kubesim.attach.observation import Observation
+from kubesim.attach.rules.crashes import end_facts, how_it_ended
+from kubesim.attach.runtime_truth import newest_end
+from kubesim.attach.statement import Cause, Fact
+from kubesim.kubelet.status.active_deadline import DEADLINE_EXCEEDED
+from kubesim.kubelet.status.conditions import DISRUPTION_TARGET
+from kubesim.kubelet.status.phase import SUCCEEDED
+
+REJECTED = "Pod was rejected: "
+_REJECTIONS = {
+    "NodeAffinity": ("the node does not match its nodeSelector or affinity", "label the node, or change the selector"),
+    "NodeName": ("it names another node", "correct spec.nodeName"),
+    "NodePorts": ("a host port it wants is taken on the node", "use another host port, or another node"),
+    "TaintToleration": ("the node has a NoExecute taint it does not tolerate", "remove the taint or tolerate it"),
+    "NodeShutdown": ("the node is shutting down", "a controller makes a new pod elsewhere"),
+    "UnexpectedAdmissionError": ("a device or resource manager could not serve it", "look at the device plugin's log"),
+    "TopologyAffinityError": (
+        "its resources cannot be given from NUMA nodes that fit together",
+        "ask for less, or use another topology manager policy",
+    ),
+    "SMTAlignmentError": ("its CPUs are not a whole number of cores", "ask for whole cores"),
+    "PodOSNotSupported": ("it is made for another operating system", "correct spec.os or the node selector"),
+    "PodOSSelectorNodeLabelDoesNotMatch": ("its OS label does not match the node", "correct the label"),
+    "VolumeAttachmentLimitExceeded": ("the node cannot attach as many volumes", "use another node"),
+}
+
+
+def ended(seen: Observation) -> Cause:
+    """A terminal phase, without a deletion."""
+    status = seen.pod.status
+    if status.message.startswith(REJECTED) or status.reason in _REJECTIONS or status.reason.startswith("OutOf"):
+        return _rejected(seen)
+    if status.reason == "Evicted":
+        return _evicted(seen)
+    if status.reason == "Preempting":
+        return _reasoned(
+            seen,
+            "Preempted",
+            "was stopped by the kubelet to make room for a critical pod",
+            "A critical pod that finds no room on its node makes the kubelet stop others of lower priority.",
+            "preemption/preemption.go",
+        )
+    if status.reason == DEADLINE_EXCEEDED:
+        deadline = seen.pod.spec.active_deadline_seconds
+        return _reasoned(
+            seen,
+            DEADLINE_EXCEEDED,
+            f"was stopped: it was active for longer than its {deadline} s",
+            "spec.activeDeadlineSeconds counts from status.startTime, restarts and all.",
+            "active_deadline.go",
+        )
+    if status.reason in ("Terminated", "NodeShutdown", "Shutdown"):
+        return _reasoned(
+            seen,
+            "NodeShutdown",
+            "was stopped because its node was shut down",
+            "On shutdown the kubelet stops its pods, critical ones last, and marks them Failed.",
+            "nodeshutdown/nodeshutdown_manager_linux.go",
+        )
+    if status.phase == SUCCEEDED:
+        return _completed(seen)
+    return _failed(seen)
+
+
+def _rejected(seen: Observation) -> Cause:
+    status = seen.pod.status
+    reason = status.reason
+    lacks, remedy = _REJECTIONS.get(reason, ("the node could not take it", "make room on the node, or use another one"))
+    if reason.startswith("OutOf"):
+        what = reason.removeprefix("OutOf")
+        lacks, remedy = f"the node has not enough {what} left", f"ask for less {what}, or use a node with more"
+    return Cause(
+        code=f"Rejected{reason}",
+        says=f"The kubelet rejected the pod: {lacks} ({status.message.removeprefix(REJECTED)}).",
+        rule="A pod bound to the node is admitted against what the node can give at that moment. A rejected one gets "
+        "phase Failed, is never started and never looked at again.",
+        ref="kubelet.go rejectPod; lifecycle/predicate.go",
+        remedies=(remedy, _owner(seen)),
+        facts=_reason_facts(seen),
+    )
+
+
+def _evicted(seen: Observation) -> Cause:
+    status = seen.pod.status
+    return Cause(
+        code="Evicted",
+        says=f"The kubelet evicted the pod: {status.message or 'its node ran short of something'}",
+        rule="When a threshold of memory, disk or process ids is crossed the kubelet ends one pod at a time: first "
+        "those that use more than they requested, by priority, then by how far they exceed it. An evicted pod gets "
+        "phase Failed and does not come back.",
+        ref="eviction/eviction_manager.go synchronize",
+        remedies=(
+            "request what the pod really uses: pods within their requests go last",
+            "relieve the node; a size limit that was exceeded must be raised or kept",
+            _owner(seen),
+        ),
+        facts=(*_reason_facts(seen), *seen.condition_facts(DISRUPTION_TARGET)),
+    )
+
+
+def _reasoned(seen: Observation, code: str, what: str, rule: str, ref: str) -> Cause:
+    return Cause(
+        code=code,
+        says=f"The pod {what}{': ' + seen.pod.status.message if seen.pod.status.message else ''}.",
+        rule=f"{rule} Phase Failed is final.",
+        ref=ref,
+        remedies=(_owner(seen),),
+        facts=(*_reason_facts(seen), *seen.condition_facts(DISRUPTION_TARGET)),
+    )
+
+
+def _completed(seen: Observation) -> Cause:
+    return Cause(
+        code="Completed",
+        says="The pod completed: every container ended with exit code 0 and is not started again.",
+        rule="When all containers have ended for good and with 0 the phase is Succeeded, and that is final. The "
+        "object and the dead containers (for their logs) stay until somebody deletes the pod.",
+        ref="kubelet_pods.go getPhase",
+        remedies=(_owner(seen), "the pod garbage collector removes finished pods beyond its threshold (12500)"),
+        facts=_container_facts(seen),
+    )
+
+
+def _failed(seen: Observation) -> Cause:
+    said = []
+    oom = False
+    for view in seen.containers():
+        end = newest_end(view)
+        if end is not None and (end.exit_code != 0 or end.reason == "OOMKilled"):
+            said.append(f"{view.words} {how_it_ended(end)}")
+            oom = oom or end.reason == "OOMKilled"
+    why = "; ".join(said) or seen.pod.status.message or seen.pod.status.reason or "no container tells why"
+    return Cause(
+        code="OOMKilled" if oom else seen.pod.status.reason or "Failed",
+        says=f"The pod failed: {why}.",
+        rule="When all containers have ended for good and one of them not with 0 the phase is Failed, and that is "
+        "final.",
+        ref="kubelet_pods.go getPhase",
+        remedies=(
+            "raise resources.limits.memory, or make the program use less"
+            if oom
+            else "read why: kubectl logs on the pod, as long as it exists",
+            _owner(seen),
+        ),
+        facts=(*_reason_facts(seen), *_container_facts(seen)),
+    )
+
+
+def _owner(seen: Observation) -> str:
+    owner = next((o for o in seen.pod.metadata.owner_references if o.controller), None)
+    if owner is None:
+        return "nobody owns the pod: it stays as it is until it is deleted, and no other takes its place"
+    if owner.kind == "Node":
+        return "the pod mirrors a static pod: its file on the node decides"
+    return f"{owner.kind} {owner.name} owns the pod and decides whether another takes its place"
+
+
+def _reason_facts(seen: Observation) -> tuple[Fact, ...]:
+    status = seen.pod.status
+    facts = [Fact("status.phase", status.phase)]
+    if status.reason:
+        facts.append(Fact("status.reason", status.reason))
+    if status.message:
+        facts.append(Fact("status.message", status.message))
+    return tuple(facts)
+
+
+def _container_facts(seen: Observation) -> tuple[Fact, ...]:
+    facts: list[Fact] = []
+    for view in seen.containers():
+        end = newest_end(view)
+        if end is not None and view.kind == "regular":
+            facts += end_facts(view, end)[:2]
+    return tuple(facts)

@@ -1,0 +1,185 @@
+"""Waiting for an image: what each of the kubelet's image errors means, and when it tries again.
+
+Mirrors: images/image_manager.go EnsureImageExists, images/types.go
+"""
+
+from __future__ import annotations
+
+from kubesim.api.event import Event
+from kubesim.api.gotext import duration, quoted
+from kubesim.attach.observation import ContainerView, Observation, event_count, event_fact, event_time
+from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
+from kubesim.attach.timing import pull_wait, pull_window, retry_window
+from kubesim.frozen import replace
+from kubesim.runtime.backoff import MAX_IMAGE_BACK_OFF
+from kubesim.runtime.images import (
+    ERR_IMAGE_NEVER_PULL,
+    ERR_IMAGE_PULL,
+    IMAGE_INSPECT_ERROR,
+    IMAGE_PULL_BACK_OFF,
+    INVALID_IMAGE_NAME,
+    REGISTRY_UNAVAILABLE,
+    SIGNATURE_VALIDATION_FAILED,
+)
+
+PULL_REASONS = (ERR_IMAGE_PULL, IMAGE_PULL_BACK_OFF, REGISTRY_UNAVAILABLE, SIGNATURE_VALIDATION_FAILED)
+OTHER_REASONS = (ERR_IMAGE_NEVER_PULL, INVALID_IMAGE_NAME, IMAGE_INSPECT_ERROR)
+REASONS = (*PULL_REASONS, *OTHER_REASONS)
+REF = "images/image_manager.go EnsureImageExists"
+
+_REGISTRY_WORDS = {
+    "not found": "the registry has no such image or tag: correct the name",
+    "unauthorized": "the registry refuses us: check imagePullSecrets",
+    "denied": "the registry refuses us, or the repository does not exist: check the name and imagePullSecrets",
+    "401": "the registry refuses us: check imagePullSecrets",
+    "403": "the registry refuses us: check imagePullSecrets",
+    "429": "the registry limits how often we may pull: wait, or use a mirror",
+    "no such host": "the registry's name cannot be resolved from the node: check the name and the node's DNS",
+    "connection refused": "nothing answers at the registry's address: check that it is reachable from the node",
+    "i/o timeout": "the registry does not answer in time: check the node's network",
+    "certificate": "the registry's certificate is not trusted by the node's runtime",
+    "manifest unknown": "the registry has no such tag: correct it",
+    "no match for platform": "the image is not built for this node's architecture",
+}
+
+
+def image_trouble(seen: Observation, view: ContainerView) -> Cause | None:
+    """The container waits for its image, by its waiting reason, or by Events where the status lags behind."""
+    reason = view.waiting_reason
+    if reason not in REASONS:
+        failed = _failed_before_status(seen, view)
+        if not failed:
+            return None
+        reason = failed
+    cause = _pull(seen, view, reason) if reason in PULL_REASONS else _no_pull(seen, view, reason)
+    if view.waiting_reason == reason:
+        return cause
+    lags = Step("waits", f"the next sync shows {reason} in the status, which tells what the sync before met", view.name)
+    return replace(cause, steps=(lags, *cause.steps))
+
+
+def _failed_before_status(seen: Observation, view: ContainerView) -> str:
+    """The reason that the next status will show, by the Events: a status tells what the sync before ran into."""
+    if view.status.state.running is not None or view.status.state.terminated is not None:
+        return ""
+    event = seen.newest_event("Failed", "Pulled", "Created", path=view.event_path)
+    if event is None or event.reason != "Failed":
+        return ""
+    told = event.message.removeprefix("Error: ")
+    if told in REASONS:
+        return told
+    return ERR_IMAGE_PULL if event.message.startswith("Failed to pull image") else ""
+
+
+def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
+    failed, pulling = _failed_pull(seen, view), seen.newest_event("Pulling", path=view.event_path)
+    steps: list[Step] = []
+    window: Window | None = None
+    if failed is not None and pulling is not None and event_time(pulling) > event_time(failed):
+        because = f"a pull is under way, attempt {event_count(pulling)}"
+    elif failed is not None:
+        failures, failed_at = event_count(failed), event_time(failed)
+        window = pull_window(failed_at, failures)
+        held = f"after failure {failures} pulls rest for {duration(pull_wait(failures))}"
+        because = f"{held}, then the next sync (they come every 10 to 15 s) pulls"
+    else:
+        because = "when the last pull failed is not in the status; its Event would tell"
+    steps.append(Step("waits", f"image {view.spec.image} is pulled again", view.name, window, because, due="pull"))
+    lag = ERR_IMAGE_PULL if reason == IMAGE_PULL_BACK_OFF else IMAGE_PULL_BACK_OFF
+    steps.append(
+        Step("waits", f"the status may alternate with {lag}: it shows what the sync before met", view.name, firm=False)
+    )
+    steps.append(Step("started", "once a pull succeeds it starts", view.name, firm=False))
+    shown = "is in back-off from pulling" if reason == IMAGE_PULL_BACK_OFF else "could not pull"
+    return Cause(
+        code=reason,
+        container=view.name,
+        says=f"{upper_first(view.words)} has no image: the kubelet {shown} {view.spec.image}.",
+        rule="A failed pull is tried again after 10 s, then twice as long each time, at most "
+        f"{duration(MAX_IMAGE_BACK_OFF)}. Meanwhile every sync of the pod, 10 to 15 s apart, finds the back-off and "
+        "reports ImagePullBackOff. A new pod or another image name begins anew.",
+        ref=REF,
+        steps=tuple(steps),
+        remedies=_remedies(seen, view),
+        facts=_facts(seen, view, "Failed", "BackOff", "Pulling"),
+        unseen=() if failed is not None else ("when the last pull failed, and how often: no Events were given",),
+    )
+
+
+def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
+    image = view.spec.image
+    says, rule, remedy = {
+        ERR_IMAGE_NEVER_PULL: (
+            f"image {image} is not on the node and imagePullPolicy Never forbids to pull it",
+            "With imagePullPolicy Never the kubelet only looks whether the image is there.",
+            "put the image on the node, or use imagePullPolicy IfNotPresent",
+        ),
+        INVALID_IMAGE_NAME: (
+            f"{image!r} is not a valid image name",
+            "The name must parse as an image reference before anything is asked of a registry.",
+            "correct the image name (lower case, no scheme such as https://)",
+        ),
+        IMAGE_INSPECT_ERROR: (
+            f"the runtime could not say whether image {image} is there",
+            "Before a pull the kubelet asks the runtime about the image; that call failed.",
+            "look at the container runtime of the node",
+        ),
+    }[reason]
+    return Cause(
+        code=reason,
+        container=view.name,
+        says=f"{upper_first(view.words)} cannot start: {says}.",
+        rule=f"{rule} Nothing backs off here: every sync, 10 to 15 s apart, tries again.",
+        ref=REF,
+        steps=_tries_again(seen, view, "ErrImageNeverPull", "InspectFailed"),
+        remedies=(remedy,),
+        facts=_facts(seen, view, "ErrImageNeverPull", "InspectFailed", "Failed"),
+    )
+
+
+def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple[Step, ...]:
+    event = seen.newest_event(*reasons, path=view.event_path)
+    window = retry_window(event_time(event)) if event is not None else None
+    return (
+        Step(
+            "waits",
+            "the next sync tries again and, if nothing changed, finds the same",
+            view.name,
+            window,
+            "a failed sync is repeated after 10 s, up to half as late again by jitter",
+            firm=False,
+            due="retry",
+        ),
+        Step("started", "as soon as the image is found it starts", view.name, firm=False),
+    )
+
+
+def _failed_pull(seen: Observation, view: ContainerView) -> Event | None:
+    """The Event of the newest failed pull; every Event of one text counts the failures."""
+    text = f"Failed to pull image {quoted(view.spec.image)}"  # of another image it had before nothing is held back
+    failed = [e for e in seen.events_of("Failed", path=view.event_path) if e.message.startswith(text)]
+    return failed[-1] if failed else None
+
+
+def _facts(seen: Observation, view: ContainerView, *reasons: str) -> tuple[Fact, ...]:
+    facts = [Fact(f"{view.spec_path}.image", view.spec.image)]
+    if view.spec.image_pull_policy:
+        facts.append(Fact(f"{view.spec_path}.imagePullPolicy", view.spec.image_pull_policy))
+    waiting = view.status.state.waiting
+    if waiting is not None and waiting.reason:
+        facts.append(view.fact("state.waiting.reason", waiting.reason))
+        if waiting.message:
+            facts.append(view.fact("state.waiting.message", waiting.message[:300]))
+    facts += [event_fact(event) for event in seen.events_of(*reasons, path=view.event_path)[-3:]]
+    return tuple(facts)
+
+
+def _remedies(seen: Observation, view: ContainerView) -> tuple[str, ...]:
+    waiting = view.status.state.waiting
+    said = waiting.message if waiting is not None else ""
+    failed = _failed_pull(seen, view)
+    said = (said + " " + (failed.message if failed is not None else "")).lower()
+    found = [remedy for word, remedy in _REGISTRY_WORDS.items() if word in said]
+    if not found:
+        found = ["check the image's name and tag, imagePullSecrets, and that the node reaches the registry"]
+    return (*dict.fromkeys(found), "changing the container's image makes the kubelet try the new one at once")

@@ -1,0 +1,352 @@
+"""A pod that its kubelet has accepted and that is not over: what its containers are at.
+
+Which container acts next is decided by `compute_pod_actions` on the observed status, as in a run.
+
+Mirrors: kuberuntime_manager.go computePodActions, kubelet_pods.go getPhase
+"""
+
+from __future__ import annotations
+
+from kubesim.api.pod_kinds import is_mirror_pod
+from kubesim.api.timestamps import SECOND
+from kubesim.attach.observation import ContainerView, Observation, event_time, moment
+from kubesim.attach.rules.crashes import crashed, forgiveness, how_it_ended, starts_again, stays_down
+from kubesim.attach.rules.readiness import arithmetic, gates_not_ready, not_ready, not_started
+from kubesim.attach.rules.resizing import resize_not_seen, resizing
+from kubesim.attach.rules.starting import START_ERRORS, cannot_start, no_sandbox
+from kubesim.attach.runtime_truth import has_sandbox, newest_end, next_actions, runtime_status
+from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
+from kubesim.attach.timing import failure_window
+from kubesim.kubelet.status.conditions import INITIALIZED, READY, TRUE
+from kubesim.runtime.action_types import PodActions
+from kubesim.runtime.types import RuntimePodStatus
+
+
+def living(seen: Observation) -> tuple[Cause, ...]:
+    """The causes, the weightiest first; at least one."""
+    actions, status = next_actions(seen), runtime_status(seen)
+    stopped = _static_pod_stops(seen)
+    if stopped is not None:
+        return (stopped,)
+    finishing = _finishing(seen, actions)
+    if finishing is not None:
+        return (finishing, *_deadline(seen))
+    causes: list[Cause] = []
+    views = list(seen.containers())
+    initializing = _initializing(seen, views)
+    if not has_sandbox(seen):
+        causes.append(_sandbox_gone(seen, views) or no_sandbox(seen))
+    elif initializing is not None:
+        causes += _init_causes(seen, initializing, status)
+    else:
+        for view in views:
+            cause = _container(seen, view, status)
+            if cause is not None:
+                causes.append(cause)
+    for extra in (gates_not_ready(seen), resize_not_seen(seen)):
+        if extra is not None:
+            causes.append(extra)
+    causes += resizing(seen)
+    # Trouble before what merely goes its way.
+    causes.sort(key=lambda cause: cause.code == "StaysDown")
+    if not causes or all(cause.code == "StaysDown" for cause in causes):
+        causes.insert(0, _running(seen, views))
+    return (*causes, *_deadline(seen))
+
+
+def _container(seen: Observation, view: ContainerView, status: RuntimePodStatus) -> Cause | None:
+    """What holds one container up; None if nothing does."""
+    state = view.status.state
+    if state.running is not None:
+        return not_started(seen, view) or not_ready(seen, view)
+    if view.waiting_reason in START_ERRORS and newest_end(view) is None:
+        return cannot_start(seen, view)
+    if newest_end(view) is not None and view.waiting_reason not in _OWN_REASONS:
+        if starts_again(seen, view, status):
+            return crashed(seen, view)
+        return None if view.kind in ("init", "ephemeral") else stays_down(seen, view)
+    return cannot_start(seen, view)
+
+
+# An image that cannot be had is what holds a container up, however its last attempt ended.
+_OWN_REASONS = frozenset(
+    {
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "ErrImageNeverPull",
+        "InvalidImageName",
+        "ImageInspectError",
+        "RegistryUnavailable",
+        "SignatureValidationFailed",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "PostStartHookError",
+        "PreStartHookError",
+        "PreCreateHookError",
+    }
+)
+
+
+# -- initialization -------------------------------------------------------------------------------------------------
+
+
+def _initializing(seen: Observation, views: list[ContainerView]) -> ContainerView | None:
+    """The init container or sidecar whose turn it is; None when initialization is through."""
+    condition = seen.condition(INITIALIZED)
+    if condition is not None and condition.status == TRUE:
+        return None
+    for view in views:
+        if view.kind == "init" and not (view.status.state.terminated and view.status.state.terminated.exit_code == 0):
+            return view
+        if view.kind == "sidecar" and not view.status.started:
+            return view
+    return None
+
+
+def _init_causes(seen: Observation, current: ContainerView, status: RuntimePodStatus) -> list[Cause]:
+    inits = [view for view in seen.containers() if view.kind in ("init", "sidecar")]
+    place = [view.name for view in inits].index(current.name) + 1
+    after = "the regular containers start" if place == len(inits) else f"{inits[place].words} starts"
+    order = (
+        "Init containers run one after another in the order of the spec, each until it ends with 0; a sidecar lets "
+        f"the next one begin when it has started. {upper_first(current.words)} is {place} of {len(inits)}; then "
+        f"{after}."
+    )
+    cause = _container(seen, current, status)
+    if cause is not None:
+        where = f"The pod initializes ({place} of {len(inits)}). "
+        return [_changed(cause, says=where + cause.says, rule=f"{order} {cause.rule}")]
+    return [
+        Cause(
+            code="Initializing",
+            container=current.name,
+            says=f"The pod initializes: {current.words} runs, {place} of {len(inits)}; the others wait for it.",
+            rule=order,
+            ref="kuberuntime_container.go computeInitContainerActions",
+            steps=(
+                Step(
+                    "exited",
+                    f"when {current.name} ends with 0, {after}; with another code it is tried again by the restart "
+                    "policy",
+                    current.name,
+                    firm=False,
+                ),
+                Step("started-up", "a sidecar counts as started", current.name, firm=False),
+            ),
+            remedies=(f"see what it does: kubectl logs -c {current.name}",),
+            facts=(current.fact("state.running", "{}"), *seen.condition_facts(INITIALIZED)),
+            unseen=("how long its program takes",),
+        )
+    ]
+
+
+def _changed(cause: Cause, *, says: str, rule: str) -> Cause:
+    return Cause(
+        cause.code, says, rule, cause.ref, cause.container, cause.steps, cause.remedies, cause.facts, cause.unseen
+    )
+
+
+# -- the end of a pod that ends by itself, and of a static pod -------------------------------------------------------
+
+
+def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
+    """No container runs or will run, and the phase does not say so yet; or only sidecars are left to stop."""
+    if not actions.kill_pod or actions.create_sandbox:
+        return None
+    running = [view for view in seen.containers() if view.status.state.running is not None]
+    ends = [
+        f"{view.words} {how_it_ended(end)}"
+        for view in seen.containers()
+        if view.kind in ("regular", "init") and (end := newest_end(view)) is not None
+    ]
+    left = f"; {', '.join(view.name for view in running)} is stopped" if running else ""
+    return Cause(
+        code="Finishing",
+        says=f"The pod's work is over: {'; '.join(ends) or 'no container will run'}{left}.",
+        rule=f"{upper_first('; '.join(actions.why))}. The kubelet stops what is left, waits for a relist to confirm "
+        "it, and only then writes the terminal phase.",
+        ref="kuberuntime_manager.go computePodActions; status_manager.go mergePodStatus",
+        steps=(
+            Step(
+                "ended",
+                "the phase becomes Succeeded or Failed",
+                window=None if running else Window(None, seen.now + 1 * SECOND),
+                due=None if running else "end",
+                because="one relist after the last container ended, about a second",
+            ),
+            Step("exited", "sidecars end within the pod's grace", firm=False),
+            Step("sandbox-lost", "the sandbox is stopped", firm=False),
+        ),
+        facts=tuple(
+            view.fact("state.terminated.exitCode", end.exit_code)
+            for view in seen.containers()
+            if (end := newest_end(view)) is not None
+        ),
+    )
+
+
+def _static_pod_stops(seen: Observation) -> Cause | None:
+    """The kubelet stops a static pod without any deletionTimestamp: its file is gone or holds another pod."""
+    if not is_mirror_pod(seen.pod):
+        return None
+    killing = [e for e in seen.events_of("Killing") if e.message.startswith("Stopping container")]
+    starts = [
+        moment(view.status.state.running.started_at) or 0
+        for view in seen.containers()
+        if view.status.state.running is not None
+    ]
+    told = bool(killing) and event_time(killing[-1]) >= max(starts, default=0)
+    down = not has_sandbox(seen) and all(newest_end(view) is not None for view in seen.containers())
+    if not told and not down:
+        return None
+    return Cause(
+        code="StaticPodStops",
+        says="The kubelet stops this static pod: its manifest was removed from the node, or holds another pod now.",
+        rule="A static pod lives as long as its file. Its mirror is never written to a terminal phase for it: when "
+        "the containers have ended the kubelet deletes the mirror with grace 0, and makes a new one if the file "
+        "holds a pod again.",
+        ref="kubelet.go HandlePodRemoves; kubelet_pods.go HandlePodCleanups (mirror pods)",
+        steps=(
+            Step("finalizing", "the mirror's grace becomes 0"),
+            Step("exited", "its containers end within their grace", firm=False),
+            Step("sandbox-lost", "its sandbox is stopped", firm=False),
+            Step("sandbox-ready", "or, if only the sandbox was lost, it is made anew", firm=False),
+            Step("removed", "and it goes", firm=False),
+        ),
+        remedies=("put the manifest back into the node's static pod directory",),
+        facts=(Fact("metadata.annotations[kubernetes.io/config.mirror]", "set"),),
+    )
+
+
+def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None:
+    """Containers were there, the sandbox is not: it died, and everything begins again."""
+    if not any(view.status.state.running is not None or newest_end(view) is not None for view in views):
+        return None
+    cause = no_sandbox(seen)
+    if cause.code != "SandboxNotReady":
+        return cause
+    return Cause(
+        code="SandboxChanged",
+        says="The pod's sandbox is gone or not ready: the kubelet makes a new one and starts the containers in it.",
+        rule=f"{upper_first('; '.join(next_actions(seen).why))}. Init containers run again from the first.",
+        ref="kuberuntime_manager.go podSandboxChanged",
+        steps=(
+            Step("sandbox-ready", "a new sandbox stands"),
+            Step("started", "the containers start in it", firm=False),
+            Step("ended", "or, if the pod is being stopped, its phase becomes terminal", firm=False),
+            Step("exited", "containers of the old sandbox end", firm=False),
+        ),
+        remedies=("if it happens again and again, look at the runtime and the CNI plugins of the node",),
+        facts=seen.condition_facts("PodReadyToStartContainers"),
+    )
+
+
+# -- nothing holds it -----------------------------------------------------------------------------------------------
+
+
+def _running(seen: Observation, views: list[ContainerView]) -> Cause:
+    ready = seen.condition(READY)
+    regular = [view for view in views if view.kind in ("regular", "sidecar")]
+    steps = [Step("exited", "when a program ends the relist notices it within about a second", firm=False)]
+    facts = list(seen.condition_facts(READY))
+    for view in regular:
+        probe, running = view.spec.liveness_probe, view.status.state.running
+        if probe is not None and running is not None:
+            started = moment(running.started_at)
+            steps.append(
+                Step(
+                    "started",
+                    f"{view.words} is restarted after {probe.failure_threshold or 3} failures in a row of its "
+                    f"liveness probe ({arithmetic(probe)})",
+                    view.name,
+                    Window(failure_window(probe, started).earliest, None) if started is not None else None,
+                    firm=False,
+                )
+            )
+        if view.spec.readiness_probe is not None:
+            steps.append(
+                Step(
+                    "container-unready",
+                    f"{view.words} is not ready after {view.spec.readiness_probe.failure_threshold or 3} failures in "
+                    "a row of its readiness probe",
+                    view.name,
+                    firm=False,
+                )
+            )
+        forgiven = forgiveness(seen, view)
+        if forgiven is not None:
+            facts.append(forgiven)
+        if runs_another_image(view):
+            facts.append(view.fact("image", f"{view.status.image}, where the spec asks for {view.spec.image}"))
+            steps.append(
+                Step(
+                    "waits",
+                    f"if the image of {view.words} was changed it is killed, and the new one is pulled",
+                    view.name,
+                    firm=False,
+                )
+            )
+    for view in views:
+        if view.kind == "ephemeral" and newest_end(view) is None:
+            steps.append(Step("started", f"{view.words} starts beside the others", view.name, firm=False))
+            steps.append(Step("waits", f"{view.words} appears in the status", view.name, firm=False))
+    says = "The pod runs; nothing is due."
+    if ready is not None and ready.status == TRUE:
+        says = "The pod runs and is ready: nothing holds it, nothing is due."
+    mirror = " It mirrors a static pod: only its file on the node changes it." if is_mirror_pod(seen.pod) else ""
+    return Cause(
+        code="Running",
+        says=says + mirror,
+        rule="The kubelet looks at a pod without cause every 60 to 90 s and finds nothing to do: "
+        f"{'; '.join(next_actions(seen).why) or 'all containers are as they should be'}.",
+        ref="pod_workers.go completeWork",
+        steps=tuple(steps),
+        remedies=("only the programs, a change of the pod, the node, or somebody who deletes it",),
+        facts=tuple(facts),
+    )
+
+
+def runs_another_image(view: ContainerView) -> bool:
+    """Whether the status names another repository than the spec. A tag alone means nothing: an image has many."""
+    wanted, present = view.spec.image, view.status.image
+    if not present or view.status.state.running is None or present.startswith("sha256:") or "@" in wanted + present:
+        return False
+    return _repository(wanted) != _repository(present)
+
+
+def _repository(image: str) -> str:
+    name = image.rpartition(":")[0] if ":" in image.rpartition("/")[2] else image
+    for prefix in ("index.docker.io/", "docker.io/", "library/"):
+        name = name.removeprefix(prefix)
+    return name
+
+
+def _deadline(seen: Observation) -> tuple[Cause, ...]:
+    """activeDeadlineSeconds is running."""
+    limit, start = seen.pod.spec.active_deadline_seconds, moment(seen.pod.status.start_time)
+    if limit is None or start is None:
+        return ()
+    due = start + limit * SECOND
+    return (
+        Cause(
+            code="ActiveDeadline",
+            says=f"The pod may be active for {limit} s; then the kubelet stops it.",
+            rule="activeDeadlineSeconds counts from status.startTime. The sync loop looks every second; a pod over "
+            "its time is Failed with reason DeadlineExceeded.",
+            ref="active_deadline.go",
+            steps=(
+                Step(
+                    "ended",
+                    "the pod fails with DeadlineExceeded",
+                    window=Window(due, None),
+                    because="startTime plus activeDeadlineSeconds",
+                    firm=False,
+                ),
+            ),
+            remedies=("a pod may get a longer activeDeadlineSeconds only by being made anew; it may be set shorter",),
+            facts=(
+                Fact("spec.activeDeadlineSeconds", str(limit)),
+                Fact("status.startTime", str(seen.pod.status.start_time)),
+            ),
+        ),
+    )

@@ -1,0 +1,53 @@
+"""The pod's node: gone, or its kubelet silent. Then nothing that the kubelet should do happens.
+
+Mirrors: pkg/controller/nodelifecycle, pkg/controller/podgc
+"""
+
+from __future__ import annotations
+
+from kubesim.api.node import NodeCondition
+from kubesim.attach.observation import Observation
+from kubesim.attach.statement import Cause, Fact, Step
+
+
+def node_trouble(seen: Observation) -> Cause | None:
+    """What about the node stands above everything else."""
+    name = seen.pod.spec.node_name
+    if seen.node_gone:
+        return Cause(
+            code="NodeGone",
+            says=f"The pod's node {name} does not exist any more: no kubelet will do anything about the pod.",
+            rule="Pods of a node that is gone are removed by the pod garbage collector of the controller manager (it "
+            "looks every 20 s and waits 40 s before it believes it); until then the object stays as the kubelet left "
+            "it.",
+            ref="pkg/controller/podgc gcOrphaned",
+            steps=(Step("removed", "the pod garbage collector removes it", firm=False),),
+            remedies=("kubectl delete --force --grace-period=0, if nothing removes it",),
+            facts=(Fact("spec.nodeName", name),),
+        )
+    ready = _ready(seen)
+    if seen.node is None or ready is None or ready.status == "True":
+        return None
+    silent = ready.status == "Unknown"
+    return Cause(
+        code="NodeUnreachable" if silent else "NodeNotReady",
+        says=f"Node {name} is {'not heard of' if silent else 'not ready'}: {ready.message or ready.reason}",
+        rule="The node controller marks a node Unknown whose lease was not renewed for 50 s, taints it, and after the "
+        "pods' toleration (300 s by default) marks them for deletion. What is shown of its pods may be old; a pod on "
+        "it is only really gone when its kubelet is back, or somebody forces it."
+        if silent
+        else "A node that says NotReady still runs its pods, but starts none whose network or runtime is not there.",
+        ref="pkg/controller/nodelifecycle",
+        steps=(Step("acknowledged", "when the kubelet is back it goes on where it was", firm=False),),
+        remedies=(
+            "bring the node or its kubelet back",
+            "for a node that will not come back: delete the Node, or taint it node.kubernetes.io/out-of-service",
+        ),
+        facts=(Fact(f"node {name} status.conditions[Ready]", f"{ready.status} {ready.reason}".strip()),),
+    )
+
+
+def _ready(seen: Observation) -> NodeCondition | None:
+    if seen.node is None:
+        return None
+    return next((condition for condition in seen.node.status.conditions if condition.type == "Ready"), None)

@@ -1,0 +1,55 @@
+"""Before a node: pods that no kubelet knows. Not the kubelet's rules, but the first thing a person asks.
+
+Mirrors: pkg/scheduler (PodScheduled condition), scheduling gates
+"""
+
+from __future__ import annotations
+
+from kubesim.attach.observation import Observation, event_fact
+from kubesim.attach.statement import Cause, Fact, Step
+from kubesim.kubelet.status.conditions import POD_SCHEDULED
+
+
+def unscheduled(seen: Observation) -> Cause:
+    """No node yet: gated, refused by every node, or not looked at."""
+    spec = seen.pod.spec
+    gates = [str(gate.get("name")) for gate in spec.extra.get("schedulingGates") or ()]
+    condition = seen.condition(POD_SCHEDULED)
+    facts = [Fact("spec.nodeName", '""'), *seen.condition_facts(POD_SCHEDULED)]
+    if gates:
+        return Cause(
+            code="SchedulingGated",
+            says=f"The scheduler does not look at this pod: it has scheduling gates ({', '.join(gates)}).",
+            rule="A pod with spec.schedulingGates is not scheduled until all of them were removed.",
+            ref="pkg/scheduler/framework/plugins/schedulinggates",
+            steps=(Step("scheduled", "when the gates are gone the scheduler looks for a node", firm=False),),
+            remedies=tuple(f"whoever set gate {gate} has to remove it" for gate in gates),
+            facts=(*facts, Fact("spec.schedulingGates", ", ".join(gates))),
+        )
+    if condition is not None and condition.status == "False":
+        event = seen.newest_event("FailedScheduling")
+        return Cause(
+            code=condition.reason or "Unschedulable",
+            says=f"No node takes this pod: {condition.message or condition.reason}",
+            rule="The scheduler found no node that fits and tries again when the cluster changes in a way that could "
+            "help, at least every 5 minutes. No kubelet knows the pod yet.",
+            ref="pkg/scheduler/schedule_one.go handleSchedulingFailure",
+            steps=(
+                Step("scheduled", "when a node fits it is bound", firm=False),
+                Step("unschedulable", "the scheduler may tell other causes", firm=False),
+            ),
+            remedies=("make room, add a node, or ask for less: the message names what lacks",),
+            facts=(*facts, *((event_fact(event),) if event is not None else ())),
+        )
+    return Cause(
+        code="NotScheduled",
+        says="The pod has no node yet: the scheduler has not looked at it.",
+        rule="A scheduler binds a pod by setting spec.nodeName; only then does a kubelet see it.",
+        ref="pkg/scheduler/schedule_one.go",
+        steps=(
+            Step("scheduled", "the scheduler binds it to a node"),
+            Step("unschedulable", "or says that no node fits", firm=False),
+        ),
+        remedies=(f"see that the scheduler {spec.extra.get('schedulerName', 'default-scheduler')!r} runs",),
+        facts=tuple(facts),
+    )

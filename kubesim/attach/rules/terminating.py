@@ -1,0 +1,290 @@
+"""Pods that are being deleted: grace, hooks, finalizers, volumes, a node that is gone, mirror pods.
+
+Mirrors: pod_workers.go, kuberuntime_container.go killContainer, status/status_manager.go canBeDeleted; the API server's
+graceful deletion
+"""
+
+from __future__ import annotations
+
+from kubesim.api.pod_kinds import is_mirror_pod
+from kubesim.api.timestamps import SECOND
+from kubesim.attach.observation import Observation, event_fact, event_time, moment
+from kubesim.attach.rules.node import node_trouble
+from kubesim.attach.runtime_truth import has_sandbox
+from kubesim.attach.statement import Cause, Fact, Step, Window
+from kubesim.attach.timing import TRUNCATION, kill_deadline
+from kubesim.kubelet.status.phase import is_terminal_phase
+
+LATE = 30 * SECOND  # beyond what is due: then something is in the way
+
+
+def terminating(seen: Observation) -> tuple[Cause, ...]:
+    """The pod has a deletionTimestamp."""
+    meta = seen.pod.metadata
+    trouble = node_trouble(seen)
+    if is_mirror_pod(seen.pod):
+        causes: tuple[Cause, ...] = (_mirror(seen),)
+    elif meta.deletion_grace_period_seconds == 0 or not seen.pod.spec.node_name:
+        causes = (_finalizers(seen) if meta.finalizers else _going(seen),)
+    elif is_terminal_phase(seen.pod.status.phase):
+        causes = (_cleaning_up(seen),)
+    elif seen.pod.status.start_time is None:
+        causes = (_never_seen(seen),)
+    elif _acknowledged(seen):
+        causes = (_stopping(seen),)
+    else:
+        causes = (_not_acknowledged(seen),)
+    if meta.finalizers and meta.deletion_grace_period_seconds != 0:
+        causes = (*causes, _finalizers(seen))
+    return (trouble, *causes) if trouble is not None else causes
+
+
+def _deletion_facts(seen: Observation) -> tuple[Fact, ...]:
+    meta = seen.pod.metadata
+    return (
+        Fact("metadata.deletionTimestamp", str(meta.deletion_timestamp)),
+        Fact("metadata.deletionGracePeriodSeconds", str(meta.deletion_grace_period_seconds)),
+    )
+
+
+def _acknowledged(seen: Observation) -> bool:
+    observed, generation = seen.pod.status.observed_generation, seen.pod.metadata.generation
+    return not observed or observed >= generation
+
+
+def _not_acknowledged(seen: Observation) -> Cause:
+    # A worker in the middle of a pull or a mount takes the deletion up afterwards.
+    busy = any(view.status.state.waiting is not None for view in seen.containers()) or not seen.pod.status.conditions
+    return Cause(
+        code="DeletionNotSeen",
+        says="The pod is to be deleted; its kubelet has not taken that up in a status yet.",
+        rule="The kubelet sees the deletionTimestamp by its watch and stops the pod's containers. Its grace counts "
+        "from that moment. A sync that is under way is not cut short: containers it was about to start still start, "
+        "and are stopped then.",
+        ref="pod_workers.go UpdatePod",
+        steps=(
+            Step(
+                "acknowledged",
+                "the kubelet writes the generation it has seen",
+                window=None if busy else Window(None, seen.now),
+                because="at once on a healthy node",
+                due=None if busy else "acknowledge",
+            ),
+            Step("ended", "containers end by themselves on SIGTERM, or are killed after the grace", firm=False),
+            Step("sandbox-ready", "a sync under way goes on", firm=False),
+            Step("started", "a container that was about to start still does", firm=False),
+            Step("exited", "containers end", firm=False),
+            Step("sandbox-lost", "the sandbox is stopped", firm=False),
+        ),
+        remedies=("nothing, if it was just deleted; if it lasts, the kubelet of the node does not answer",),
+        facts=(
+            *_deletion_facts(seen),
+            Fact("metadata.generation", str(seen.pod.metadata.generation)),
+            Fact("status.observedGeneration", str(seen.pod.status.observed_generation)),
+        ),
+    )
+
+
+def _never_seen(seen: Observation) -> Cause:
+    return Cause(
+        code="DeletedBeforeSeen",
+        says="The pod was deleted before its kubelet wrote a status.",
+        rule="A kubelet that first sees a pod with a deletionTimestamp ends it without starting anything; one that was "
+        "already at it finishes the sync under way, and stops what it started.",
+        ref="pod_workers.go UpdatePod",
+        steps=(
+            Step("accepted", "the kubelet writes a first status"),
+            Step("ended", "or at once a last one", firm=False),
+            Step("removed", "and the object goes", firm=False),
+        ),
+        remedies=("if it lasts, the kubelet of the node is away: the object stays until it is back",),
+        facts=_deletion_facts(seen),
+    )
+
+
+def kill_begun(seen: Observation) -> Window:
+    """When the containers were asked to stop: by the Event, else between the deletion and now."""
+    killing = [e for e in seen.events_of("Killing") if e.message.startswith("Stopping container")]
+    if killing:
+        first = event_time(killing[0])
+        return Window(first, first + TRUNCATION)
+    meta = seen.pod.metadata
+    deadline = moment(meta.deletion_timestamp)
+    asked = None if deadline is None else deadline - (meta.deletion_grace_period_seconds or 0) * SECOND
+    return Window(asked, None if asked is None else asked + TRUNCATION)
+
+
+def _stopping(seen: Observation) -> Cause:
+    running = [view for view in seen.containers() if view.status.state.running is not None]
+    if not running:
+        return _nothing_runs(seen)
+    begun = kill_begun(seen)
+    windows = [kill_deadline(seen.pod, view.spec, begun) for view in running]
+    latest = [window.latest for window in windows if window.latest is not None]
+    window = Window(begun.earliest, max(latest) if latest else None)
+    names = ", ".join(view.name for view in running)
+    hooks = [view.name for view in running if view.spec.lifecycle is not None and view.spec.lifecycle.pre_stop]
+    grace = seen.pod.metadata.deletion_grace_period_seconds
+    late = window.latest is not None and seen.now > window.latest + LATE
+    says = f"The pod is being deleted: {names} got its signal and has {grace} s to end by itself."
+    if hooks:
+        says = f"The pod is being deleted: first the preStop hook of {', '.join(hooks)} runs, all within {grace} s."
+    if late:
+        says = f"The pod should have been stopped by now: {names} still counts as running past its grace of {grace} s."
+    unseen = ("whether the hook is done, and what the program does with the signal",)
+    if late:
+        unseen = ("why: the runtime may hang, the process may be stuck in the kernel, or the kubelet may be away",)
+    failing = seen.newest_event("FailedKillPod", "FailedPreStopHook", "ExceededGracePeriod")
+    return Cause(
+        code="TerminationOverdue" if late else "GracePeriod",
+        says=says,
+        rule="preStop hooks run first and use up grace; then the containers get their stop signal, and what still "
+        "runs when the grace is over is killed (never before 2 s). Sidecars are stopped after the regular "
+        "containers. When all have ended the kubelet writes a terminal phase.",
+        ref="kuberuntime_container.go killContainer",
+        steps=(
+            Step(
+                "ended",
+                f"{names} has ended and the phase is Succeeded or Failed",
+                window=window,
+                because=f"the grace of {grace} s counts from the kill, not from the deletion",
+                due="kill",
+            ),
+            Step("exited", "single containers may end before", firm=False),
+            Step("sandbox-lost", "the sandbox is stopped with them", firm=False),
+        ),
+        remedies=(
+            "a program that ends on SIGTERM ends the wait",
+            (
+                "kubectl delete --grace-period=N with a smaller N may shorten it; with --force the object goes, the "
+                "containers are stopped later"
+            ),
+        ),
+        facts=(
+            *_deletion_facts(seen),
+            *((event_fact(failing),) if failing is not None else ()),
+            *(
+                view.fact("state.running.startedAt", view.status.state.running.started_at)
+                for view in running
+                if view.status.state.running is not None
+            ),
+        ),
+        unseen=unseen,
+    )
+
+
+def _nothing_runs(seen: Observation) -> Cause:
+    stands = has_sandbox(seen)
+    busy = any(view.status.state.waiting is not None for view in seen.containers())
+    failing = seen.newest_event("FailedKillPod")
+    says = "The pod is being deleted and none of its containers runs: "
+    if failing is not None:
+        says += f"its sandbox could not be stopped: {failing.message}"
+    else:
+        says += "its sandbox is stopped, then the last status is written." if stands else "the last status is written."
+    return Cause(
+        code="FailedKillPod" if failing is not None else "Stopping",
+        says=says,
+        rule="After its containers the sandbox is stopped (CNI takes the network down); the next relist confirms it, "
+        "and the kubelet writes a terminal phase. A container that never ran is shown as ContainerStatusUnknown.",
+        ref="kubelet.go SyncTerminatingPod, SyncTerminatedPod",
+        steps=(
+            Step("sandbox-lost", "PodReadyToStartContainers becomes False", firm=stands),
+            Step(
+                "ended",
+                "the phase becomes Failed or Succeeded",
+                window=None if busy else Window(None, seen.now),
+                because="with the next relist, about a second",
+                due=None if busy else "end",
+            ),
+            Step("sandbox-ready", "a sync that was under way may still make the sandbox", firm=False),
+            Step("started", "and start what it was about to start", firm=False),
+        ),
+        remedies=("if it lasts, the runtime cannot stop the sandbox (FailedKillPod) or the kubelet is away",),
+        facts=(*_deletion_facts(seen), *((event_fact(failing),) if failing is not None else ())),
+    )
+
+
+def _cleaning_up(seen: Observation) -> Cause:
+    since = [moment(c.last_transition_time) for c in seen.pod.status.conditions]
+    known = [time for time in since if time is not None]
+    late = bool(known) and seen.now > max(known) + LATE
+    volumes = [str(volume.get("name")) for volume in seen.pod.spec.volumes]
+    held = f"most likely its volumes ({', '.join(volumes)}) are not unmounted" if volumes else "its cgroup is not gone"
+    unmount = seen.newest_event("FailedUnMount", "FailedUnmapDevice", "FailedKillPod")
+    return Cause(
+        code="VolumesNotUnmounted" if late else "CleaningUp",
+        says=f"The pod has ended but its object is still there: {held}, or the kubelet is away."
+        if late
+        else "The pod has ended; the kubelet cleans up and then removes the object.",
+        rule="The kubelet removes the object (DELETE with grace 0) when the phase is terminal, volumes are unmounted "
+        "and the cgroup is gone. It looks every 100 ms, and tells nobody while it waits.",
+        ref="status/status_manager.go canBeDeleted; kubelet.go SyncTerminatedPod",
+        steps=(
+            Step(
+                "finalizing",
+                "the object's grace becomes 0",
+                window=None if volumes else Window(None, seen.now),
+                because="when volumes and cgroup are gone, soon",
+                due=None if volumes else "clean-up",
+            ),
+            Step("removed", "and it is removed", firm=False),
+        ),
+        remedies=(
+            "see on the node what still holds the volumes; the kubelet's log names them",
+            ("kubectl delete --force --grace-period=0 removes the object; what is on the node stays until it is freed"),
+        ),
+        facts=(
+            *_deletion_facts(seen),
+            Fact("status.phase", seen.pod.status.phase),
+            *((event_fact(unmount),) if unmount is not None else ()),
+        ),
+        unseen=("which volume is still mounted: neither status nor Events tell",) if late else (),
+    )
+
+
+def _finalizers(seen: Observation) -> Cause:
+    finalizers = seen.pod.metadata.finalizers
+    return Cause(
+        code="Finalizers",
+        says=f"The object cannot go before its finalizers are removed: {', '.join(finalizers)}.",
+        rule="The API server keeps an object that is to be deleted until metadata.finalizers is empty. The kubelet "
+        "has no part in it.",
+        ref="apiserver registry/generic/registry/store.go Delete",
+        steps=(Step("removed", "when the last finalizer is removed the object goes", firm=False),),
+        remedies=tuple(f"the controller behind {name} has to finish; see that it runs" for name in finalizers),
+        facts=(*_deletion_facts(seen), Fact("metadata.finalizers", ", ".join(finalizers))),
+    )
+
+
+def _going(seen: Observation) -> Cause:
+    return Cause(
+        code="Removing",
+        says="Nothing keeps the object any more: the API server removes it.",
+        rule="With grace 0 and no finalizers the object goes at once. After a forced deletion containers may still "
+        "run: the kubelet stops them when it sees that the pod is gone.",
+        ref="apiserver registry/generic/registry/store.go Delete",
+        steps=(Step("removed", "the object goes", window=Window(None, seen.now), because="at once", due="clean-up"),),
+        facts=_deletion_facts(seen),
+    )
+
+
+def _mirror(seen: Observation) -> Cause:
+    return Cause(
+        code="MirrorPod",
+        says="The pod mirrors a static pod of its node, and somebody deletes the mirror: that stops nothing. The "
+        "kubelet removes it and makes a new one while the file is there.",
+        rule="Only the file (or URL) on the node decides about a static pod. A mirror that is being deleted or "
+        "differs from the file is deleted with grace 0 and made anew by the next sync.",
+        ref="kubelet.go tryReconcileMirrorPods",
+        steps=(
+            Step(
+                "finalizing",
+                "the kubelet deletes the mirror with grace 0",
+                firm=seen.pod.metadata.deletion_grace_period_seconds != 0,
+            ),
+            Step("removed", "and it goes", firm=seen.pod.metadata.deletion_grace_period_seconds == 0),
+        ),
+        remedies=("to stop the pod remove its manifest from the node's static pod directory",),
+        facts=_deletion_facts(seen),
+    )

@@ -1,0 +1,187 @@
+"""May a status follow this other one? What the status manager refuses, what never goes back, what stays as it was.
+
+Mirrors: status/status_manager.go (checkContainerStateTransition, updateLastTransitionTime), kubelet_pods.go (terminal
+phases stick, restart counts)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesim.api.gotext import duration
+from kubesim.api.pod import ContainerStatus, Pod
+from kubesim.api.timestamps import SECOND
+from kubesim.attach.divergence import Divergence, diverges
+from kubesim.attach.observation import Observation, moment
+from kubesim.attach.statement import Fact
+from kubesim.attach.timing import wait_after
+from kubesim.kubelet.status.conditions import (
+    CONTAINERS_READY,
+    INITIALIZED,
+    POD_READY_TO_START_CONTAINERS,
+    POD_SCHEDULED,
+    READY,
+    find_condition,
+)
+from kubesim.kubelet.status.manager_rules import check_container_state_transition
+from kubesim.kubelet.status.phase import is_terminal_phase
+
+_TIMED = (POD_READY_TO_START_CONTAINERS, INITIALIZED, READY, CONTAINERS_READY, POD_SCHEDULED)
+
+
+def transition_divergences(seen: Observation, old: Pod, before: int) -> Iterator[Divergence]:
+    """What the step from the old status to the new one breaks; both are of the same uid."""
+    was, status = old.status, seen.pod.status
+    if is_terminal_phase(was.phase) and status.phase != was.phase:
+        yield diverges(
+            seen,
+            "transition",
+            f"phase {was.phase} became {status.phase or 'empty'}",
+            "A terminal phase is final.",
+            Fact("status.phase", status.phase),
+        )
+    if was.start_time is not None and status.start_time != was.start_time:
+        yield diverges(
+            seen,
+            "transition",
+            "startTime changed",
+            "startTime is set once, by the first status.",
+            Fact("before", str(was.start_time)),
+            Fact("status.startTime", str(status.start_time)),
+        )
+    if status.observed_generation < was.observed_generation:
+        yield diverges(
+            seen,
+            "transition",
+            "observedGeneration went back",
+            "Generations only grow.",
+            Fact("before", str(was.observed_generation)),
+            Fact("status.observedGeneration", str(status.observed_generation)),
+        )
+    if old.spec == seen.pod.spec:
+        refused = check_container_state_transition(was, status, seen.pod.spec, seen.gates)
+        if refused:
+            yield diverges(
+                seen,
+                "transition",
+                refused,
+                "The status manager refuses a status in which a container that may not restart is alive again.",
+                Fact("spec.restartPolicy", seen.pod.spec.restart_policy),
+            )
+    yield from _times(seen, old)
+    for field in ("init_container_statuses", "container_statuses"):
+        known = {one.name: one for one in getattr(was, field)}
+        for new in getattr(status, field):
+            if new.name in known:
+                yield from _container(seen, known[new.name], new, before)
+        names = {one.name for one in getattr(status, field)}
+        for name in known:
+            if name not in names and status.conditions:
+                yield diverges(
+                    seen,
+                    "transition",
+                    f"the status of container {name} disappeared",
+                    "A status tells of every container of the spec, in every sync.",
+                    Fact(f"status.{field}", ", ".join(sorted(names))),
+                )
+
+
+def _times(seen: Observation, old: Pod) -> Iterator[Divergence]:
+    for kind in _TIMED:
+        was = find_condition(old.status.conditions, kind)
+        now = find_condition(seen.pod.status.conditions, kind)
+        if was is None or now is None:
+            continue
+        then, since = moment(was.last_transition_time), moment(now.last_transition_time)
+        if was.status == now.status and then != since:
+            yield diverges(
+                seen,
+                "transition",
+                f"lastTransitionTime of {kind} moved although it stayed {now.status}",
+                "lastTransitionTime changes only when a condition's status does.",
+                Fact("before", str(was.last_transition_time)),
+                Fact(f"status.conditions[{kind}].lastTransitionTime", str(now.last_transition_time)),
+            )
+        elif was.status != now.status and then is not None and since is not None and since < then:
+            yield diverges(
+                seen,
+                "transition",
+                f"{kind} became {now.status} at a time before it was {was.status}",
+                "lastTransitionTime is the time of the change.",
+                Fact("before", str(was.last_transition_time)),
+                Fact(f"status.conditions[{kind}].lastTransitionTime", str(now.last_transition_time)),
+            )
+
+
+def _container(seen: Observation, old: ContainerStatus, new: ContainerStatus, before: int) -> Iterator[Divergence]:
+    name, more = new.name, new.restart_count - old.restart_count
+    counts = (Fact("before", str(old.restart_count)), Fact(f"container {name} restartCount", str(new.restart_count)))
+    if more < 0:
+        yield diverges(
+            seen, "transition", f"restartCount of {name} went back", "Restarts are only counted up.", *counts
+        )
+    least = sum(wait_after(min(n, 1)) for n in range(old.restart_count, new.restart_count))
+    if more > 1 and seen.now - before + SECOND < least - wait_after(1):
+        yield diverges(
+            seen,
+            "transition",
+            f"{name} was restarted {more} times within {duration(seen.now - before)}",
+            "After the first restart each one waits for the crash back-off, 10 s at least.",
+            *counts,
+        )
+    was, now = old.state, new.state
+    same = old.container_id == new.container_id != ""
+    if same and more == 0 and was.terminated is not None:
+        if now.running is not None:
+            yield diverges(
+                seen,
+                "transition",
+                f"{name} runs again under its old container id",
+                "A container that ended never runs again: a restart makes a new one.",
+                Fact(f"container {name} containerID", new.container_id),
+            )
+        elif now.terminated is not None and _end(was.terminated) != _end(now.terminated):
+            yield diverges(
+                seen,
+                "transition",
+                f"the end of {name} is told in another way than before",
+                "How an attempt ended does not change any more.",
+                Fact("before", str(_end(was.terminated))),
+                Fact("now", str(_end(now.terminated))),
+            )
+    if (
+        same
+        and was.running is not None
+        and now.running is not None
+        and was.running.started_at != now.running.started_at
+    ):
+        yield diverges(
+            seen,
+            "transition",
+            f"{name} started at another time than before",
+            "startedAt of an attempt does not change.",
+            Fact("before", str(was.running.started_at)),
+            Fact("now", str(now.running.started_at)),
+        )
+    changed = old.container_id and new.container_id and old.container_id != new.container_id
+    if changed and more == 0 and now.running is not None:
+        yield diverges(
+            seen,
+            "transition",
+            f"{name} is another container, but its restartCount stayed {new.restart_count}",
+            "Every new attempt counts as a restart.",
+            *counts,
+            Fact(f"container {name} containerID", new.container_id),
+        )
+    if more > 0 and not changed and old.container_id and now.running is not None:
+        yield diverges(
+            seen,
+            "transition",
+            f"restartCount of {name} rose, but it is the same container",
+            "A restart makes a new container.",
+            *counts,
+        )
+
+
+def _end(ended: object) -> tuple[object, ...]:
+    return tuple(getattr(ended, field) for field in ("exit_code", "reason", "started_at", "finished_at"))

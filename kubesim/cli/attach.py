@@ -1,0 +1,202 @@
+"""`kubesim attach --node NAME`: watch a real node, say what its kubelet does next, report where it departs from its "
+"rules."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from kubesim.cli import options
+from kubesim.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubesim.attach.agent import Agent
+    from kubesim.attach.twin import Twin
+    from kubesim.clock import LoopClock
+    from kubesim.concurrency import TaskSet
+
+HELP = "watch a node of a real cluster: what its kubelet will do next, when, and where it departs from its rules"
+DESCRIPTION = """List and watch the pods, Events, Lease and Node of one node of a cluster (kubeconfig, context, or the
+service account of a pod), and say for every pod which rule of the kubelet applies, what comes next and when. Departures
+from the rules are reported with their evidence. Nothing is ever written: only get, list and watch leave this program.
+Exits with 3 if there was a divergence (with --once and --for)."""
+
+FORMATS = ("text", "json", "jsonl")
+VIEWS = ("shadow", "twin")
+EXIT_DIVERGED = 3
+PATIENCE_S = 30
+CLEAR = "\x1b[H\x1b[2J"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--node", metavar="NAME", help="the node to watch")
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", default="", help="default: $KUBECONFIG, ~/.kube/config, the pod's"
+    )
+    parser.add_argument("--context", metavar="NAME", default="", help="a context of the kubeconfig")
+    how_long = parser.add_mutually_exclusive_group()
+    how_long.add_argument("--once", action="store_true", help="list once, say how it stands, end")
+    how_long.add_argument(
+        "--for", dest="duration", type=options.duration, metavar="DURATION", help="end after this time"
+    )
+    parser.add_argument("-o", "--output", type=_format, metavar="|".join(FORMATS), help="a table, or for machines")
+    parser.add_argument(
+        "--serve", metavar="[ADDRESS:]PORT", help="answer /healthz and /metrics there; on loopback by default"
+    )
+    view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
+    parser.add_argument("--view", type=_view, metavar="|".join(VIEWS), default="shadow", help=view)
+    parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
+
+
+def _format(text: str) -> str:
+    if text not in FORMATS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMATS)}, not {text!r}")
+    return text
+
+
+def _view(text: str) -> str:
+    if text not in VIEWS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(VIEWS)}, not {text!r}")
+    return text
+
+
+def execute(args: argparse.Namespace) -> int:
+    if args.print_rbac:
+        from kubesim.attach.rbac import rbac
+
+        sys.stdout.write(rbac())
+        return 0
+    if not args.node:
+        raise UsageError("--node NAME says which node to watch (kubectl get nodes lists them)")
+    output = options.chosen(args.output, "KUBESIM_OUTPUT", _format) or "text"
+    if args.view == "twin" and args.once:
+        raise UsageError("--view twin needs time to run: leave --once out, or give --for DURATION")
+    if output == "json" and not args.once:
+        raise UsageError("-o json needs --once; to follow use -o jsonl")
+    import asyncio
+
+    _warn(args)
+    return asyncio.run(_attach(args, output))
+
+
+def _warn(args: argparse.Namespace) -> None:
+    """What the credentials may do, as far as a look at the file tells."""
+    import os
+    from pathlib import Path
+
+    from kubesim.attach.certificate import UNKNOWN, privileges
+
+    paths = args.kubeconfig or os.environ.get("KUBECONFIG", "") or str(Path("~/.kube/config").expanduser())
+    exists = any(Path(path).expanduser().is_file() for path in paths.split(os.pathsep))
+    said = privileges(paths, args.context) if exists else UNKNOWN
+    if said:
+        print(f"kubesim: {said}", file=sys.stderr, flush=True)
+
+
+async def _attach(args: argparse.Namespace, output: str) -> int:
+    from kubesim.attach.agent import Agent
+    from kubesim.attach.views import LinesView, QuietView, respond
+    from kubesim.clock import LoopClock, Randomness
+    from kubesim.cluster.remote.http_transport import HttpTransport
+    from kubesim.cluster.remote.kubeconfig import find_access
+    from kubesim.cluster.remote.transport import ReadOnlyTransport
+    from kubesim.concurrency import TaskSet
+    from kubesim.kubelet.server import ReadOnlyServer, parse_address
+
+    clock = LoopClock()
+    viewer: Any = LinesView(sys.stdout, sys.stderr) if output == "jsonl" else QuietView(sys.stderr)
+    transport = ReadOnlyTransport(HttpTransport(find_access(args.kubeconfig, args.context), clock))
+    agent = Agent(clock, transport, args.node, viewer)
+    server = ReadOnlyServer(lambda method, target: respond(agent, method, target))
+    if args.serve:
+        await server.start(*parse_address(args.serve))
+        print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
+    try:
+        async with TaskSet() as tasks:
+            # Which moment is drawn for a retry is nobody's business to reproduce.
+            agent.start(tasks, Randomness(clock.now()))
+            await tasks.run_until(_watch(args, output, agent, clock, tasks))
+    finally:
+        await transport.close()
+        await server.close()
+    return EXIT_DIVERGED if agent.divergence_count else 0
+
+
+async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, tasks: TaskSet) -> None:
+    from kubesim.api.timestamps import SECOND
+    from kubesim.attach.views import header, summary, table
+
+    await _listed(agent, clock, args.once or bool(args.duration))
+    if args.once:
+        if output == "json":
+            print(json.dumps(summary(agent), ensure_ascii=False, indent=2))
+        elif output == "text":
+            sys.stdout.write(table(agent))
+        return
+    if output == "jsonl":
+        for line in header(agent):
+            print(f"kubesim: {line}", file=sys.stderr, flush=True)
+    twin = _twin(agent, tasks, output) if args.view == "twin" else None
+    end = clock.now() + args.duration if args.duration else None
+    shown = ""
+    while end is None or clock.now() < end:
+        if twin is not None:
+            twin.follow([tracked.pod for tracked in agent.shadow.pods.values()])
+        if output == "text":
+            drawn = table(agent, twin=twin)
+            if sys.stdout.isatty():
+                sys.stdout.write(CLEAR + drawn)
+            elif drawn.splitlines()[1:] != shown.splitlines()[1:]:
+                sys.stdout.write(drawn + "\n")
+            shown = drawn
+            sys.stdout.flush()
+        await clock.sleep(SECOND)
+
+
+def _twin(agent: Agent, tasks: TaskSet, output: str) -> Twin:
+    """A cluster of our own in memory with a node like the real one, in step with the wall clock."""
+    from kubesim.api.pod import Pod
+    from kubesim.app import Simulation
+    from kubesim.attach.twin import Twin, twin_scenario
+    from kubesim.cluster.watches import WatchEvent
+    from kubesim.kubelet.status.summary import status_summary
+
+    simulation = Simulation(twin_scenario(agent.node_name, agent.shadow.node), 0, tasks)
+
+    def tell(change: WatchEvent) -> None:
+        pod = change.object
+        if isinstance(pod, Pod):
+            told = {"type": "twin", "pod": f"{pod.metadata.namespace}/{pod.metadata.name}", "change": change.type}
+            print(json.dumps({**told, "status": status_summary(pod.status)}, ensure_ascii=False), flush=True)
+
+    if output == "jsonl":
+        simulation.store.watch("Pod", tell)
+    for node in simulation.nodes.values():
+        node.start()
+    return Twin(simulation.store)
+
+
+async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:
+    """Until the pods and the node are known; who only wants one look is told when that takes too long."""
+    from kubesim.api.timestamps import MILLISECOND, SECOND
+
+    begin = clock.now()
+    while not agent.has_listed("Pod", "Node") or (
+        not agent.has_listed("Event", "Lease") and clock.now() - begin < 2 * SECOND
+    ):
+        await clock.sleep(20 * MILLISECOND)
+        denied = next(
+            (text for text in agent.problems if "orbidden" in text and ("Pods" in text or "Nodes" in text)), None
+        )
+        if in_time and (denied is not None or clock.now() - begin > PATIENCE_S * SECOND):
+            last = denied or (agent.problems[-1] if agent.problems else "no answer")
+            raise UsageError(
+                f"the cluster does not give what is needed: {last.partition('; again in')[0]}; "
+                "`kubesim attach --print-rbac` prints the rights that are enough"
+            )
+    if in_time and agent.shadow.node_gone:
+        raise UsageError(
+            f"--node {agent.node_name}: there is no such node in the cluster (kubectl get nodes lists them)"
+        )

@@ -1,0 +1,126 @@
+"""`kubesim explain POD|FILE|-`: where a pod is in its life, which rule holds it there, what comes next and when."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from kubesim.cli import options
+from kubesim.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubesim.attach.observation import Observation
+    from kubesim.attach.statement import Statement
+
+HELP = "say in plain words where a pod is in its life, what holds it there and what the kubelet does next"
+DESCRIPTION = """Explain a pod of a cluster (NAME or NAMESPACE/NAME; it is only read), or pods as kubectl prints them: a
+Pod, a PodList or a List in JSON or YAML, from a file or, with -, from standard input. Events make it better: from a
+cluster they are read too; with files use --events FILE, or `kubectl get pods,events,nodes -o json` in one go."""
+
+FORMATS = ("text", "json", "jsonl")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    what = "a pod of the cluster, or a file with pods as kubectl get -o json or yaml prints them; - is stdin"
+    parser.add_argument("source", metavar="POD|FILE", help=what)
+    parser.add_argument("pod", nargs="?", metavar="POD", help="only this pod of a file: NAME or NAMESPACE/NAME")
+    parser.add_argument("-n", "--namespace", metavar="NAME", default="default", help="of a pod of the cluster")
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", default="", help="default: $KUBECONFIG, ~/.kube/config, the pod's"
+    )
+    parser.add_argument("--context", metavar="NAME", default="", help="a context of the kubeconfig")
+    parser.add_argument("--events", metavar="FILE", help="what `kubectl get events -o json` printed")
+    parser.add_argument("--node", metavar="FILE", help="what `kubectl get node NAME -o json` printed")
+    parser.add_argument("--at", type=_time, metavar="TIME", help="as of this time (2026-01-31T12:00:00Z); default: now")
+    parser.add_argument("-o", "--output", type=_format, metavar="|".join(FORMATS), help="a page, or for machines")
+
+
+def _format(text: str) -> str:
+    if text not in FORMATS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMATS)}, not {text!r}")
+    return text
+
+
+def _time(text: str) -> int:
+    from kubesim.api.timestamps import parse_time
+
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def execute(args: argparse.Namespace) -> int:
+    from kubesim.attach.explain import explain
+
+    seen = _from_files(args) if _is_file(args.source) else [_from_cluster(args)]
+    output = options.chosen(args.output, "KUBESIM_OUTPUT", _format) or "text"
+    _print([explain(one) for one in seen], output)
+    return 0
+
+
+def _is_file(source: str) -> bool:
+    """A name that could be a pod's and is no file that is there is a pod."""
+    return source == "-" or os.path.exists(source) or source.endswith((".json", ".yaml", ".yml"))
+
+
+def _from_files(args: argparse.Namespace) -> list[Observation]:
+    from kubesim.attach.read import STANDARD_INPUT, Objects, read_file
+    from kubesim.clock.wall import wall_now
+
+    files = [args.source, *(file for file in (args.events, args.node) if file)]
+    if files.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input can be read once: give only one - of FILE, --events and --node")
+    found = sum((read_file(file) for file in files), Objects())
+    now = wall_now() if args.at is None else args.at
+    seen = [one for one in found.observations(now) if _is_meant(one.pod.metadata, args.pod)]
+    if not seen:
+        wanted = f"pod {args.pod}" if args.pod else "Pod"
+        raise UsageError(f"{args.source}: no {wanted} in it; give what `kubectl get pod NAME -o json` prints")
+    return seen
+
+
+def _from_cluster(args: argparse.Namespace) -> Observation:
+    """The pod as it is in the cluster at this moment."""
+    import asyncio
+
+    from kubesim.attach.live import look
+    from kubesim.clock import LoopClock
+    from kubesim.cluster.remote.http_transport import HttpTransport
+    from kubesim.cluster.remote.kubeconfig import find_access
+    from kubesim.cluster.remote.transport import ReadOnlyTransport
+
+    namespace, _, name = args.source.rpartition("/")
+
+    async def main() -> Observation:
+        clock = LoopClock()
+        transport = ReadOnlyTransport(HttpTransport(find_access(args.kubeconfig, args.context), clock))
+        try:
+            return await look(transport, namespace or args.namespace, name, clock.now() if args.at is None else args.at)
+        finally:
+            await transport.close()
+
+    return asyncio.run(main())
+
+
+def _is_meant(meta: object, wanted: str | None) -> bool:
+    if wanted is None:
+        return True
+    namespace, _, name = wanted.rpartition("/")
+    return getattr(meta, "name", "") == name and namespace in ("", getattr(meta, "namespace", ""))
+
+
+def _print(statements: list[Statement], output: str) -> None:
+    from kubesim.attach.page import as_json, page
+
+    if output == "jsonl":
+        for statement in statements:
+            print(json.dumps(as_json(statement), ensure_ascii=False))
+    elif output == "json":
+        told = [as_json(statement) for statement in statements]
+        print(json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False, indent=2))
+    else:
+        sys.stdout.write("\n".join(page(statement) for statement in statements))

@@ -1,0 +1,141 @@
+"""The attached agent against a whole simulated cluster in virtual time: what it finds, asks and survives."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesim.api.event import Event
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import MINUTE, SECOND, format_time
+from kubesim.attach.agent import Lease
+from kubesim.attach.views import header, metrics, respond, table
+from kubesim.clock.clock import VIRTUAL_START
+from kubesim.cluster.remote.transport import READS, Call, ReadOnlyTransport
+from kubesim.errors import ReadOnlyError
+from kubesim.scenario.load import parse_scenario
+from tests.attach.watching import SCENARIOS, Watching, scenario, watched
+from tests.sources.faulty_api import Fault
+
+NAMES = sorted(path.stem for path in SCENARIOS.glob("*.yaml"))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "kubelet-restart"])
+def test_our_own_kubelet_keeps_the_rules_too(name: str) -> None:
+    watching = watched(scenario(name))
+    assert [one.says for one in watching.notes.divergences] == []
+    assert watching.notes.reports
+    assert {call.verb for call in watching.direct.calls} <= READS
+    assert {call.method for call in watching.direct.calls} == {"GET"}
+
+
+def test_a_kubelet_that_starts_again_has_lost_its_back_offs() -> None:
+    async def say_so(watching: Watching) -> None:
+        clock, node = watching.simulation.clock, next(iter(watching.simulation.nodes))
+        await clock.sleep_until(VIRTUAL_START + 41 * SECOND)
+        about = {"kind": "Node", "name": node, "uid": node}
+        starting = {
+            "kind": "Event",
+            "apiVersion": "v1",
+            "metadata": {"name": "s", "namespace": "default"},
+            "reason": "Starting",
+            "source": {"component": "kubelet"},
+            "involvedObject": about,
+        }
+        watching.simulation.store.create(Event.from_json(starting))
+
+    assert [one.kind for one in watched(scenario("kubelet-restart")).notes.divergences] == ["status", "early"]
+    assert watched(scenario("kubelet-restart"), meanwhile=say_so).notes.divergences == []
+
+
+def test_it_says_what_comes_next() -> None:
+    watching = watched(scenario("crashloop"), until=30 * SECOND)
+    said = [report.statement.causes[0].code for report in watching.notes.reports if report.statement is not None]
+    assert "CrashLoopBackOff" in said
+    assert watching.agent.shadow.outcomes["restart", "kept"] >= 2
+    assert "CrashLoopBackOff" in table(watching.agent, 200)
+    assert "kubesim_attach_pods" in metrics(watching.agent)
+    assert respond(watching.agent, "GET", "/healthz")[0] == 200
+    assert respond(watching.agent, "POST", "/metrics")[0] == 405
+    assert respond(watching.agent, "GET", "/secrets")[0] == 404
+
+
+def test_a_status_that_somebody_forged_is_reported() -> None:
+    async def forge(watching: Watching) -> None:
+        clock, store = watching.simulation.clock, watching.simulation.store
+        await clock.sleep_until(VIRTUAL_START + 5 * SECOND)
+        pod = next(pod for pod in store.list("Pod") if isinstance(pod, Pod))
+        store.replace(pod.changed(status=pod.status.changed(phase="Pending")))
+
+    watching = watched(scenario("hello-pod"), meanwhile=forge)
+    assert any("phase Pending" in one.says for one in watching.notes.divergences)
+    assert watching.agent.divergence_count == len(watching.agent.divergences) > 0
+
+
+@pytest.mark.parametrize("kind", ["refuse", "reset", "hang", "nonsense", "gone", "close", "cut", "stall"])
+def test_a_server_that_is_away_or_forgets_is_not_blamed_on_the_kubelet(kind: str) -> None:
+    faults = [Fault(kind, at=3)] * 25  # type: ignore[arg-type]
+    watching = watched(scenario("crashloop"), faults)
+    assert [one.says for one in watching.notes.divergences] == []
+    assert watching.agent.has_listed("Pod", "Node")
+
+
+def test_a_node_that_is_deleted_is_told() -> None:
+    async def delete(watching: Watching) -> None:
+        clock, store = watching.simulation.clock, watching.simulation.store
+        await clock.sleep_until(VIRTUAL_START + 5 * SECOND)
+        store.delete("Node", "", next(iter(watching.simulation.nodes)))
+        await clock.sleep(1 * SECOND)
+        uid = next(iter(watching.agent.shadow.pods))
+        watching.notes.problems.append(watching.agent.shadow.statement(uid, clock.now()).causes[0].code)
+        watching.notes.problems.append(header(watching.agent)[0])
+
+    watching = watched(scenario("hello-pod"), meanwhile=delete, until=25 * SECOND)
+    assert watching.notes.problems[0] == "NodeGone"
+    assert "(gone)" in watching.notes.problems[1]
+
+
+def test_clocks_that_differ_are_measured_by_the_lease() -> None:
+    async def renew(watching: Watching) -> None:
+        clock, agent = watching.simulation.clock, watching.agent
+        await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
+        for number in range(4):
+            ahead = clock.now() + 90 * SECOND
+            agent.saw_lease(Lease.from_json({"kind": "Lease", "spec": {"renewTime": format_time(ahead)}}))
+            await clock.sleep(10 * SECOND)
+            assert number == 0 or agent.skew() // SECOND in (89, 90)
+        assert "clock skew 1m" in header(agent)[0]
+
+    watched(scenario("hello-pod"), meanwhile=renew, until=45 * SECOND)
+
+
+def test_a_long_watch_does_not_grow() -> None:
+    pod = (
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{0}}}\nspec:\n  restartPolicy: Never\n"
+        "  containers: [{{name: m, image: x, command: [sh, -c, 'sleep 2; exit 1']}}]\n"
+    )
+    steps = "".join(f"    - {{at: {20 + n}s, delete: {{pod: p{n}}}}}\n" for n in range(40))
+    text = (
+        "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: churn}\nspec:\n"
+        "  images: [{name: '*', present: true}]\n  duration: 5m\n  steps:\n"
+    )
+    played = parse_scenario(text + steps + "".join(pod.format(n) for n in range(40)), "churn.yaml")
+    watching = watched(played, until=4 * MINUTE)
+    shadow = watching.agent.shadow
+    assert len(watching.notes.reports) > 200
+    assert shadow.pods == {}
+    assert shadow._uids == {}
+    assert shadow._crashes._keys == {}
+    assert watching.notes.divergences == []
+
+
+def test_nothing_but_reading_leaves_the_program() -> None:
+    class Never:
+        def open(self, call: Call) -> object:
+            raise AssertionError(call)
+
+        async def close(self) -> None: ...
+
+    transport = ReadOnlyTransport(Never())  # type: ignore[arg-type]
+    for verb in ("create", "update", "patch", "delete", "deletecollection"):
+        with pytest.raises(ReadOnlyError):
+            transport.open(Call(verb, "/api/v1/pods"))

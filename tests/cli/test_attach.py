@@ -1,0 +1,146 @@
+"""`kubesim attach` and `kubesim explain POD` against the cluster over HTTP: what they print, ask, and exit with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubesim.api.pod import Pod
+from kubesim.attach.certificate import MASTERS, organisations, privileges
+from kubesim.cli.main import main
+from tests.attach.pods import event, pod, running, waiting
+from tests.cluster.served import ServedCluster, served_cluster
+
+TOKEN = "s3cret-t0ken"
+
+
+@pytest.fixture
+def cluster() -> Iterator[ServedCluster]:
+    with served_cluster(tokens=[TOKEN]) as served:
+        ready = pod(running(), metadata={"name": "ok", "uid": ""}, spec={"nodeName": "node-a"})
+        stuck = pod(waiting("ImagePullBackOff"), metadata={"name": "web", "uid": ""}, spec={"nodeName": "node-a"})
+        failed = event("Failed", 'Failed to pull image "nginx:1.27": not found', 4, 2, "main")
+        about = failed.involved_object.changed(uid="")
+        for obj in (ready, stuck, failed.changed(involved_object=about, metadata=failed.metadata.changed(
+                name="e", namespace="shop"))):  # fmt: skip
+            served.call(served.store.create, obj)
+        yield served
+
+
+@pytest.fixture
+def config(cluster: ServedCluster, tmp_path: Path) -> str:
+    return kubeconfig(tmp_path / "config", cluster.address, {"token": TOKEN})
+
+
+def kubeconfig(path: Path, server: str, user: dict[str, Any]) -> str:
+    value = {
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": user}],
+    }
+    path.write_text(yaml.safe_dump(value))
+    return str(path)
+
+
+def test_one_look_at_a_node(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["attach", "--node", "node-a", "--once", "--kubeconfig", config]) == 0
+    said = capsys.readouterr()
+    assert "shop/web" in said.out
+    assert "ImagePullBackOff" in said.out
+    assert "cannot be known" in said.err
+    assert TOKEN not in said.out + said.err
+
+
+def test_for_machines(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["attach", "--node", "node-a", "--once", "-o", "json", "--kubeconfig", config]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {one["pod"]["name"] for one in told["pods"]} == {"ok", "web"}
+    assert main(["attach", "--node", "node-a", "--for", "1500ms", "-o", "jsonl", "--kubeconfig", config]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {line["type"] for line in lines} == {"statement"}
+
+
+def test_the_twin_stands_beside(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["attach", "--node", "node-a", "--for", "300ms", "--kubeconfig", config, "--view", "twin"]
+    assert main(arguments) == 0
+    assert "TWIN" in capsys.readouterr().out
+    assert main([*arguments, "-o", "jsonl"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {line["pod"] for line in told if line["type"] == "twin"} == {"shop/ok", "shop/web"}
+
+
+def test_a_divergence_is_exit_code_3(cluster: ServedCluster, config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def forge() -> None:
+        found = cluster.store.get("Pod", "shop", "ok")
+        assert isinstance(found, Pod)
+        cluster.store.replace(found.changed(status=found.status.changed(phase="Pending")))
+
+    cluster.call(forge)
+    assert main(["attach", "--node", "node-a", "--once", "--kubeconfig", config]) == 3
+    assert "phase Pending does not follow" in capsys.readouterr().out
+
+
+def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "shop/web", "--kubeconfig", config]) == 0
+    assert "after failure 2" in capsys.readouterr().out
+    assert main(["explain", "web", "-n", "shop", "-o", "json", "--kubeconfig", config]) == 0
+    assert json.loads(capsys.readouterr().out)["causes"][0]["code"] == "ImagePullBackOff"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["attach"], "--node NAME says which node"),
+        (["attach", "--node", "nowhere", "--once"], "there is no such node"),
+        (["attach", "--node", "node-a", "--once", "--context", "absent"], "absent"),
+        (["attach", "--node", "node-a", "-o", "json"], "--once"),
+        (["attach", "--node", "node-a", "--once", "--view", "twin"], "--for DURATION"),
+        (["explain", "shop/absent"], "there is no such pod"),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: list[str], expected: str, config: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments, "--kubeconfig", config]) == 2
+    said = [line for line in capsys.readouterr().err.splitlines() if "kubesim: error: " in line]
+    assert len(said) == 1
+    assert expected in said[0]
+
+
+def test_a_wrong_token_is_told_without_it(
+    cluster: ServedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = kubeconfig(tmp_path / "wrong", cluster.address, {"token": "not-" + TOKEN})
+    assert main(["explain", "shop/web", "--kubeconfig", wrong]) == 2
+    assert TOKEN not in capsys.readouterr().err
+
+
+def test_the_least_rights_need_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["attach", "--print-rbac"]) == 0
+    objects = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert [one["kind"] for one in objects] == ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
+    rules = [rule for one in objects for rule in one.get("rules", ())]
+    assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list", "watch"}
+    assert not any("secrets" in rule["resources"] or "*" in rule["resources"] for rule in rules)
+
+
+def test_a_certificate_of_the_masters_is_warned_about(tmp_path: Path) -> None:
+    assert shutil.which("openssl"), "openssl makes the certificate"
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    command = ["openssl", "req", "-x509", *curve, "-nodes", "-days", "1",
+               "-subj", f"/O={MASTERS}/CN=admin", "-keyout", str(key), "-out", str(certificate)]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
+    assert organisations(certificate.read_text()) == [MASTERS]
+    path = kubeconfig(tmp_path / "config", "https://127.0.0.1:1", {"client-certificate": "cert.pem"})
+    assert MASTERS in privileges(path, "")
+    assert "cannot be known" in privileges(kubeconfig(tmp_path / "other", "x", {"token": "t"}), "")
+    assert organisations("no certificate") == []
