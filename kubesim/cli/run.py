@@ -36,6 +36,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--speed", type=options.positive_number, metavar="N", help="pace it: N seconds of the node in one second"
     )
     parser.add_argument(
+        "--step", action="store_true", help="walk through what happened, decision by decision, forward and back"
+    )
+    parser.add_argument(
+        "--break-on",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="with --step: stop at such records: 'pleg.event ContainerDied', 'cri.call call=StartContainer pod=web'",
+    )
+    parser.add_argument(
         "--serve",
         metavar="[ADDRESS:]PORT",
         help="with --speed: answer /healthz, /pods, /metrics, /statusz there meanwhile; on loopback by default",
@@ -58,6 +68,8 @@ def execute(args: argparse.Namespace) -> int:
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 0.0
     gates = options.feature_gates(args)
     serve = _serve_address(args.serve, speed)
+    if args.step or args.break_on:
+        return _step(args, seed, until, gates)
     scenarios = [
         (file, load_scenario(file, gates)) for file in args.files
     ]  # every mistake is told before anything runs
@@ -78,6 +90,29 @@ def execute(args: argparse.Namespace) -> int:
         results.append(result)
     report.close()
     return 0 if all(result.ok for result in results) else 1
+
+
+def _step(args: argparse.Namespace, seed: int | None, until: int | None, gates: dict[str, bool] | None) -> int:
+    """Play it all, then walk through the trace."""
+    from kubesim.app import run_scenario
+    from kubesim.cli.stepping import step_through
+    from kubesim.errors import UsageError
+    from kubesim.scenario.load import load_scenario
+    from kubesim.trace import MemorySink
+    from kubesim.trace.stepping import Condition
+
+    if not args.step:
+        raise UsageError("--break-on needs --step")
+    if len(args.files) > 1 or args.files == ["-"]:
+        raise UsageError("--step walks through one file; standard input is for the keys")
+    if args.speed is not None or args.serve is not None or args.output is not None:
+        raise UsageError("--step goes without --speed, --serve and --output: it shows the run when it is over")
+    breaks = [Condition.parse(text) for text in args.break_on]
+    scenario = load_scenario(args.files[0], gates)
+    sink = MemorySink()
+    result = run_scenario(scenario, seed=seed, until=until, sinks=(sink,))
+    step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks)
+    return 0 if result.ok else 1
 
 
 def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:
