@@ -88,7 +88,7 @@ class SimulatedNode:
         self.log_files = SimulatedLogFiles()
         self.api = ApiConnection()
         self.runtime = self._make_runtime(number)
-        self.service = RuntimeService(self._traced())
+        self.service = RuntimeService(self._traced(), clock)
 
         # The node at the API server.
         taints = tuple(Taint.from_json(taint) for taint in item.taints)

@@ -75,6 +75,7 @@ def runtime_settings(number: int, spec: Spec) -> SimulatedSettings:
     """The runtime of the node with this number; each node has its own range of pod addresses."""
     return SimulatedSettings(
         images={name: _image(name, item) for name, item in _images(spec)},
+        sandbox_errors=spec.nodes[number].sandbox_errors,
         first_ip=f"10.{88 + number // 256}.{number % 256}.10",
     )
 
