@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from kubesim import __version__
-from kubesim.cli import conformance, run
+from kubesim.cli import conformance, lab, run
 from kubesim.errors import KubesimError, UsageError
 
-COMMANDS = {"run": run, "conformance": conformance}
+COMMANDS = {"run": run, "lab": lab, "conformance": conformance}
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 

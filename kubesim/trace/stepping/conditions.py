@@ -50,7 +50,7 @@ class Test:
             return fnmatchcase(record.KIND, self.value)
         if self.operator == "word":
             return any(_equal(value, self.value, own) for own, value in _own_values(record))
-        found = _look_up(record, self.field)
+        found = look_up(record, self.field)
         if self.operator in _ORDERS:
             return _compare(found, self.operator, self.value)
         if self.operator == "~":
@@ -103,7 +103,7 @@ def _own_values(record: Record) -> list[tuple[str, Any]]:
     return [(item.name, getattr(record, item.name)) for item in fields(record) if item.name not in skipped]
 
 
-def _look_up(record: Record, path: str) -> Any:
+def look_up(record: Record, path: str) -> Any:
     """The value at a path with dots; a key may itself have dots in it."""
     name, _, rest = path.partition(".")
     value: Any = record.KIND if name == "kind" else getattr(record, name, None)
