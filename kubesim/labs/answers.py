@@ -6,6 +6,7 @@ Nothing here knows the right answers: a question says where to look, and the run
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,6 +83,13 @@ def look_up_truth(records: Sequence[Record], question: Question) -> Truth:
     if question.value is not None:
         record = _found(records, question.value.at)
         text = _plain(look_up(record, question.value.field))
+        if question.value.pattern:
+            part = re.search(question.value.pattern, text)
+            if part is None:
+                raise NoAnswer(
+                    f"{question.value.field} of record #{record.seq} has no {question.value.pattern!r}: {text!r}"
+                )
+            text = part[1]
         return Truth(text, text, (record,))
     assert question.happens is not None
     happened = find(records, question.happens)

@@ -13,6 +13,7 @@ Moments are found with the conditions of `kubesim run --break-on`.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -32,6 +33,16 @@ def _condition(text: str) -> str:
         Condition.parse(text)
     except UsageError as error:
         raise PydanticCustomError("condition", "{problem}", {"problem": str(error)}) from None
+    return text
+
+
+def _regular_expression(text: str) -> str:
+    try:
+        groups = re.compile(text).groups
+    except re.error as error:
+        raise PydanticCustomError("pattern", "{problem}", {"problem": str(error)}) from None
+    if groups != 1:
+        raise PydanticCustomError("pattern", "a pattern has one group in parentheses: what is meant")
     return text
 
 
@@ -67,8 +78,11 @@ class CountLookup(Strict):
 
 
 class ValueLookup(Strict):
+    """`pattern`: a regular expression with one group, which is the part of the field's text that is meant."""
+
     at: MomentOrText
     field: str = Field(min_length=1)
+    pattern: Annotated[str, AfterValidator(_regular_expression)] = ""
 
 
 class WrongAnswer(Strict):
