@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from kubesim.scenario.language import Scenario
 
 HELP = "learn the kubelet: predict what it does, then see it"
-DESCRIPTION = """Teaching labs. `list` shows them, `start N` begins one, `check ANSWER` answers its open question. Progress
-is kept in the state directory."""
+DESCRIPTION = """Teaching labs. `list` shows them, `start N` begins one, `check ANSWER` answers its open question.
+Progress is kept in the state directory."""
 
 DEFAULT = "of the current lab, unless one is named"
 

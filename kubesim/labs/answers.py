@@ -188,12 +188,17 @@ def judge(records: Sequence[Record], question: Question, answer: str) -> Verdict
     if _same(question, given, truth.value):
         shown = truth.records[-1] if question.count is not None and truth.records else (truth.records or (None,))[0]
         return Verdict(True, answer, truth, parting=shown)
-    hint = next(
-        (wrong.hint for wrong in question.wrong if _same(question, parse_answer(question, wrong.answer), given)),
-        question.hint,
-    )
     parting, expected_at = _part(question, given, truth)
-    return Verdict(False, answer, truth, hint, parting, expected_at)
+    return Verdict(False, answer, truth, _hint(question, given), parting, expected_at)
+
+
+def _hint(question: Question, given: Any) -> str:
+    """That of the common wrong answer, of the nearest one if they are times; else the question's."""
+    known = [(parse_answer(question, wrong.answer), wrong.hint) for wrong in question.wrong]
+    alike = [(value, hint) for value, hint in known if _same(question, value, given)]
+    if question.time is not None:
+        alike.sort(key=lambda item: abs(item[0] - given))
+    return alike[0][1] if alike else question.hint
 
 
 def _part(question: Question, given: Any, truth: Truth) -> tuple[Record | None, int | None]:

@@ -55,6 +55,7 @@ def prediction_lines(records: Sequence[r.Record], question: Question, verdict: V
             lines += _behind(records, verdict.parting)
     else:
         lines += _parting(records, verdict)
+        lines += _wrapped(verdict.hint, "  think    ")
     return [*lines, *_wrapped(question.rule, "  rule     ")]
 
 
