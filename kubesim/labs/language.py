@@ -14,7 +14,7 @@ Moments are found with the conditions of `kubesim run --break-on`.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -166,5 +166,5 @@ class WalkFile(Strict):
 
     title: str
     intro: str
-    scenario: dict[str, Any]
+    scenario: str
     stops: Annotated[tuple[StopItem, ...], BeforeValidator(as_list)] = Field(min_length=1)

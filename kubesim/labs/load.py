@@ -90,8 +90,8 @@ def load_lab(folder: Path) -> Lab:
     matched = _FOLDER.fullmatch(folder.name)
     if matched is None:
         raise InputError(str(folder), "the folder of a lab is named as 07-some-name")
-    file = _read(folder / "lab.yaml", LabFile)
-    solution = _read(folder / "solution.yaml", Solution)
+    file = read_yaml(folder / "lab.yaml", LabFile)
+    solution = read_yaml(folder / "solution.yaml", Solution)
     lab = Lab(folder, int(matched[1]), file, _text(folder / "text.md"), solution)
     if not lab.scenario_path.is_file():
         raise InputError(str(lab.scenario_path), "no such file; a lab needs a scenario")
@@ -109,7 +109,8 @@ def _text(path: Path) -> str:
         raise InputError(str(path), f"cannot be read: {error}") from None
 
 
-def _read(path: Path, kind: type[S]) -> S:
+def read_yaml(path: Path, kind: type[S]) -> S:
+    """A file with one document. Raises InputError."""
     documents = read_documents(_text(path), str(path))
     if len(documents) != 1:
         raise InputError(str(path), "one YAML document is needed")

@@ -68,7 +68,7 @@ def _step(stepper: Stepper, width: int, room: int) -> list[str]:
     record = _record(stepper, width)[:_RECORD_ROWS]
     due = _next(stepper, width)[:_NEXT_ROWS]
     left = room - len(record) - len(due) - 2
-    node = list(_node(stepper.picture, width, stepper.here))
+    node = list(node_lines(stepper.picture, width, stepper.here))
     if len(node) > left:
         node = [*node[: left - 1], f"{'':{_MARGIN}}... and {len(node) - left + 1} more lines (s shows all)"]
     return [*record, "-" * width, *node, *[""] * (left - len(node)), "-" * width, *due]
@@ -103,7 +103,7 @@ def _changes(stepper: Stepper) -> list[str]:
     return status_changes(None, getattr(here, "summary", {}))
 
 
-def _node(picture: Picture, width: int, here: Record) -> Iterator[str]:
+def node_lines(picture: Picture, width: int, here: Record) -> Iterator[str]:
     """The pod that the record is about comes first."""
 
     def first(pod: str) -> bool:
@@ -152,7 +152,7 @@ def _short(pod: str) -> str:
 
 
 def _whole_node(stepper: Stepper, width: int, room: int) -> list[str]:
-    return list(_node(stepper.picture, width, stepper.here))
+    return list(node_lines(stepper.picture, width, stepper.here))
 
 
 def _next(stepper: Stepper, width: int) -> list[str]:
