@@ -212,8 +212,8 @@ def fidelity() -> str:
     lines = ["# How faithful it is", "", MADE, ""]
     lines += [
         "The reference is kubelet v1.36.4. Its own decision functions were run on thousands of inputs, and their",
-        "answers were written down; kubesim decides the same inputs, and every difference is a failed test. Whole lives",
-        f"of pods were recorded from the kubelet in virtual time, and {len(STORIES)} stories from a real node.",
+        "answers were written down; kubesim decides the same inputs, and every difference is a failed test. Whole",
+        f"lives of pods were recorded from the kubelet in virtual time, and {len(STORIES)} stories from a real node.",
         "",
         "    $ kubesim conformance tests/conformance/data --only pod_phase --only backoff",
         "",
@@ -228,8 +228,8 @@ def fidelity() -> str:
         lines.append(f"| `{name}` | {cases:,} | {passed:,} |")
     lines += [f"| all | {total:,} | {same:,} |", ""]
     lines += [
-        f"Of the {len(STORIES)} stories {len(STORIES) - len(NOT_YET)} are reproduced by one of the seeds 1 to 20: every",
-        "status and every Event, in order. Not yet:",
+        f"Of the {len(STORIES)} stories {len(STORIES) - len(NOT_YET)} are reproduced by one of the seeds 1 to 20:",
+        "every status and every Event, in order. Not yet:",
         "",
         *(f"- `{name}`: {why}" for name, why in NOT_YET.items()),
         "",

@@ -39,7 +39,7 @@ def _behind(records: Sequence[r.Record], record: r.Record) -> Iterator[str]:
     rule = rule_behind(records, record)
     if rule is not None:
         number = "" if rule is record else f" (#{rule.seq})"
-        yield from _wrapped(f"{rule.why}{number}", "  because  ")
+        yield from wrapped(f"{rule.why}{number}", "  because  ")
     ref = (rule or record).ref or record.ref
     if ref:
         yield f"  as in    {ref}"
@@ -51,12 +51,12 @@ def prediction_lines(records: Sequence[r.Record], question: Question, verdict: V
     if verdict.right:
         lines.append("They agree.")
         if verdict.parting is not None:
-            lines += _wrapped(place(verdict.parting), "  at       ")
+            lines += wrapped(place(verdict.parting), "  at       ")
             lines += _behind(records, verdict.parting)
     else:
         lines += _parting(records, verdict)
-        lines += _wrapped(verdict.hint, "  think    ")
-    return [*lines, *_wrapped(question.rule, "  rule     ")]
+        lines += wrapped(verdict.hint, "  think    ")
+    return [*lines, *wrapped(question.rule, "  rule     ")]
 
 
 def _parting(records: Sequence[r.Record], verdict: Verdict) -> Iterator[str]:
@@ -69,10 +69,10 @@ def _parting(records: Sequence[r.Record], verdict: Verdict) -> Iterator[str]:
             moment = "" if due.t is None else f" at {due.t / 1_000_000:.3f}s"
             yield f"  due      {due.subject}: {due.text}{moment}"
         if verdict.parting is not None:
-            yield from _wrapped(place(verdict.parting), "  comes at ")
+            yield from wrapped(place(verdict.parting), "  comes at ")
             yield from _behind(records, verdict.parting)
     elif verdict.parting is not None:
-        yield from _wrapped(place(verdict.parting), "They part at ")
+        yield from wrapped(place(verdict.parting), "They part at ")
         yield from _behind(records, verdict.parting)
     else:
         yield f"They part nowhere in particular: in {len(records)} records it never happens."
@@ -81,15 +81,16 @@ def _parting(records: Sequence[r.Record], verdict: Verdict) -> Iterator[str]:
 def answer_lines(records: Sequence[r.Record], question: Question, verdict: Verdict) -> list[str]:
     """A right answer is shown in the run; a wrong one gets its hint, and the run is not given away."""
     if not verdict.right:
-        return _wrapped(verdict.hint, f"No, not {verdict.answer}. ", "  ")
+        return wrapped(verdict.hint, f"No, not {verdict.answer}. ", "  ")
     lines = [f"Yes: {verdict.truth.text}."]
     if verdict.parting is not None:
-        lines += _wrapped(place(verdict.parting), "  at       ")
+        lines += wrapped(place(verdict.parting), "  at       ")
         lines += _behind(records, verdict.parting)
-    return [*lines, *_wrapped(question.rule, "  rule     ")]
+    return [*lines, *wrapped(question.rule, "  rule     ")]
 
 
-def _wrapped(text: str, label: str, indent: str | None = None) -> list[str]:
+def wrapped(text: str, label: str, indent: str | None = None) -> list[str]:
+    """A label and the text behind it, in lines of a terminal; `indent` is for the further lines."""
     behind = " " * len(label) if indent is None else indent
     return textwrap.wrap(" ".join(text.split()), WIDTH, initial_indent=label, subsequent_indent=behind)
 

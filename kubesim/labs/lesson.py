@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kubesim.frozen import frozen
 from kubesim.labs.answers import judge, look_up_truth
-from kubesim.labs.explain import answer_lines, prediction_lines, walk_lines
+from kubesim.labs.explain import answer_lines, prediction_lines, walk_lines, wrapped
 from kubesim.labs.language import Moment, Question
 from kubesim.labs.load import Lab
 from kubesim.labs.progress import LabProgress
@@ -67,17 +67,20 @@ class Lesson:
         if question is not None:
             number = self.lab.file.questions.index(question) + 1
             kind = "Predict" if question.predict else "Question"
-            lines = [f"{kind} {number} of {len(self.lab.file.questions)}: {' '.join(question.ask.split())}"]
+            head = f"{kind} {number} of {len(self.lab.file.questions)}: "
+            lines = wrapped(question.ask, head, "  ")
             lines += [f"  {n}. {choice}" for n, choice in enumerate(question.choices, start=1)]
             return [*lines, f"  ({_wanted(question)}: kubesim lab check ANSWER)"]
         if not self.is_done:
             assert self.lab.file.task is not None
             return [
-                f"Task: {' '.join(self.lab.file.task.ask.split())}",
+                *wrapped(self.lab.file.task.ask, "Task: ", "  "),
                 f"  (change {self._work}, then: kubesim lab check)",
             ]
         return [
-            f"Lab {self.lab.number} is done. kubesim lab inside walks through the code path; kubesim lab next goes on."
+            f"Lab {self.lab.number} is done.",
+            "  kubesim lab inside   walks through the code path of what you saw",
+            "  kubesim lab next     begins the next lab",
         ]
 
     def inside(self) -> list[str]:
@@ -109,11 +112,11 @@ class Lesson:
         done = self.progress.of(question.id)
         done.hints += 1
         if done.hints == 1:
-            return [" ".join(question.hint.split())]
+            return wrapped(question.hint, "", "")
         if done.hints == 2:
             return ["Look at the run there:", *(f"  kubesim lab step --break-on '{on}'" for on in conditions(question))]
         truth = look_up_truth(self.records, question)
-        return [f"The run says: {truth.text}. {' '.join(question.rule.split())}"]
+        return wrapped(f"The run says: {truth.text}. {question.rule}", "", "")
 
     def _task_hint(self) -> list[str]:
         return ["A scenario that does it:", f"  {self.lab.folder / 'solved.yaml'}"]

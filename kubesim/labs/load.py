@@ -64,21 +64,23 @@ def labs_directory(given: str | None = None) -> Path:
     beside = Path(__file__).resolve().parents[2] / "labs"
     installed = Path(sys.prefix) / "share" / "kubesim" / "labs"
     for place in (beside, installed):
-        if place.is_dir():
+        if _folders(place):
             return place
     raise UsageError(f"no labs beside the package and none in {installed}; give --labs DIR or {VARIABLE}")
 
 
 def find_labs(directory: Path) -> list[Lab]:
     """All labs, by number."""
-    folders = sorted(folder for folder in directory.iterdir() if _FOLDER.fullmatch(folder.name) and folder.is_dir())
-    return [load_lab(folder) for folder in folders]
+    return [load_lab(folder) for folder in _folders(directory)]
+
+
+def _folders(directory: Path) -> list[Path]:
+    return sorted(path.parent for path in directory.glob("*/lab.yaml") if _FOLDER.fullmatch(path.parent.name))
 
 
 def find_lab(directory: Path, asked: str) -> Lab:
     """By number or name."""
-    folders = sorted(folder for folder in directory.iterdir() if _FOLDER.fullmatch(folder.name) and folder.is_dir())
-    for folder in folders:
+    for folder in _folders(directory):
         number, name = folder.name.split("-", 1)
         if asked in (folder.name, name) or (asked.isdigit() and int(asked) == int(number)):
             return load_lab(folder)

@@ -40,13 +40,13 @@ def _questions(lab: Lab, lesson: Lesson) -> list[str]:
     for question in lab.file.questions:
         try:
             truth = look_up_truth(lesson.records, question)
+            if question.choices and truth.text not in question.choices:
+                out.append(f"{question.id}: the run says {truth.text!r}, which is none of the choices")
             answer = lab.solution.answers.get(question.id)
             if answer is None:
                 out.append(f"solution.yaml: no answer to {question.id}")
             elif not judge(lesson.records, question, answer).right:
                 out.append(f"solution.yaml: {question.id}: {answer!r} is not what the run says: {truth.text}")
-            if question.choices and truth.text not in question.choices:
-                out.append(f"{question.id}: the run says {truth.text!r}, which is none of the choices")
             for wrong in question.wrong:
                 verdict = judge(lesson.records, question, wrong.answer)
                 if verdict.right:
