@@ -20,7 +20,7 @@ _MARGIN = 9
 _RECORD_ROWS = 8
 _NEXT_ROWS = 4
 FOOTER = "n next  p back  c continue  w why?  x what next?  s node  ? help  q quit"
-PAGE_FOOTER = "n, p turn the page  w why?  x what next?  s node  ? help  q quit  other keys: back"
+PAGE_FOOTER = "n, p turn pages  w why?  x what next?  s node  ? help  q quit  others go back"
 HELP = """\
 n, space, enter   the next decision
 p                 the decision before
