@@ -23,10 +23,10 @@ lint: $(VENV)/.installed-for-tests
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
 
-bench: $(VENV)/.installed-for-tests
+bench: $(VENV)/.installed-for-tests system-packages
 	$(PY) -m tests.bench
 
-# How much of the decision core the real kubelet's cases reach by themselves.
+# What of the pure core the measurements of the real thing reach by themselves, and what the tests by hand.
 coverage: $(VENV)/.installed-for-tests
 	$(PY) -m tests.core_coverage
 
@@ -39,8 +39,8 @@ clean:
 	find kubesim tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian packages that the tests use. Installed only if one is missing and we are root; without them the tests that
-# need them fail and say so. None is needed yet.
-SYSTEM_PACKAGES :=
+# need them fail and say so: CNI plugins, and what looks at their work.
+SYSTEM_PACKAGES := containernetworking-plugins iproute2 iptables procps util-linux
 
 system-packages:
 	@missing=""; \
@@ -57,5 +57,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(PY)
 	@touch $@
 
 $(VENV)/.installed-for-tests: pyproject.toml constraints.txt | $(PY)
-	$(PIP) --editable '.[cluster,test]'
+	$(PIP) --editable '.[cluster,sources,test]'
 	@touch $@ $(VENV)/.installed

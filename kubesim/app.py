@@ -23,14 +23,19 @@ from kubesim.frozen import frozen
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
 from kubesim.runtime.simulated.network import SimulatedNetwork
+from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.node import SimulatedNode, Surroundings
 from kubesim.scenario.node_lifecycle import NodeLifecycle
 from kubesim.scenario.player import Player
+from kubesim.scenario.static_sources import url_plan
+from kubesim.scenario.volume_binder import VolumeBinder
 from kubesim.scenario.world import SimulatedWorld
+from kubesim.sources.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
 
+DEFAULT_LATENCIES = Latencies()
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
 
 
@@ -108,7 +113,14 @@ class Simulation:
     """A cluster that plays one scenario."""
 
     def __init__(
-        self, scenario: Scenario, seed: int, tasks: TaskSet, sinks: Sequence[Sink] = (), *, every_tick: bool = False
+        self,
+        scenario: Scenario,
+        seed: int,
+        tasks: TaskSet,
+        sinks: Sequence[Sink] = (),
+        *,
+        every_tick: bool = False,
+        latencies: Latencies = DEFAULT_LATENCIES,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
@@ -122,6 +134,8 @@ class Simulation:
         self.traced = bool(sinks)
         self.store = Store(self.clock.now, new_uids(self.randomness))
         self.network = SimulatedNetwork(self.clock)
+        plan = url_plan(scenario.spec)
+        self.url = None if plan is None or plan.real else SimulatedUrl(self.clock, plan.url)
         around = Surroundings(
             self.clock,
             self.randomness,
@@ -129,14 +143,18 @@ class Simulation:
             tasks,
             self.store,
             self.network,
+            {},
+            latencies,
+            self.url,
             scenario.spec,
             self.gates,
             traced=bool(sinks),
             every_tick=every_tick,
         )
         NodeLifecycle(self.clock, self.store)
+        VolumeBinder(self.clock, self.store)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
-        self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes)
+        self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes, self.url)
 
     def kubelets(self) -> dict[str, Kubelet | None]:
         """The agent of each node, None while it is stopped."""

@@ -10,6 +10,8 @@ KubesimError
 │   ├── BackoffError    ... and it is known when trying again makes sense
 │   └── SyncCancelled   ... because its context was cancelled: there is something newer to do
 ├── ImageGCError        too little could be freed by removing images
+├── CniError            container networking failed; the text is libcni's
+│   └── PluginError     ... because a plugin said so: code, message, details
 └── RuntimeCallError    a call to the container runtime failed
 """
 
@@ -70,6 +72,30 @@ class SyncCancelled(SyncError):
 
 class ImageGCError(KubesimError):
     """A round of image garbage collection did not free what it should."""
+
+
+class CniError(KubesimError):
+    """libcni, go-cni or the runtime's network code failed. `causes` are the errors that it wraps, `kinds` the names of
+    go-cni's own kinds of error that it is of."""
+
+    def __init__(self, text: str, *causes: CniError, kinds: tuple[str, ...] = ()) -> None:
+        self.causes, self.kinds = causes, kinds
+        super().__init__(text)
+
+    def plugin_error(self) -> PluginError | None:
+        """The first error of a plugin in the chain."""
+        return next((found for cause in self.causes if (found := cause.plugin_error())), None)
+
+
+class PluginError(CniError):
+    """A CNI error object (code, message, details)."""
+
+    def __init__(self, code: int, message: str, details: str = "") -> None:
+        self.code, self.message, self.details = code, message, details
+        super().__init__(f"{message}; {details}" if details else message)
+
+    def plugin_error(self) -> PluginError:
+        return self
 
 
 class RuntimeCallError(KubesimError):

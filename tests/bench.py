@@ -14,6 +14,7 @@ from pathlib import Path
 from kubesim.app import Simulation, run_scenario
 from kubesim.clock import run_virtual
 from kubesim.clock.stopwatch import Stopwatch
+from kubesim.cni.bench import run_bench
 from kubesim.concurrency import TaskSet
 from kubesim.conformance.runner import run_corpus
 from kubesim.scenario.language import Scenario
@@ -86,11 +87,11 @@ def idle_day(count: str) -> None:
 
 
 def converging(count: str) -> None:
-    """All pods at once, half from the API server, half from files; the runtime fails and hangs."""
+    """All pods at once, a third each from the API server, from files and from a url; the runtime fails and hangs."""
     watch = Stopwatch()
     found = converge(int(count), failing=0.1, hanging=0.05)
     minutes = f"{found.took / 60_000_000:.0f} min on the node"
-    line(f"{count} pods at once, 10 % of calls fail, 5 % hang: all ready", minutes)
+    line(f"{count} pods, 3 sources, 10 % of calls fail, 5 % hang: all ready", minutes)
     line(
         f"... with {found.calls} runtime calls ({found.failed} failed, {found.hung} hung)",
         f"{watch.cpu_seconds():.1f} s CPU",
@@ -111,6 +112,11 @@ def start_up() -> None:
     line("kubesim --help", f"{1000 * watch.seconds() / 5:.0f} ms")
 
 
+def cni() -> None:
+    """Networks of pods set up and torn down by real plugins, against executing the same plugins bare."""
+    run_bench("/usr/lib/cni", pods=100, pairs=10, parallel=(1, 8, 32), out=sys.stdout)
+
+
 MEASUREMENTS: dict[str, Callable[..., None]] = {
     "lives": lives,
     "memory": memory,
@@ -118,6 +124,7 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
     "converging": converging,
     "recorded_lives": recorded_lives,
     "start_up": start_up,
+    "cni": cni,
 }
 PROGRAMME = [
     ["start_up"],
@@ -126,6 +133,7 @@ PROGRAMME = [
     ["memory", "2000"],
     ["idle_day", "110"],
     ["converging", "500"],
+    ["cni"],
 ]
 
 

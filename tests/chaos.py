@@ -91,7 +91,10 @@ class Chaos:
         return VIRTUAL_START + begin + self._stream.randrange(end - begin)
 
     def _plan_pods(self) -> None:
-        """Each comes at some moment; some go again, and some of these come back under the same name."""
+        """Each comes at some moment; some go again, and some of these come back under the same name. What some of them
+        mount comes when half of the time is over."""
+        late = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late"}, "data": {"k": "v"}}
+        self._clock.call_at(VIRTUAL_START + STORM // 2, self._world.apply, late)
         for number in range(self._pods):
             static = number % 10 == 0
             coming = self._moment(0, STORM // 2)
@@ -135,6 +138,10 @@ class Chaos:
             init = {"name": "init", "image": "busybox:1", "command": ["sleep", "1"]}
             sidecar = {"name": "side", "image": "busybox:1", "command": SERVER, "restartPolicy": "Always"}
             spec["initContainers"] = [init, sidecar]
+        if stream.random() < 0.3:
+            volume = {"name": "v", "emptyDir": {}} if number % 10 == 0 else {"name": "v", "configMap": {"name": "late"}}
+            spec["volumes"] = [volume]
+            main["volumeMounts"] = [{"name": "v", "mountPath": "/v"}]
         return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"pod-{number}"}, "spec": spec}
 
     async def _disasters(self) -> None:
@@ -237,6 +244,9 @@ class Chaos:
         assert ready.keys() <= wanted, f"nobody wants the sandboxes of {ready.keys() - wanted}"
         files = {f"pod-{file.removesuffix('.yaml')}-{NODE}" for file in self._node.manifests.names()}
         assert mirrored == files, f"static pods {files}, mirrors {mirrored}"
+        mounted = Counter(uid for uid, _ in self._node.volumes.volumes())
+        assert mounted.keys() <= wanted, f"nobody wants the volumes of {mounted.keys() - wanted}"
+        assert self._node.kubelet.volumes.statistics()["toDo"] == 0
 
     async def check_nothing_left(self) -> None:
         node, kubelet = self._node, self._node.kubelet
@@ -249,6 +259,8 @@ class Chaos:
             "probes": list(kubelet.probes.workers()),
             "statuses": kubelet.statuses._statuses,
             "logs": node.disk.logs.pods(),
+            "volumes": node.volumes.pods(),
+            "volume manager": +Counter(kubelet.volumes.statistics()),
             "tasks": _task_names() - self._resting_tasks,
         }
         assert not any(left.values()), {what: found for what, found in left.items() if found}

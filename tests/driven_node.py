@@ -56,6 +56,7 @@ class DrivenNode:
         self._simulation = Simulation(scenario, seed, self._tasks, every_tick=every_tick)
         self.kubelet = self._simulation.nodes[NODE].kubelet
         self.runtime = self._simulation.nodes[NODE].runtime
+        self.api = self._simulation.nodes[NODE].api
         self.world, self.store = self._simulation.world, self._simulation.store
         self._count_workers(self.kubelet.workers)
         for kind in ("Pod", "Event", "Node", "Namespace", "ServiceAccount"):
@@ -190,6 +191,8 @@ class DrivenNode:
             "pod states": self.kubelet.workers.states.statuses,
             "probes": list(self.kubelet.probes.workers()),
             "tasks": self._task_names() - self._resting_tasks,
+            "volumes": self._simulation.nodes[NODE].volumes.pods(),
+            "volume manager": +Counter(self.kubelet.volumes.statistics()),
         }
         assert not any(left.values()), left
 

@@ -12,12 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from kubesim.cni import netns
+from tests.cni.host import on_host
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, re.MULTILINE)
 LINES = [line.strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 WIDTH = "96"  # of the terminal that README shows
-COMMANDS = [line.removeprefix("$ ") for line in LINES if re.match(r"(\$ )?(kubesim|cat) ", line)]
+COMMANDS = [line.removeprefix("$ ") for line in LINES if re.match(r"(\$ )?(kubesim (?!cni)|cat) ", line)]
+NETWORKING = [line for line in LINES if line.startswith("kubesim cni ")]
 
 
 def run(command: str, folder: Path) -> str:
@@ -56,6 +60,25 @@ def test_the_excerpt_is_real(block: str, tmp_path: Path) -> None:
     assert [part for part in parts if part.strip() not in printed] == []
 
 
+def networking_commands(folder: str) -> list[str]:
+    """On a host of its own, with the namespace that README makes."""
+    os.environ.update(KUBESIM_CNI_CONF_DIR="scenarios/net.d", KUBESIM_CNI_BIN_DIR="/usr/lib/cni")
+    netns.new_netns("/var/run/netns/blue")
+    failed = []
+    for command in NETWORKING:
+        words = [str(Path(folder) / word) if word == "answers" else word for word in shlex.split(command)]
+        line = [sys.executable, "-m", "kubesim", *words[1:]]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        if done.returncode != 0 or done.stderr:
+            failed.append(f"{command}: exit {done.returncode}: {done.stdout}{done.stderr}")
+    return failed
+
+
+def test_the_networking_commands_work_one_after_the_other(tmp_path: Path) -> None:
+    assert len(NETWORKING) > 5
+    assert on_host(networking_commands, folder=str(tmp_path)) == []
+
+
 def test_the_numbers_are_right() -> None:
     from kubesim.conformance import narrowing
     from kubesim.conformance.frame import read_cases
@@ -63,7 +86,8 @@ def test_the_numbers_are_right() -> None:
 
     cases = sum(1 for path in CORPORA for _ in read_cases(path))
     assert f"{cases:,} cases" in README
-    words = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    words = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+             "thirteen", "fourteen", "fifteen")  # fmt: skip
     rules = (narrowing.__doc__ or "").count("\n* ")
     assert f"there are {words[rules]}" in " ".join(README.split())
     assert f"{words[500 - AT_LEAST['lifecycle_trace']].capitalize()} of the 500 whole lives" in README

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,17 +10,17 @@ from kubesim.api.meta import ApiObject
 
 
 def configuration(found: ApiObject) -> dict[str, str]:
-    """`data` by key. A Secret's is decoded; what it was given as text and is not yet in `data` goes before."""
+    """`data` by key. A Secret's is decoded: the API server has seen to it that it can be."""
     content: Mapping[str, Any] = found.extra
-    data: dict[str, str] = dict(content.get("data") or {})
-    if found.kind == "Secret":
-        data = {key: _decoded(value) for key, value in data.items()}
-        data.update(content.get("stringData") or {})
-    return data
+    data: Mapping[str, str] = content.get("data") or {}
+    return _decoded(data) if found.kind == "Secret" else dict(data)
 
 
-def _decoded(value: str) -> str:
-    try:
-        return base64.b64decode(value).decode(errors="replace")
-    except (binascii.Error, ValueError):
-        return ""
+def binary_data(found: ApiObject) -> dict[str, str]:
+    """What a ConfigMap holds beside its text: for volumes only."""
+    content: Mapping[str, Any] = found.extra
+    return _decoded(content.get("binaryData") or {})
+
+
+def _decoded(data: Mapping[str, str]) -> dict[str, str]:
+    return {key: base64.b64decode(value).decode(errors="replace") for key, value in data.items()}

@@ -239,9 +239,7 @@ def _round_up(owner: JsonObject, name: str) -> None:
 
 def round_up_to_milli(amount: Quantity) -> Quantity:
     """The amount in thousandths, a rest counting as one more; an amount that is no finer stays as it was written."""
-    if amount.scale >= MILLI and not amount.wide:
-        return amount
     if amount.scale >= MILLI:
-        return Quantity(amount.unscaled, amount.scale, amount.format, wide=True)
+        return amount
     thousandths = -(-abs(amount.unscaled) // 10 ** (MILLI - amount.scale))
     return Quantity(amount.sign * thousandths, MILLI, amount.format, wide=amount.wide)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import re
 from decimal import Decimal
+from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
 from kubesim.api.gotext import quoted
@@ -23,10 +25,17 @@ class Number(str):
     __slots__ = ()
 
 
+class InOrder(dict[str, "Json"]):
+    """An object that stands for a Go struct: its keys are written in the order in which they stand."""
+
+    __slots__ = ()
+
+
 class JsonSyntaxError(ValueError):
     """Text that is not JSON, in Go's words."""
 
 
+_HTML = re.compile("[<>&\u2028\u2029]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING_REST = re.compile(r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -40,7 +49,15 @@ def loads(text: str) -> Json:
             text, parse_int=Number, parse_float=Number, parse_constant=_reject, object_pairs_hook=_merge_duplicates
         )
     except (ValueError, RecursionError):
+        explain(text)
+
+
+def explain(text: str) -> NoReturn:
+    """Say what is wrong with text that is not JSON."""
+    try:
         _Scanner(text).explain()
+    except RecursionError:
+        raise JsonSyntaxError("exceeded max depth") from None
 
 
 def _reject(name: str) -> NoReturn:
@@ -59,31 +76,36 @@ def _merge_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def dumps(value: Json) -> str:
-    """Compact text, keys sorted, with the characters escaped that HTML cares about."""
+    """Compact text, keys sorted (but see `InOrder`), with the characters escaped that HTML cares about."""
+    if isinstance(value, str):
+        return str(value) if isinstance(value, Number) else quote(value)
+    if isinstance(value, dict):
+        keys = value if isinstance(value, InOrder) else sorted(value)
+        return "{" + ",".join([f"{_key(key)}:{dumps(value[key])}" for key in keys]) + "}"
     if value is None:
         return "null"
     if value is True or value is False:
         return "true" if value else "false"
-    if isinstance(value, Number):
-        return str(value)
-    if isinstance(value, str):
-        return quote(value)
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
         return format_float(value)
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{quote(key)}:{dumps(value[key])}" for key in sorted(value)) + "}"
-    return "[" + ",".join(dumps(item) for item in value) + "]"
+    return "[" + ",".join([dumps(item) for item in value]) + "]"
+
+
+@lru_cache(maxsize=4096)
+def _key(text: str) -> str:
+    return quote(text)
 
 
 def quote(text: str) -> str:
     """A JSON string; also `<`, `>`, `&` and the two separators are escaped."""
-    out = json.dumps(text, ensure_ascii=False)
-    for char in "<>&\u2028\u2029":
-        if char in out:
-            out = out.replace(char, f"\\u{ord(char):04x}")
-    return out
+    out = encode_basestring(text)
+    return _HTML.sub(_escape, out) if _HTML.search(out) else out
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def format_float(value: float) -> str:
@@ -131,7 +153,7 @@ class _Scanner:
             self.elements()
         elif char == '"':
             self.string()
-        elif char in _LITERALS and char:
+        elif char in _LITERALS:
             self.literal(_LITERALS[char])
         elif char and char in "-0123456789":
             self.number()
@@ -220,8 +242,11 @@ class _Scanner:
 
 
 def _quote_char(char: str) -> str:
+    """`'x'`; a byte that is no character (as `surrogateescape` decodes it) by its number."""
     if char == "'":
         return "'\\''"
     if char == '"':
         return "'\"'"
+    if "\udc80" <= char <= "\udcff":
+        return f"'\\x{ord(char) - 0xDC00:02x}'"
     return f"'{quoted(char)[1:-1]}'"

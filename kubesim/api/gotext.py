@@ -1,8 +1,9 @@
-"""Go's way of printing things that end up in messages: quoted strings, slices, durations."""
+"""Go's way of printing things that end up in messages: quoted strings, slices, errors, durations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b", "\f": "\\f",
             "\v": "\\v"}  # fmt: skip
@@ -27,9 +28,26 @@ def quoted(text: str) -> str:
     return '"' + "".join(out) + '"'
 
 
+def quoted_bytes(data: bytes) -> str:
+    """`%q` of bytes: those that are not UTF-8 are shown as they are."""
+    text = data.decode("utf-8", "surrogateescape")
+    pieces = re.split("([\udc80-\udcff])", text)
+    return '"' + "".join(_raw_byte(piece) if n % 2 else quoted(piece)[1:-1] for n, piece in enumerate(pieces)) + '"'
+
+
+def _raw_byte(escaped: str) -> str:
+    return f"\\x{ord(escaped) - 0xDC00:02x}"
+
+
 def listed(values: Iterable[object]) -> str:
     """`%v` of a slice: `[a b c]`."""
     return "[" + " ".join(str(value) for value in values) + "]"
+
+
+def aggregate(errors: Sequence[object]) -> str:
+    """Several problems as one text: each once, in brackets if there is more than one."""
+    texts = list(dict.fromkeys(str(error) for error in errors))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def duration(micros: int) -> str:

@@ -12,19 +12,22 @@ import base64
 import binascii
 import re
 import struct
-from collections.abc import Iterator
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any, NoReturn, TypeVar
 
 import yaml
 
 from kubesim.api.gojson import Json, Number, format_float
+
+T = TypeVar("T")
 
 # The C parser is a sibling of Go's (both descend from libyaml): the same texts are refused with the same words.
 _LOADER = getattr(yaml, "CLoader", yaml.Loader)
 
 _LONG_TAG = "tag:yaml.org,2002:"
 _STR, _BOOL, _INT = _LONG_TAG + "str", _LONG_TAG + "bool", _LONG_TAG + "int"
-_FLOAT, _NULL, _BINARY = _LONG_TAG + "float", _LONG_TAG + "null", _LONG_TAG + "binary"
+_FLOAT, _NULL, _BINARY, _MERGE = (_LONG_TAG + name for name in ("float", "null", "binary", "merge"))
 _RESOLVABLE = {"", _STR, _BOOL, _INT, _FLOAT, _NULL, _LONG_TAG + "timestamp"}
 
 _TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
@@ -57,8 +60,11 @@ class _Node:
 
 def yaml_to_json(text: str) -> Json:
     """The first document as a JSON value; numbers in the spelling that Go's encoder gives them."""
-    root = _first_document(text)
-    return None if root is None else _Constructor().construct(root)
+    try:
+        root = _first_document(text)
+        return None if root is None else _Constructor().construct(root)
+    except RecursionError:
+        _fail("exceeded max depth of 10000")  # ours is less
 
 
 def _fail(message: str) -> NoReturn:
@@ -66,7 +72,8 @@ def _fail(message: str) -> NoReturn:
 
 
 def _first_document(text: str) -> _Node | None:
-    events = yaml.parse(text.encode(), Loader=_LOADER)
+    # Bytes that were no text are given to the parser as they were: it has its own words for them.
+    events = yaml.parse(text.encode(errors="surrogateescape"), Loader=_LOADER)
     try:
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
@@ -81,13 +88,11 @@ def _first_document(text: str) -> _Node | None:
 
 
 def _where(error: yaml.MarkedYAMLError) -> str:
-    line = 0
-    if error.problem_mark is not None and error.problem_mark.line:
-        # Go's scanner reports before it has counted the line, and its author corrected only for that.
-        line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
-    elif error.context_mark is not None:
-        line = error.context_mark.line
-    return f"line {line}: " if line else ""
+    if error.problem_mark is None or not error.problem_mark.line:
+        return ""
+    # Go's scanner reports before it has counted the line, and its author corrected only for that.
+    line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
+    return f"line {line}: "
 
 
 def _compose(event: Any, events: Iterator[Any], anchors: dict[str, _Node]) -> _Node:
@@ -102,27 +107,37 @@ def _compose(event: Any, events: Iterator[Any], anchors: dict[str, _Node]) -> _N
     if event.anchor:
         anchors[event.anchor] = node
     if node.kind != "scalar":
-        for child in events:
-            if isinstance(child, yaml.CollectionEndEvent):
-                break
+        while not isinstance(child := next(events), yaml.CollectionEndEvent):
             node.children.append(_compose(child, events, anchors))
     return node
 
 
 class _Constructor:
     def __init__(self) -> None:
-        self.decoded = 0
+        self.decoded = 1  # the document itself
         self.through_aliases = 0
         self.open_aliases: list[_Node] = []
 
     def construct(self, node: _Node) -> Json:
+        return self.followed(node, self.value)
+
+    def followed(self, node: _Node, use: Callable[[_Node], T]) -> T:
+        """What `use` makes of the node, or of the one that an alias stands for."""
         self.decoded += 1
         self.through_aliases += bool(self.open_aliases)
         if self.through_aliases > 100 and self.decoded > 1000:
             if self.through_aliases / self.decoded > _allowed_alias_ratio(self.decoded):
                 _fail("document contains excessive aliasing")
-        if node.kind == "alias":
-            return self.through_alias(node)
+        if node.target is None:
+            return use(node)
+        if any(open_alias is node for open_alias in self.open_aliases):
+            _fail(f"anchor '{node.event.anchor}' value contains itself")
+        self.open_aliases.append(node)
+        made = self.followed(node.target, use)
+        self.open_aliases.pop()
+        return made
+
+    def value(self, node: _Node) -> Json:
         if node.kind == "scalar":
             return _json_scalar(_resolve_scalar(node))
         if node.kind == "sequence":
@@ -131,45 +146,31 @@ class _Constructor:
         self.fill(node, out)
         return out
 
-    def through_alias(self, node: _Node) -> Json:
-        assert node.target is not None
-        if any(open_alias.target is node.target for open_alias in self.open_aliases):
-            _fail(f"anchor '{node.event.anchor}' value contains itself")
-        self.open_aliases.append(node)
-        value = self.construct(node.target)
-        self.open_aliases.pop()
-        return value
-
     def fill(self, node: _Node, out: dict[str, Json]) -> None:
         for key, value in zip(node.children[::2], node.children[1::2], strict=True):
             if _is_merge(key):
                 self.merge(value, out)
             else:
-                out[self.key(key)] = self.construct(value)
+                name = self.followed(key, _key)
+                out[name] = self.construct(value)
 
     def merge(self, node: _Node, out: dict[str, Json]) -> None:
         """`<<`: the keys of another mapping, or of several, of which the first has precedence."""
-        if node.kind == "sequence":
-            parts = node.children[::-1]
-        else:
-            parts = [node]
-        for part in parts:
-            target = part.target if part.kind == "alias" else part
-            if target is None or target.kind != "mapping":
+        for part in reversed(node.children) if node.kind == "sequence" else (node,):
+            if (part.target or part).kind != "mapping":
                 _fail("map merge requires map or sequence of maps as the value")
-            self.fill(target, out)
+            self.followed(part, lambda target: self.fill(target, out))
 
-    def key(self, node: _Node) -> str:
-        target = node.target if node.kind == "alias" else node
-        assert target is not None
-        if target.kind != "scalar":
-            _fail("invalid map key: " + ("map" if target.kind == "mapping" else "sequence"))
-        value = _resolve_scalar(target)
-        if value is None:
-            raise YamlError("unsupported map key of type: %!s(<nil>), key: <nil>")
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return _float_key(value) if isinstance(value, float) else str(value)
+
+def _key(node: _Node) -> str:
+    if node.kind != "scalar":
+        _fail("invalid map key: " + ("map" if node.kind == "mapping" else "sequence"))
+    value = _resolve_scalar(node)
+    if value is None:
+        raise YamlError("unsupported map key of type: %!s(<nil>), key: <nil>")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _float_key(value) if isinstance(value, float) else str(value)
 
 
 def _allowed_alias_ratio(decoded: int) -> float:
@@ -180,7 +181,9 @@ def _allowed_alias_ratio(decoded: int) -> float:
 
 
 def _is_merge(node: _Node) -> bool:
-    return node.kind == "scalar" and node.event.value == "<<" and (node.event.implicit[0] or not node.event.tag)
+    if node.kind != "scalar" or node.event.value != "<<":
+        return False
+    return bool(node.event.implicit[0] or node.event.tag == _MERGE)
 
 
 def _resolve_scalar(node: _Node) -> Any:
@@ -190,7 +193,7 @@ def _resolve_scalar(node: _Node) -> Any:
         return text
     if tag == _BINARY:
         try:
-            return base64.b64decode(text, validate=True).decode(errors="replace")
+            return base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True).decode(errors="replace")
         except binascii.Error:
             _fail("!!binary value contains invalid base64 data")
     if tag not in _RESOLVABLE or tag == _STR:
@@ -211,11 +214,9 @@ def _resolve(text: str) -> tuple[str, Any]:
     """An untagged, unquoted scalar -> its tag and value."""
     if text in _WORDS:
         return _WORDS[text]
-    if text[0] == ".":
-        return (_FLOAT, float(text)) if _DECIMAL_FLOAT.fullmatch(text) else (_STR, text)
-    if text[0] not in "+-0123456789":
+    if text[0] not in "+-.0123456789":
         return _STR, text
-    plain = text.replace("_", "")
+    plain = text if text[0] == "." else text.replace("_", "")
     integer = _INTEGER.fullmatch(plain)
     if integer:
         value = _integer(integer[2]) * (-1 if integer[1] == "-" else 1)
@@ -239,16 +240,21 @@ def _json_scalar(value: Any) -> Json:
 
 
 def _float_key(value: float) -> str:
-    """The shortest text that gives the same 32-bit float, as `%g` writes it."""
+    """The shortest text that gives the same 32-bit float; with an exponent only for the small and the large."""
     if value != value:
         return ".nan"
-    if value in (float("inf"), float("-inf")):
-        return ".inf" if value > 0 else "-.inf"
-    for digits in range(1, 10):
-        text = f"{value:.{digits}g}"
-        if struct.pack("f", float(text)) == struct.pack("f", value):
-            return text
-    return repr(value)
+    wanted = _float32(value)
+    if wanted in (float("inf"), float("-inf")):
+        return ".inf" if wanted > 0 else "-.inf"
+    text = next(text for digits in range(9) if _float32(float(text := f"{wanted:.{digits}e}")) == wanted)
+    exponent = int(text.partition("e")[2])
+    return f"{Decimal(text):f}" if -4 <= exponent < 6 else text
+
+
+def _float32(value: float) -> float:
+    """What is left of it in 32 bits: infinity if it is too large."""
+    (rounded,) = struct.unpack("f", struct.pack("f", value))
+    return float(rounded)
 
 
 def plain_scalar(text: str) -> Any:

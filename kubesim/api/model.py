@@ -202,22 +202,18 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _without(value: Any, locations: list[tuple[int | str, ...]]) -> Any:
-    """A copy of a JSON value in which the fields at these locations are absent (an element of a list becomes `{}`)."""
-    if not locations:
-        return value
-    by_key: dict[int | str, list[tuple[int | str, ...]]] = {}
-    for location in locations:
-        by_key.setdefault(location[0], []).append(location[1:])
+def _without(value: Any, nulls: list[tuple[int | str, ...]]) -> Any:
+    """A copy of a JSON value in which the nulls at these places are absent (an element of a list becomes `{}`).
+
+    A place may go deeper than the null: then several types were tried there.
+    """
+    below: dict[int | str, list[tuple[int | str, ...]]] = {}
+    for first, *rest in nulls:
+        below.setdefault(first, []).append(tuple(rest))
     if isinstance(value, Mapping):
         return {
-            key: _without(item, [rest for rest in by_key[key] if rest]) if key in by_key else item
+            key: _without(item, below[key]) if key in below else item
             for key, item in value.items()
-            if () not in by_key.get(key, [])
+            if item is not None or key not in below
         }
-    if isinstance(value, list | tuple):
-        return [
-            {} if () in by_key.get(n, []) else _without(item, [rest for rest in by_key.get(n, []) if rest])
-            for n, item in enumerate(value)
-        ]
-    return value
+    return [({} if item is None else _without(item, below[n])) if n in below else item for n, item in enumerate(value)]

@@ -95,6 +95,8 @@ def as_json(results: list[CorpusResult], unknown: list[str], limit: int | None) 
         entry |= {"failed": result.failed, "failures": failures}
         if result.not_judged:
             entry["notJudged"] = result.not_judged
+        if result.not_runnable:
+            entry["notRunnable"] = [{"case": case, "why": why} for case, why in result.not_runnable.items()]
         corpora.append(entry)
     return {"corpora": corpora} | ({"notKnown": unknown} if unknown else {})
 
@@ -115,14 +117,18 @@ def _print(results: list[CorpusResult], unknown: list[str], limit: int | None) -
     _print_table(results)
     for name in unknown:
         print(f"{name}: not known here")
+    for result in results:
+        for case, why in result.not_runnable.items():
+            print(f"{case}: not runnable here: {why}")
 
 
 def _print_table(results: list[CorpusResult]) -> None:
-    rows = [(r.name, r.cases, r.passed, r.failed, r.seconds, r.not_judged) for r in results]
+    rows = [(r.name, r.cases, r.passed, r.failed, r.seconds, r.not_judged, len(r.not_runnable)) for r in results]
     if len(rows) > 1:
         rows.append(("total", *(sum(column) for column in list(zip(*rows, strict=True))[1:])))
     width = max((len(row[0]) for row in rows), default=6)
     print(f"{'corpus':<{width}}  {'cases':>6}  {'passed':>6}  {'failed':>6}  {'seconds':>7}")
-    for name, cases, passed, failed, seconds, not_judged in rows:
+    for name, cases, passed, failed, seconds, not_judged, not_runnable in rows:
         note = f"  ({not_judged} without an answer: not judged)" if not_judged else ""
+        note += f"  ({not_runnable} not runnable here)" if not_runnable else ""
         print(f"{name:<{width}}  {cases:>6}  {passed:>6}  {failed:>6}  {seconds:>7.2f}{note}")

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from kubesim import __version__
-from kubesim.cli import conformance, lab, run
+from kubesim.cli import cni, conformance, kubelet_flags, lab, run
 from kubesim.errors import KubesimError, UsageError
 
-COMMANDS = {"run": run, "lab": lab, "conformance": conformance}
+COMMANDS = {"run": run, "lab": lab, "cni": cni, "conformance": conformance}
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
@@ -45,7 +45,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
-        args = make_parser().parse_args(arguments)
+        given = sys.argv[1:] if arguments is None else arguments
+        args = make_parser().parse_args(kubelet_flags.spell_out(given))
         code: int = COMMANDS[args.command].execute(args)
         sys.stdout.flush()
         return code

@@ -6,11 +6,12 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from kubesim.cli import options
+from kubesim.cli import kubelet_flags, options
 
 if TYPE_CHECKING:
     from kubesim.app import RunResult
     from kubesim.cli.report import Report
+    from kubesim.scenario.overlay import Overlay
     from kubesim.trace.sinks.console import Level
 
 HELP = "play a scenario or any Kubernetes manifest and show what the kubelet does, and why"
@@ -50,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="[ADDRESS:]PORT",
         help="with --speed: answer /healthz, /pods, /metrics, /statusz there meanwhile; on loopback by default",
     )
+    kubelet_flags.add_configuration(parser)
 
 
 def _format(text: str) -> str:
@@ -68,11 +70,12 @@ def execute(args: argparse.Namespace) -> int:
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 0.0
     gates = options.feature_gates(args)
     serve = _serve_address(args.serve, speed)
+    around = kubelet_flags.overlay(args, gates)
     if args.step or args.break_on:
-        return _step(args, seed, until, gates)
-    scenarios = [
-        (file, load_scenario(file, gates)) for file in args.files
-    ]  # every mistake is told before anything runs
+        return _step(args, seed, until, around, gates)
+    # Every mistake is told before anything runs.
+    scenarios = [(file, load_scenario(file, gates, around)) for file in args.files]
+    kubelet_flags.tell_without_effect(scenario.spec.kubelet_configuration for _, scenario in scenarios)
     report = _report(args)
     results: list[RunResult] = []
     for file, scenario in scenarios:
@@ -92,7 +95,9 @@ def execute(args: argparse.Namespace) -> int:
     return 0 if all(result.ok for result in results) else 1
 
 
-def _step(args: argparse.Namespace, seed: int | None, until: int | None, gates: dict[str, bool] | None) -> int:
+def _step(
+    args: argparse.Namespace, seed: int | None, until: int | None, around: Overlay, gates: dict[str, bool] | None
+) -> int:
     """Play it all, then walk through the trace."""
     from kubesim.app import run_scenario
     from kubesim.cli.stepping import step_through
@@ -108,7 +113,7 @@ def _step(args: argparse.Namespace, seed: int | None, until: int | None, gates: 
     if args.speed is not None or args.serve is not None or args.output is not None:
         raise UsageError("--step goes without --speed, --serve and --output: it shows the run when it is over")
     breaks = [Condition.parse(text) for text in args.break_on]
-    scenario = load_scenario(args.files[0], gates)
+    scenario = load_scenario(args.files[0], gates, around)
     sink = MemorySink()
     result = run_scenario(scenario, seed=seed, until=until, sinks=(sink,))
     step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks)

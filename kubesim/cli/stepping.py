@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from kubesim.scenario.durations import parse_duration
+from kubesim.api.goduration import parse_duration
 from kubesim.trace.records import Record
 from kubesim.trace.stepping import Condition, Stepper
 from kubesim.trace.stepping.screen import render

@@ -7,6 +7,7 @@ pkg/registry/scheduling/rest storage_scheduling.go (the system's priority classe
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.cluster.kind_rules import SYSTEM_PRIORITIES
@@ -16,7 +17,10 @@ from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
-_ROOT_CA = "kube-root-ca.crt"
+_FURNITURE: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("ServiceAccount", {"metadata": {"name": "default"}}),
+    ("ConfigMap", {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": ""}}),
+)
 
 
 def bootstrap(store: Store) -> Callable[[], None]:
@@ -41,6 +45,7 @@ def _furnish(store: Store, event: WatchEvent) -> None:
 
 
 def furnish_namespace(store: Store, name: str) -> None:
-    create(store, Target(RESOURCES["ServiceAccount"], name), {"metadata": {"name": "default"}})
-    body = {"metadata": {"name": _ROOT_CA}, "data": {"ca.crt": ""}}
-    create(store, Target(RESOURCES["ConfigMap"], name), body)
+    """What is not there yet."""
+    for kind, body in _FURNITURE:
+        if store.find(kind, name, body["metadata"]["name"]) is None:
+            create(store, Target(RESOURCES[kind], name), body)

@@ -113,10 +113,13 @@ RESOURCES: Mapping[str, Resource] = {resource.kind: resource for resource in _RE
 BY_PATH: Mapping[tuple[str, str], Resource] = {(resource.group, resource.plural): resource for resource in _RESOURCES}
 
 
+_CLUSTER_SCOPED = {"PersistentVolume", "StorageClass", "CSIDriver", "CSINode"}  # of those that are not declared
+
+
 def resource_of(kind: str) -> Resource:
     """The resource of a kind; a kind nobody declared gets the regular plural, so that any object can be stored."""
     known = RESOURCES.get(kind)
     if known is not None:
         return known
     lower = kind.lower()
-    return Resource(kind, lower + ("es" if lower.endswith("s") else "s"))
+    return Resource(kind, lower + ("es" if lower.endswith("s") else "s"), namespaced=kind not in _CLUSTER_SCOPED)

@@ -221,11 +221,11 @@ def _token(version: int, last: str) -> str:
 def _read_token(token: str) -> tuple[int, str]:
     """The version of the first page and where the next one starts."""
     try:
-        text = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode("latin-1")
+        text = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode(errors="surrogateescape")
         value = gojson.loads(text)
         return int(value["rv"]), value["start"]
     except gojson.JsonSyntaxError as error:
-        problem = str(error).replace("\\u00", "\\x")
+        problem = str(error)
     except (binascii.Error, KeyError, TypeError, ValueError):
         problem = "illegal base64 data"
     raise bad_request(f"invalid continue token: continue key is not valid: {problem}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubesim.api.event import Event
+from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import MILLISECOND
@@ -49,6 +50,12 @@ class MemoryClient:
         if duration:
             await self._clock.sleep(duration)
             self._connection.check()
+
+    def read(self, kind: str, namespace: str, name: str) -> ApiObject:
+        """Any object, in no time. The node itself is in an informer's cache, so it can always be had."""
+        if kind != "Node":
+            self._connection.check()
+        return self._store.get(kind, namespace, name)
 
     async def get_pod(self, namespace: str, name: str) -> Pod:
         await self._takes(self._latencies.get)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kubesim.api.gotext import aggregate
 from kubesim.api.validation.field import CAUSES, FieldError
 from kubesim.cluster.kinds import Resource
 from kubesim.errors import ApiError
@@ -64,12 +65,6 @@ def forbidden(resource: Resource, name: str, problem: str) -> ApiError:
     named = f'{resource.group_resource} "{name}"' if name else resource.group_resource
     message = f"{named} is forbidden: {problem}"
     return ApiError(403, "Forbidden", message, _details(name, resource.group, resource.plural))
-
-
-def aggregate(errors: Sequence[object]) -> str:
-    """Several problems as one text: each once, in brackets if there is more than one."""
-    texts = list(dict.fromkeys(str(error) for error in errors))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from kubesim.api.gotext import aggregate
 from kubesim.api.pod import Pod, PodCondition
 from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.cluster.deletion import DeleteOptions, check_preconditions
-from kubesim.cluster.problems import aggregate, bad_request, conflict, internal_error, precondition_failed
+from kubesim.cluster.problems import bad_request, conflict, internal_error, precondition_failed
 from kubesim.cluster.registry import Target
 from kubesim.cluster.store import Store
 from kubesim.frozen import replace

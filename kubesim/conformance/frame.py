@@ -5,6 +5,7 @@ A corpus is a file of cases, one JSON object per line: its id (`case`, or `id`),
 
     play(case)                      -> the output, in the corpus' own format; `play(case, seed=N)` if chance has a part
     judge(case, expected, actual)   -> differences in words; optional, equality otherwise
+    ANSWER_FIELDS                   the fields of a case that are its answer, where they stand beside the input
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from kubesim.errors import InputError
 
 Case = dict[str, Any]
+
+
+class NotRunnable(Exception):
+    """A case needs something that this machine does not have; the text says what."""
 
 
 def read_cases(path: Path) -> Iterator[Case]:
@@ -65,9 +70,20 @@ def case_id(case: Case) -> Any:
     return case.get("case", case.get("id"))
 
 
-def answer_field(case: Case) -> str | None:
-    """The name of the field with the right answer, if the case has one."""
-    return next((name for name in ("output", "out") if name in case), None)
+class _NoAnswer:
+    """The case does not say what is right."""
+
+
+NO_ANSWER: Final = _NoAnswer()
+
+
+def answer_of(module: ModuleType, case: Case) -> Any:
+    """The right answer, or NO_ANSWER."""
+    fields: tuple[str, ...] = getattr(module, "ANSWER_FIELDS", ())
+    given = {name: case[name] for name in fields if name in case}
+    if given:
+        return given
+    return next((case[name] for name in ("output", "out") if name in case), NO_ANSWER)
 
 
 def corpus_name(path: Path) -> str:
@@ -83,9 +99,8 @@ def is_known(name: str) -> bool:
     return name.isidentifier() and importlib.util.find_spec(f"kubesim.conformance.corpora.{name}") is not None
 
 
-def judge(module: ModuleType, case: Case, actual: Any) -> list[str]:
+def judge(module: ModuleType, case: Case, expected: Any, actual: Any) -> list[str]:
     """Differences between what the case expects and what was answered; empty = passed."""
-    expected = case[answer_field(case) or "output"]
     custom = getattr(module, "judge", None)
     if custom is not None:
         return list(custom(case, expected, actual))

@@ -14,6 +14,7 @@ from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.api.timestamps import MILLISECOND, SECOND, format_micro_time, seconds
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.cluster.memory_client import ApiLatencies
+from kubesim.cluster.object_watch import FoundObjects
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
@@ -22,7 +23,9 @@ from kubesim.conformance.lifecycle_script import Client, NoNetwork, ScriptedRunt
 from kubesim.errors import ApiError, SyncError
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.settings import KubeletSettings
+from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
+from kubesim.runtime.simulated.volumes import NodeVolumes
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.sources.config import ConfigStream
 from kubesim.sources.memory import ClusterSource
@@ -77,6 +80,7 @@ class _Life:
             client,
             self._config,
             self.diary,
+            VolumeParts(NodeVolumes(clock.now), FoundObjects(self._store.find), self._store.get),
             list_duration=seconds(delays["plegList"]),
         )
         self._store.watch("Pod", self._seen_at_the_api)

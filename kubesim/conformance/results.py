@@ -24,6 +24,7 @@ class CorpusResult:
     cases: int = 0
     passed: int = 0
     not_judged: int = 0  # the file gives no answer to compare with
+    not_runnable: dict[str, str] = field(default_factory=dict)  # case -> what it lacks here
     seconds: float = 0.0
     failures: list[Failure] = field(default_factory=list)
 

@@ -13,7 +13,17 @@ from types import ModuleType
 from typing import Any
 
 from kubesim.clock.stopwatch import Stopwatch
-from kubesim.conformance.frame import Case, answer_field, case_id, corpus_module, corpus_name, judge, read_cases
+from kubesim.conformance.frame import (
+    NO_ANSWER,
+    Case,
+    NotRunnable,
+    answer_of,
+    case_id,
+    corpus_module,
+    corpus_name,
+    judge,
+    read_cases,
+)
 from kubesim.conformance.results import CorpusResult, Failure, Watcher
 from kubesim.conformance.story_files import STORY_SUFFIXES, is_story
 from kubesim.errors import InputError
@@ -53,7 +63,13 @@ def run_corpus(path: Path, *, seed: int = 0, watcher: Watcher | None = None) -> 
     watcher.begin(name, len(cases))
     result, watch = CorpusResult(name), Stopwatch()
     for case in cases:
-        output, problem = _play(play, case)
+        try:
+            output, problem = _play(play, case)
+        except NotRunnable as error:
+            result.cases += 1
+            result.not_runnable[case_id(case)] = str(error)
+            watcher.played(case_id(case), None)
+            continue
         watcher.played(case_id(case), output)
         _count(result, module, case, output, problem)
     result.seconds = watch.seconds()
@@ -70,18 +86,20 @@ def _player(module: ModuleType, seed: int) -> Callable[[Case], Any]:
 def _play(play: Callable[[Case], Any], case: Case) -> tuple[Any, str]:
     try:
         return play(case), ""
+    except NotRunnable:
+        raise
     except Exception as error:  # whatever goes wrong in one case must not end the others
         return None, f"{type(error).__name__}: {error}"
 
 
 def _count(result: CorpusResult, module: ModuleType, case: Case, output: Any, problem: str) -> None:
     result.cases += 1
-    answer = answer_field(case)
-    if answer is None:
+    answer = answer_of(module, case)
+    if answer is NO_ANSWER:
         result.not_judged += 1
         return
-    differences = [f"could not be played: {problem}"] if problem else judge(module, case, output)
+    differences = [f"could not be played: {problem}"] if problem else judge(module, case, answer, output)
     if differences:
-        result.failures.append(Failure(case_id(case), case[answer], output, tuple(differences)))
+        result.failures.append(Failure(case_id(case), answer, output, tuple(differences)))
     else:
         result.passed += 1

@@ -12,19 +12,21 @@ from contextlib import suppress
 from typing import Any
 
 from kubesim.api.event import Event
+from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND, seconds
-from kubesim.app import Simulation, raise_failures_of_callbacks
-from kubesim.clock import run_virtual
+from kubesim.app import DEFAULT_LATENCIES, Simulation, raise_failures_of_callbacks
+from kubesim.clock import Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster import registry
 from kubesim.cluster.deletion import DeleteOptions
-from kubesim.cluster.kinds import RESOURCES
+from kubesim.cluster.kinds import RESOURCES, resource_of
 from kubesim.cluster.registry import Target
 from kubesim.cluster.subresources import evict
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.errors import ApiError, KubesimError
+from kubesim.runtime.simulated.settings import Latencies, Span
 from kubesim.scenario.language import Kill, Scenario
 from kubesim.scenario.scheduler import Scheduler
 from kubesim.scenario.world import StepFailed
@@ -41,6 +43,15 @@ SCENARIO: dict[str, Any] = {
         "images": [{"name": "docker.io/library/busybox:*", "present": True}],
     },
 }
+SLOW_SHARE = 1 / 6
+SLOW = Latencies(
+    run_sandbox=Span(250 * MILLISECOND, 450 * MILLISECOND),
+    stop_sandbox=Span(150 * MILLISECOND, 400 * MILLISECOND),
+    create_container=Span(40 * MILLISECOND, 200 * MILLISECOND),
+    start_container=Span(130 * MILLISECOND, 460 * MILLISECOND),
+    stop_container=Span(100 * MILLISECOND, 400 * MILLISECOND),
+    exec=Span(60 * MILLISECOND, 330 * MILLISECOND),
+)
 REQUEST = 10 * MILLISECOND  # what a request from outside takes to have its effect
 
 
@@ -71,7 +82,7 @@ async def _play(story: Story, seed: int) -> dict[str, Any]:
 class _Stage:
     def __init__(self, story: Story, seed: int, tasks: TaskSet) -> None:
         self._story = story
-        self._simulation = Simulation(_scenario(story), seed, tasks)
+        self._simulation = Simulation(_scenario(story), seed, tasks, latencies=latencies(seed))
         self._clock = self._simulation.clock
         self._store = self._simulation.store
         self._statuses: list[dict[str, Any]] = []
@@ -137,9 +148,12 @@ class _Stage:
             await self._simulation.world.kill(Kill(pod=f"trace/{name}", sandbox=True))
 
     def _create(self, manifest: Mapping[str, Any]) -> None:
-        resource = RESOURCES[manifest["kind"]]
-        namespace = manifest["metadata"].get("namespace", "trace") if resource.namespaced else ""
-        registry.create(self._store, Target(resource, namespace), dict(manifest))
+        resource, metadata = resource_of(manifest["kind"]), manifest["metadata"]
+        namespace = metadata.get("namespace", "trace") if resource.namespaced else ""
+        if resource.kind in RESOURCES:
+            registry.create(self._store, Target(resource, namespace), dict(manifest))
+        else:
+            self._store.create(ApiObject.from_json({**manifest, "metadata": {**metadata, "namespace": namespace}}))
 
     def _write_static_file(self, name: str, number: int | None) -> None:
         """The manifests are the contents of the files in the order of writing, unless a number says which one."""
@@ -187,6 +201,11 @@ class _Stage:
         if event.involved_object.field_path:
             entry["fieldPath"] = event.involved_object.field_path
         self._events.append(entry)
+
+
+def latencies(seed: int) -> Latencies:
+    """The recorded node was slow at times. Whether it is, the seed draws as well."""
+    return SLOW if Randomness(seed).stream("load").random() < SLOW_SHARE else DEFAULT_LATENCIES
 
 
 def _pod(name: str, subresource: str = "") -> Target:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, HTTPGetAction, Pod
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.client import ApiClient
@@ -25,6 +26,7 @@ from kubesim.kubelet.handlers import Handlers
 from kubesim.kubelet.housekeeping import ContainerGC, Housekeeping
 from kubesim.kubelet.mirror import MirrorClient
 from kubesim.kubelet.node_care import NodeCare, NodeParts
+from kubesim.kubelet.object_manager import CONFIG_MAP, SECRET, ObjectNotFound, ObjectUnavailable
 from kubesim.kubelet.pleg import GenericPleg
 from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.pod_status import StatusGenerator
@@ -37,18 +39,20 @@ from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.sync_loop import SyncLoop
 from kubesim.kubelet.sync_pod import PodSync
+from kubesim.kubelet.volumes.manager import VolumeManager, VolumeParts
 from kubesim.podworkers.requeue import Intervals
 from kubesim.podworkers.work_queue import WorkQueue
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.backoff import new_crash_loop_backoff
 from kubesim.runtime.disk import KubeletDisk
-from kubesim.runtime.helper import EventRecorder, MemoryUsage
+from kubesim.runtime.helper import ContainerConfigError, EventRecorder, MemoryUsage
 from kubesim.runtime.http_request import BadRequest, new_request_for_http_get_action
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.manager import RuntimeManager
 from kubesim.runtime.network import Network, NetworkError
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.protocol import Runtime
+from kubesim.sources.checkpoint import PodCheckpoints
 from kubesim.sources.config import ConfigStream
 from kubesim.trace import Recorder
 
@@ -70,6 +74,7 @@ class Kubelet:
         client: ApiClient,
         config: ConfigStream,
         events: EventRecorder,
+        volume_parts: VolumeParts,
         *,
         list_duration: int = 0,
         admission: Admission | None = None,
@@ -77,12 +82,13 @@ class Kubelet:
         disk: KubeletDisk | None = None,
         node_parts: NodeParts | None = None,
         find: Find = lambda kind, namespace, name: None,
+        checkpoints: PodCheckpoints | None = None,
     ) -> None:
         self._clock, self._tasks, self.settings = clock, tasks.child(), settings
         tasks, disk = self._tasks, disk or KubeletDisk()
         self._network, self._find, self._gates = network, find, gates
         every, jitter = settings.every_tick, settings.jitter
-        self.pods = PodManager()
+        self.pods = PodManager(checkpoints)
         self.cache = PodCache(clock)
         self.statuses = StatusManager(
             client,
@@ -107,7 +113,15 @@ class Kubelet:
             gates=gates,
         )
         images = ImageManager(
-            runtime, events, clock, serialize=settings.serialize_image_pulls, records=disk.pulls, gates=gates
+            runtime,
+            events,
+            clock,
+            serialize=settings.serialize_image_pulls,
+            max_parallel_image_pulls=settings.max_parallel_image_pulls,
+            registry_pull_qps=settings.registry_pull_qps,
+            registry_burst=settings.registry_burst,
+            records=disk.pulls,
+            gates=gates,
         )
         backoff = new_crash_loop_backoff(settings.max_container_restart_period, gates)
         self.runtime = RuntimeManager(
@@ -131,6 +145,18 @@ class Kubelet:
             clock, settings, gates, self.statuses, self.probes, reasons, events, self.runtime.pod_cgroup
         )
         self.mirrors = MirrorClient(client, settings.node_name)
+        self.volumes = VolumeManager(
+            clock,
+            recorder,
+            tasks,
+            settings,
+            events,
+            self.pods,
+            lambda: self.workers.states,
+            lambda: self.handlers.sources_ready,
+            lambda uid: self.workers.rouse(uid),
+            volume_parts,
+        )
         self.syncer = PodSync(
             clock,
             gates,
@@ -141,6 +167,7 @@ class Kubelet:
             self.probes,
             reasons,
             self.mirrors,
+            self.volumes,
             self.pleg,
             events,
         )
@@ -187,6 +214,7 @@ class Kubelet:
                 runtime,
                 self.runtime_state,
                 self.workers,
+                self.volumes.wait_for_unmount,
                 lambda: self.handlers.active_pods(),
                 self.allocation.allocated_pods,
                 lambda: self.container_gc,
@@ -196,7 +224,16 @@ class Kubelet:
             self.allocation.admit_after.append(self.care.shutdown.admit)
         deletor = ContainerDeletor(clock, self.runtime, settings.containers_to_keep)
         self.handlers = Handlers(
-            self.pods, self.workers, self.statuses, self.cache, deletor, events, self.allocation, clock, gates
+            self.pods,
+            self.workers,
+            self.statuses,
+            self.cache,
+            deletor,
+            events,
+            self.allocation,
+            self.volumes,
+            clock,
+            gates,
         )
         self.housekeeping = Housekeeping(
             clock,
@@ -209,6 +246,7 @@ class Kubelet:
             self.runtime,
             self.handlers,
             self.allocation,
+            self.volumes,
         )
         self.container_gc = ContainerGC(
             clock, settings, self.workers, self.runtime, lambda: self.handlers.sources_ready
@@ -244,6 +282,8 @@ class Kubelet:
         self._begin("status manager", settings.status_manager_starts, self.statuses.run)
         self._begin("container gc", settings.container_gc_starts, self.container_gc.run)
         self._begin("allocation manager", 0, self.allocation.run)
+        self._begin("volume populator", settings.volume_populator_starts, self.volumes.run_populator)
+        self._begin("volume reconciler", settings.volume_reconciler_starts, self.volumes.run_reconciler)
         self._begin("pleg", settings.pleg_starts, self.pleg.run)
         self._begin("sync loop", settings.sync_loop_starts, self.sync_loop.run)
         if self.care is not None:
@@ -263,8 +303,9 @@ class Kubelet:
             self.care.close()
         await self._tasks.kill([*self.workers.tasks(), *self.runtime.hooks_under_way()])
 
-    def _worker_state_changed(self) -> None:
+    def _worker_state_changed(self, uid: str) -> None:
         self.handlers.usage_changed()
+        self.volumes.pod_may_be_over(uid)
         self.something_changed()
 
     def _sync_pod_now(self, pod: Pod) -> None:
@@ -313,8 +354,18 @@ class Kubelet:
     def container_environment(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
     ) -> tuple[tuple[str, str], ...]:
-        settings = self.settings
-        return make_environment(pod, container, pod_ips, settings.host_ips, settings.node_name, self._find, self._gates)
+        hosts, node = self.settings.host_ips, self.settings.node_name
+        return make_environment(pod, container, pod_ips, hosts, node, self._find_for_environment, self._gates)
+
+    def _find_for_environment(self, kind: str, namespace: str, name: str) -> ApiObject | None:
+        if kind not in (CONFIG_MAP, SECRET):
+            return self._find(kind, namespace, name)
+        try:
+            return self.volumes.objects.get(kind, namespace, name)
+        except ObjectNotFound:
+            return None
+        except ObjectUnavailable as error:
+            raise ContainerConfigError(str(error)) from None
 
     async def _http_hook(self, pod: Pod, container: Container, action: HTTPGetAction) -> None:
         status = self.cache.known(pod.metadata.uid)

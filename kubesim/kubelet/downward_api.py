@@ -2,7 +2,8 @@
 
 Mirrors: pkg/kubelet/kubelet_pods.go podFieldSelectorRuntimeValue, containerResourceRuntimeValue;
 pkg/kubelet/kubelet_resources.go defaultPodLimitsForDownwardAPI; pkg/fieldpath; pkg/apis/core/pods/helpers.go
-ConvertDownwardAPIFieldLabel; pkg/api/v1/resource/helpers.go ExtractContainerResourceValue
+ConvertDownwardAPIFieldLabel; pkg/api/v1/resource/helpers.go ExtractContainerResourceValue,
+ExtractResourceValueByContainerNameAndNodeAllocatable
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def pod_field_value(selector: Mapping[str, Any], pod: Pod, pod_ips: tuple[str, .
             return next(iter(sort_pod_ips(pod_ips) or pod_ips), "")
         case "status.podIPs":
             return ",".join(sort_pod_ips(pod_ips))
-    return _extract_field_path(pod, path)
+    return extract_field_path(pod, path)
 
 
 def _field_label(version: str, label: str) -> str:
@@ -68,7 +69,8 @@ def _split_subscript(path: str) -> tuple[str, str] | None:
     return (head, key) if path.endswith("']") and bracket and head else None
 
 
-def _extract_field_path(pod: Pod, path: str) -> str:
+def extract_field_path(pod: Pod, path: str) -> str:
+    """A field of the pod's metadata; only those can be told in a volume."""
     metadata = pod.metadata
     subscripted = _split_subscript(path)
     if subscripted is not None:
@@ -109,11 +111,22 @@ def container_resource_value(
     limits = subject.resources.limits
     if not name or subject in pod.spec.containers:  # the default is not given to an init container told of by name
         limits = _with_default_limits(limits, _pod_or_node(pod, allocatable, gates))
+    return _extract_resource_value(selector, limits, subject.resources.requests)
+
+
+def resource_value_for_volume(selector: Mapping[str, Any], pod: Pod, allocatable: ResourceList) -> str:
+    """In a volume the container is always named, and a limit that is not set is what the node can give."""
+    resources = _find_container(pod, selector.get("containerName") or "").resources
+    limits = _with_default_limits(resources.limits, allocatable)
+    return _extract_resource_value(selector, limits, resources.requests)
+
+
+def _extract_resource_value(selector: Mapping[str, Any], limits: ResourceList, requests: ResourceList) -> str:
     wanted = selector.get("resource") or ""
     kind, _, resource = wanted.partition(".")
     if kind not in ("limits", "requests") or not (resource in _DEFAULTED or resource.startswith(HUGE_PAGES_PREFIX)):
         raise ContainerConfigError(f"unsupported container resource : {wanted}")
-    amount = quantity((limits if kind == "limits" else subject.resources.requests).get(resource, 0))
+    amount = quantity((limits if kind == "limits" else requests).get(resource, 0))
     divisor = quantity(selector.get("divisor") or 0)
     if divisor.is_zero:
         divisor = quantity("1")

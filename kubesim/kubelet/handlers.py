@@ -23,6 +23,7 @@ from kubesim.kubelet.status.conditions import (
     generate_pod_ready_condition,
 )
 from kubesim.kubelet.status.manager import StatusManager
+from kubesim.kubelet.volumes.manager import VolumeManager
 from kubesim.podworkers.updates import SyncPodType, UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.helper import EventRecorder
@@ -39,6 +40,7 @@ class Handlers:
         deletor: ContainerDeletor,
         events: EventRecorder,
         allocation: AllocationManager,
+        volumes: VolumeManager,
         clock: LoopClock,
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
@@ -49,9 +51,15 @@ class Handlers:
         self._deletor = deletor
         self._events = events
         self._allocation = allocation
+        self._volumes = volumes
         self._clock = clock
         self._gates = gates
-        self.sources_ready = False  # set by the sync loop once every source has been heard
+        self.sources_ready = False  # every source has been heard
+
+    def source_heard(self, *, all_ready: bool) -> None:
+        """The first word of a source; perhaps there is none left to wait for."""
+        self.sources_ready = all_ready
+        self._volumes.sources_changed()
 
     async def handle_pod_additions(self, pods: Sequence[Pod]) -> None:
         """Oldest first, so that earlier pods are admitted before later ones.
@@ -65,6 +73,7 @@ class Handlers:
             found = self._pods.pod_and_mirror(added)
             if found.pod is None:
                 continue  # a mirror pod whose static pod is not known
+            self._volumes.pod_added(found.pod)
             if not found.was_mirror and self._is_to_be_admitted(found.pod):
                 if not await self._admit(found.pod):
                     continue
@@ -141,6 +150,7 @@ class Handlers:
             self._pods.remove(removed)
             self._allocation.remove_pod(removed.metadata.uid)
             self._statuses.pod_changed(removed.metadata.uid)
+            self._volumes.pod_may_be_over(removed.metadata.uid)
             found = self._pods.pod_and_mirror(removed)
             if found.pod is None:
                 continue

@@ -19,6 +19,7 @@ from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.status.manager import StatusManager
+from kubesim.kubelet.volumes.manager import VolumeManager
 from kubesim.podworkers.updates import KillPodOptions, UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.gc import GCPolicy, evict_containers, evict_sandboxes
@@ -41,6 +42,7 @@ class Housekeeping:
         runtime: RuntimeManager,
         handlers: Handlers,
         allocation: AllocationManager,
+        volumes: VolumeManager,
     ) -> None:
         self._clock = clock
         self._recorder = recorder
@@ -52,6 +54,7 @@ class Housekeeping:
         self._runtime = runtime
         self._handlers = handlers
         self._allocation = allocation
+        self._volumes = volumes
         self._want: Callable[[int], None] = lambda _: None
 
     def on_wanted(self, want: Callable[[int], None]) -> None:
@@ -75,20 +78,22 @@ class Housekeeping:
         self._probes.cleanup_pods(lambda uid: uid in states.statuses and not states.statuses[uid].is_terminated)
         self._statuses.remove_orphaned_statuses(desired | self._pods.mirror_uids())
         self._allocation.remove_orphaned_pods(desired)
+        volumes_left = self._volumes.cleanup_orphaned_pod_dirs(lambda uid: uid in desired or uid in running)
         await self._delete_orphaned_mirrors()
         idle = [pod for uid in desired if uid not in states.statuses and (pod := self._pods.by_uid(uid)) is not None]
         started = self._restart_unknown(idle)
         deleted = self._end_rejected([pod for pod in idle if pod.metadata.uid not in started], running)
         orphans = self._end_orphans([pod for uid, pod in running.items() if uid not in states.statuses])
         for uid in self._runtime.pods_with_cgroup():
-            if uid not in states.statuses or states.statuses[uid].is_terminated:
+            is_over = uid not in states.statuses or states.statuses[uid].is_terminated
+            if is_over and not self._volumes.pod_volumes_exist(uid):  # memory of a volume counts for the pod's group
                 self._runtime.destroy_pod_cgroup(uid)
         self._runtime.backoff.gc(self._clock.now())
         self._tell(started, deleted, orphans)
         expiry = self._runtime.backoff.next_expiry()
         if expiry is not None:
             self._want(expiry)
-        if started or deleted or orphans or any(uid not in desired for uid in states.statuses):
+        if started or deleted or orphans or volumes_left or any(uid not in desired for uid in states.statuses):
             self.wanted()
 
     async def _delete_orphaned_mirrors(self) -> None:

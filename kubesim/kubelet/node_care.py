@@ -21,7 +21,7 @@ from kubesim.kubelet.housekeeping import ContainerGC
 from kubesim.kubelet.image_gc import ImageGC
 from kubesim.kubelet.log_rotation import ContainerLogManager, LogFiles
 from kubesim.kubelet.node_conditions import NodeHealth, NodeStatusUpdater
-from kubesim.kubelet.node_shutdown import NodeShutdown
+from kubesim.kubelet.node_shutdown import NodeShutdown, WaitForUnmount
 from kubesim.kubelet.runtime_state import RuntimeState
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.podworkers.workers import PodWorkers
@@ -68,6 +68,7 @@ class NodeCare:
         runtime: Runtime,
         runtime_state: RuntimeState,
         workers: PodWorkers,
+        wait_for_unmount: WaitForUnmount,
         active_pods: Callable[[], Sequence[Pod]],
         allocated_pods: Callable[[], Sequence[Pod]],
         container_gc: Callable[[], ContainerGC],
@@ -97,6 +98,7 @@ class NodeCare:
             tasks,
             settings.shutdown_periods,
             workers.kill_pod_now,
+            wait_for_unmount,
             events,
             active_pods,
             self._tell_at_once,
@@ -111,6 +113,7 @@ class NodeCare:
             runtime_state.is_failing,
             events.node_event,
             randomness.stream("node status"),
+            period=settings.node_status_period,
             jitter=settings.jitter,
             every=every,
         )

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.pod_kinds import SYSTEM_CRITICAL_PRIORITY
@@ -24,7 +25,10 @@ from kubesim.errors import SyncError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.frozen import frozen
 from kubesim.kubelet.eviction.manager import KillPod, NodeEventRecorder, with_disruption_target
+from kubesim.podworkers.syncer import SyncContext
 from kubesim.podworkers.updates import PodStatusFn
+
+WaitForUnmount = Callable[[SyncContext, Pod], Coroutine[Any, Any, None]]
 
 NOT_ADMITTED_REASON = "NodeShutdown"
 NOT_ADMITTED_MESSAGE = "Pod was rejected as the node is shutting down."
@@ -102,6 +106,7 @@ class NodeShutdown:
         tasks: TaskSet,
         periods: tuple[ShutdownGracePeriod, ...],
         kill_pod: KillPod,
+        wait_for_unmount: WaitForUnmount,
         events: NodeEventRecorder,
         active_pods: Callable[[], Sequence[Pod]],
         sync_node_status: Callable[[], None],
@@ -111,6 +116,7 @@ class NodeShutdown:
         self._tasks = tasks
         self._periods = periods if gates.enabled("GracefulNodeShutdown") else ()
         self._kill_pod = kill_pod
+        self._wait_for_unmount = wait_for_unmount
         self._events = events
         self._active_pods = active_pods
         self._sync_node_status = sync_node_status
@@ -142,8 +148,12 @@ class NodeShutdown:
         self.shutting_down = False
 
     async def _kill_group(self, group: ShutdownGroup) -> None:
-        """All at once; kills that take longer than the group's time go on beside the next group."""
+        """All at once, until also their volumes are unmounted: who does that may be in a later group.
+
+        Kills that take longer than the group's time go on beside the next group.
+        """
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        context = SyncContext()
         open_kills = len(group.pods)
 
         async def kill(pod: Pod) -> None:
@@ -153,6 +163,9 @@ class NodeShutdown:
                 await self._kill_pod(pod, grace_period_override=grace_period(pod, group.period), status_fn=status_fn)
             open_kills -= 1
             if not open_kills:
+                for each in group.pods:
+                    with suppress(SyncError):
+                        await self._wait_for_unmount(context, each)
                 wake(over, None)
 
         for pod in group.pods:
@@ -162,3 +175,4 @@ class NodeShutdown:
             await over
         finally:
             timer.cancel()
+            context.cancel()

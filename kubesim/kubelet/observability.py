@@ -93,6 +93,7 @@ def statistics(kubelet: Kubelet) -> dict[str, Any]:
         "sourcesReady": kubelet.handlers.sources_ready,
         "workers": kubelet.workers.statistics(),
         "podCache": kubelet.cache.statistics(),
+        "volumes": kubelet.volumes.statistics(),
         "nodeConditions": [] if care is None else list(care.eviction.node_conditions),
         "shuttingDown": care is not None and care.shutdown.shutting_down,
         "pods": {
@@ -122,6 +123,16 @@ def metrics_of(kubelet: Kubelet) -> Iterator[Metric]:
     yield Metric("kubelet_mirror_pods", "gauge", "Mirror pods that the kubelet knows of.", {(): mirrors})
     yield Metric("kubelet_working_pods", "gauge", "Pods that have a worker, by how far it is.", _working(kubelet))
     yield from _running(kubelet)
+    yield Metric(
+        "volume_manager_total_volumes",
+        "gauge",
+        "Volumes that should be mounted, and that are.",
+        {
+            (("plugin_name", plugin), ("state", state)): count
+            for state, plugins in kubelet.volumes.volumes_by_plugin().items()
+            for plugin, count in plugins.items()
+        },
+    )
     if kubelet.care is not None:
         evictions, collected = kubelet.care.eviction.evictions, kubelet.care.image_gc.collected
         yield Metric(

@@ -36,6 +36,7 @@ class KubeletSettings:
     runtime_poll_period: int = 5 * SECOND
     runtime_down_backoff: int = 100 * MILLISECOND
     runtime_down_backoff_max: int = 5 * SECOND
+    volume_loop_period: int = 101 * MILLISECOND  # 100 ms after the end of a round, which itself takes about one
 
     # When each part was started, in microseconds after the agent's start.
     status_manager_starts: int = 0
@@ -46,9 +47,19 @@ class KubeletSettings:
     image_gc_starts: int = 0
     log_rotation_starts: int = 0
     node_status_starts: int = 0
+    volume_populator_starts: int = 0
+    volume_reconciler_starts: int = 0
+
+    node_status_period: int = 10 * SECOND
+    lease_duration_s: int = 40
 
     policies: NodePolicies = field(default_factory=NodePolicies)
     serialize_image_pulls: bool = True
+    max_parallel_image_pulls: int | None = None
+    registry_pull_qps: int = 5  # 0: as many as one likes
+    registry_burst: int = 10
+    event_qps: int = 50
+    event_burst: int = 100
     max_container_restart_period: int = 300 * SECOND
     containers_to_keep: int = 1  # dead ones for each container name
     eviction: EvictionConfig = field(default_factory=EvictionConfig)

@@ -156,8 +156,8 @@ class SyncLoop:
     # -- one method per channel ---------------------------------------------------------------------------------
 
     async def _config_update(self, update: PodUpdate) -> None:
-        """DELETE is an update: the pod has to be ended gracefully first."""
-        if update.op == "ADD":
+        """DELETE is an update: the pod has to be ended gracefully first. RESTORE says nothing about its source."""
+        if update.op in ("ADD", "RESTORE"):
             self._handler("HandlePodAdditions", update.pods)
             await self._handlers.handle_pod_additions(update.pods)
         elif update.op in ("UPDATE", "DELETE"):
@@ -171,9 +171,9 @@ class SyncLoop:
             await self._handlers.handle_pod_reconcile(update.pods)
         for pod in update.pods:
             self._watch_deadline(pod)
-        if update.source not in self._seen:
+        if update.source not in self._seen and update.op != "RESTORE":
             self._seen.add(update.source)
-            self._handlers.sources_ready = self._seen_all_sources(self._seen)
+            self._handlers.source_heard(all_ready=self._seen_all_sources(self._seen))
         self._housekeeping.wanted()
 
     def _pleg_event(self, event: PodLifecycleEvent, ready: tuple[str, ...]) -> None:

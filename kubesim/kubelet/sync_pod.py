@@ -21,6 +21,7 @@ from kubesim.kubelet.resize_events import resize_event_message
 from kubesim.kubelet.runtime_state import RuntimeState
 from kubesim.kubelet.status.conditions import with_condition
 from kubesim.kubelet.status.manager import StatusManager
+from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType, UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
@@ -53,6 +54,7 @@ class PodSync:
         probes: ProbeManager,
         reasons: ReasonCache,
         mirrors: MirrorClient,
+        volumes: VolumeManager,
         pleg: GenericPleg,
         events: EventRecorder,
     ) -> None:
@@ -65,6 +67,7 @@ class PodSync:
         self._probes = probes
         self._reasons = reasons
         self._mirrors = mirrors
+        self._volumes = volumes
         self._pleg = pleg
         self._events = events
 
@@ -87,8 +90,11 @@ class PodSync:
             self._events.event(pod, "Warning", "NetworkNotReady", f"{NETWORK_NOT_READY}: {problem}")
             raise SyncError(f"{NETWORK_NOT_READY}: {problem}")
         if not self.workers.states.is_pod_termination_requested(uid):
+            self._volumes.objects.register_pod(pod)
             self._runtime.ensure_pod_cgroup(pod)
         await self._mirrors.reconcile(pod, mirror_pod)
+        if pod.spec.volumes:
+            await self._wait_for_volumes(context, pod)
         self._probes.add_pod(pod, context)
         restarting = self._gates.enabled("RestartAllContainersOnContainerExits") and any(
             c.type == ALL_RESTARTING and c.status == "True" for c in api_status.conditions
@@ -105,6 +111,14 @@ class PodSync:
         if error:
             raise _as_error(result, error)
         return SyncOutcome(post_sync=(lambda: self._pleg.request_relist(uid)) if result.results else None)
+
+    async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> None:
+        """What is wrong with a single volume its own Events tell; here only what keeps volumes from being tried."""
+        try:
+            await self._volumes.wait_for_attach_and_mount(context, pod)
+        except VolumesNotReady as error:
+            self._events.event(pod, "Warning", "FailedMount", f"Unable to attach or mount volumes: {error}")
+            raise
 
     def _follow_resize(self, pod: Pod, status: RuntimePodStatus) -> None:
         """Is a resize under way, or has one just come to its end?"""
@@ -134,6 +148,8 @@ class PodSync:
         if self._statuses.resize.is_in_progress(pod.metadata.uid):
             return False
         if self._mirrors.needs_work(pod, mirror_pod) or not self._probes.has_all_workers(pod):
+            return False
+        if pod.spec.volumes and not self._volumes.is_up_to_date(pod.metadata.uid):
             return False
         probes = ProbeResults(self._probes.liveness.by_id, self._probes.startup.by_id)
         return self._generator.would_change_nothing(pod, status) and self._runtime.would_do_nothing(pod, status, probes)
@@ -196,6 +212,8 @@ class PodSync:
 
     async def sync_terminated_pod(self, context: SyncContext, pod: Pod, status: RuntimePodStatus) -> None:
         self._statuses.set_pod_status(pod, self._generator.generate(pod, status, terminal=True))
+        await self._volumes.wait_for_unmount(context, pod)
+        await self._volumes.wait_for_clean_up(context, pod)
         self._runtime.destroy_pod_cgroup(pod.metadata.uid)
         self._statuses.terminate_pod(pod)
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from kubesim.api.goduration import parse_duration
 from kubesim.api.gotext import duration
 from kubesim.errors import UsageError
 from kubesim.frozen import frozen
 from kubesim.labs.language import CountLookup, Moment, Question
-from kubesim.scenario.durations import parse_duration
 from kubesim.trace.records import Record
 from kubesim.trace.stepping import Condition
 from kubesim.trace.stepping.conditions import look_up

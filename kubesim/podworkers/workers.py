@@ -79,7 +79,7 @@ class PodWorkers:
         every: bool = False,
         pod_from_allocation: Callable[[Pod], Pod] | None = None,
         on_crash: Callable[[str, Exception], None] | None = None,
-        on_state: Callable[[], None] | None = None,
+        on_state: Callable[[str], None] | None = None,
     ) -> None:
         self.states = PodSyncStatuses(pod_from_allocation)
         self._pod_from_allocation = pod_from_allocation or (lambda pod: pod)
@@ -93,7 +93,7 @@ class PodWorkers:
         self._jitter = Jitter(randomness, jitter)
         self._every = every  # look at resting pods at each of their resyncs; nothing is seen of the difference
         self._on_crash = on_crash or _report_crash
-        self._on_state = on_state or (lambda: None)  # told that some pod has come to its next state
+        self._on_state = on_state or (lambda uid: None)  # told that a pod has come to its next state
         self._workers: dict[str, _Worker] = {}
         self._resting: dict[str, int] = {}  # pods whose syncs would change nothing, and when their next one is due
         self.next_sync_tick: Callable[[int], int] = lambda due: due + 1  # the sync loop's tick that takes up such work
@@ -140,6 +140,12 @@ class PodWorkers:
             self._resting[uid] = worker.last_sync + delay
         return True
 
+    def rouse(self, uid: str) -> None:
+        """A resync of this pod may change something after all: if the pod rests, let its next one come."""
+        worker = self._workers.get(uid)
+        if worker is not None:
+            self._end_rest(worker)
+
     def _end_rest(self, worker: _Worker) -> None:
         """Count the resyncs that would have come meanwhile, and let the next one be due."""
         due = self._resting.pop(worker.uid, None)
@@ -158,8 +164,8 @@ class PodWorkers:
             worker = self._workers.pop(uid, None)
             if worker is not None:
                 worker.close()
-        if known.stop:
-            self._on_state()  # what these pods left in the runtime may be collected now
+        for uid in known.stop:
+            self._on_state(uid)  # what this pod left in the runtime may be collected now
         for uid in known.wake:
             worker = self._workers[uid]
             self._end_rest(worker)
@@ -373,7 +379,7 @@ class PodWorkers:
             self._recorder.because(seq)
 
     def _record_state(self, worker: _Worker, state: str, why: str, cause: int | None = None) -> int:
-        self._on_state()
+        self._on_state(worker.uid)
         if not self._recorder.on:
             return 0
         return self._recorder.record(WorkerState(uid=worker.uid, pod=worker.pod, state=state, why=why, cause=cause))

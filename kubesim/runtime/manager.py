@@ -23,6 +23,12 @@ from kubesim.runtime.container_start import ContainerStarter, StartFailed, Start
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.helper import EventRecorder, RuntimeHelper
 from kubesim.runtime.hooks import HookRunner, HttpGet
+from kubesim.runtime.image_volumes import (
+    ImageVolumePulls,
+    check_image_volumes,
+    has_image_volumes,
+    pull_image_volumes,
+)
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
 from kubesim.runtime.linux_resources import with_actuated
@@ -77,6 +83,7 @@ class RuntimeManager:
         self._events = events
         self._helper = helper
         self._gates = gates
+        self._images = images
         hooks = HookRunner(runtime, clock, http_get)
         self._killer = ContainerKiller(runtime, clock, events, hooks)
         self._starter = ContainerStarter(
@@ -132,6 +139,8 @@ class RuntimeManager:
     def would_do_nothing(self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults) -> bool:
         """Would `sync_pod` leave everything as it is? Only looks."""
         actions = self._decide(pod, status, probes, restart_all_containers=False)
+        if has_image_volumes(pod):  # each sync makes sure of them, and tells so
+            return False
         if _summary(actions).keys() - {"attempt"} or actions.containers_to_update or actions.update_pod_resources:
             return False
         init = {container.name for container in pod.spec.init_containers}
@@ -257,17 +266,24 @@ class RuntimeManager:
         self, pod: Pod, status: RuntimePodStatus, actions: PodActions, target: StartTarget, result: PodSyncResult
     ) -> None:
         """Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round."""
+        pulls = await pull_image_volumes(pod, self._images)
         for container in actions.ephemeral_containers_to_start:
-            await self._start(pod, status, container, target, result)
+            await self._start(pod, status, container, target, pulls, result)
         for container in actions.init_containers_to_start:
-            started = await self._start(pod, status, container, target, result)
+            started = await self._start(pod, status, container, target, pulls, result)
             if not started and not is_restartable_init_container(container):
                 return
         for container in actions.containers_to_start:
-            await self._start(pod, status, container, target, result)
+            await self._start(pod, status, container, target, pulls, result)
 
     async def _start(
-        self, pod: Pod, status: RuntimePodStatus, container: Container, target: StartTarget, result: PodSyncResult
+        self,
+        pod: Pod,
+        status: RuntimePodStatus,
+        container: Container,
+        target: StartTarget,
+        pulls: ImageVolumePulls,
+        result: PodSyncResult,
     ) -> bool:
         outcome = result.add("StartContainer", container.name)
         delayed = do_back_off(self.backoff, pod, container, status, self._clock.now())
@@ -276,6 +292,7 @@ class RuntimeManager:
             outcome.fail("CrashLoopBackOff", delayed.message, delayed.retry_at)
             return False
         try:
+            check_image_volumes(pod, container, pulls, self._events)
             await self._starter.start(target, pod, container, status)
         except StartFailed as failure:
             outcome.fail(failure.reason, failure.message, failure.retry_at)

@@ -13,6 +13,7 @@ from kubesim.cluster import registry
 from kubesim.cluster.deletion import DeleteOptions
 from kubesim.cluster.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.kinds import RESOURCES, resource_of
+from kubesim.cluster.patch import merge_patch
 from kubesim.cluster.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
@@ -24,7 +25,6 @@ from kubesim.scenario.language import (
     Exec,
     Hang,
     Kill,
-    Manifest,
     Patch,
     PodTarget,
     Pressure,
@@ -36,7 +36,12 @@ from kubesim.scenario.language import (
     Stop,
     WriteStaticPod,
 )
+from kubesim.scenario.namespaces import ensure_namespace
 from kubesim.scenario.node import SimulatedNode
+from kubesim.scenario.source_items import Manifest, ServeManifest
+from kubesim.scenario.static_sources import behaviour
+from kubesim.scenario.volume_binder import CLAIM, STANDARD_CLASS
+from kubesim.sources.simulated_url import Behaviour, SimulatedUrl
 from kubesim.trace import Recorder
 from kubesim.trace.records import ApiWrite, Note
 
@@ -62,6 +67,7 @@ class World(Protocol):
     def write_static_pod(self, write: WriteStaticPod) -> None: ...
     def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None: ...
     def remove_static_pod(self, remove: StaticPodFile) -> None: ...
+    def serve_manifest(self, answer: ServeManifest) -> None: ...
     def remove_all_static_pods(self) -> None: ...
     async def stop(self, stop: Stop) -> None: ...
     def start(self, start: Start) -> None: ...
@@ -79,7 +85,15 @@ class World(Protocol):
 class SimulatedWorld:
     """The in-memory cluster, and simulated nodes by name. Pods that name no node go to the first."""
 
-    def __init__(self, clock: LoopClock, store: Store, recorder: Recorder, nodes: Mapping[str, SimulatedNode]) -> None:
+    def __init__(
+        self,
+        clock: LoopClock,
+        store: Store,
+        recorder: Recorder,
+        nodes: Mapping[str, SimulatedNode],
+        url: SimulatedUrl | None = None,
+    ) -> None:
+        self._url = url
         self._clock = clock
         self._store = store
         self._recorder = recorder
@@ -104,6 +118,8 @@ class SimulatedWorld:
         target = Target(resource, namespace, metadata["name"] if exists else "")
         if resource.namespaced:
             self.ensure_namespace(namespace)
+        if kind == CLAIM and manifest.get("spec", {}).get("storageClassName") is None:
+            self._ensure_storage_class()
         if kind == "Pod":
             self._ensure_priority_class(manifest["spec"].get("priorityClassName", ""))
         if kind == "Pod" and not exists and not manifest["spec"].get("nodeName"):
@@ -112,26 +128,35 @@ class SimulatedWorld:
         self._told("patch" if exists else "create", target, metadata["name"])
         with _refusals():
             if kind not in RESOURCES:
-                given = {**manifest, "metadata": {**metadata, "namespace": namespace}}
-                (self._store.replace if exists else self._store.create)(ApiObject.from_json(given))
+                self._store_undeclared({**manifest, "metadata": {**metadata, "namespace": namespace}})
             elif exists:
                 registry.patch(self._store, target, STRATEGIC_MERGE_PATCH, manifest)
             else:
                 registry.create(self._store, target, manifest)
 
+    def _store_undeclared(self, manifest: JsonObject) -> None:
+        """An object of a kind that the cluster has no rules for."""
+        metadata = manifest["metadata"]
+        old = self._store.find(manifest["kind"], metadata["namespace"], metadata["name"])
+        if old is None:
+            self._store.create(ApiObject.from_json(manifest))
+        else:
+            self._store.write(old, ApiObject.from_json(merge_patch(old.to_json(), manifest)))
+
     def ensure_namespace(self, name: str) -> None:
-        """A namespace with its default service account, as the controllers of a cluster would have made it."""
-        if self._store.find("Namespace", "", name) is None:
-            registry.create(self._store, Target(RESOURCES["Namespace"]), {"metadata": {"name": name}})
-        if self._store.find("ServiceAccount", name, "default") is None:
-            account = Target(RESOURCES["ServiceAccount"], name)
-            registry.create(self._store, account, {"metadata": {"name": "default"}})
+        ensure_namespace(self._store, name)
 
     def _ensure_priority_class(self, name: str) -> None:
         """Every cluster has those of the system; here they come when they are needed."""
         if name in SYSTEM_PRIORITIES and self._store.find("PriorityClass", "", name) is None:
             body = {"metadata": {"name": name}, "value": SYSTEM_PRIORITIES[name]}
             registry.create(self._store, Target(RESOURCES["PriorityClass"]), body)
+
+    def _ensure_storage_class(self) -> None:
+        """Most clusters have one that is taken if a claim names none."""
+        name = STANDARD_CLASS["metadata"]["name"]
+        if self._store.find(STANDARD_CLASS["kind"], "", name) is None:
+            self._store.create(ApiObject.from_json(STANDARD_CLASS))
 
     def patch(self, patch: Patch) -> None:
         namespace, name = patch.key
@@ -220,10 +245,27 @@ class SimulatedWorld:
     def remove_static_pod(self, remove: StaticPodFile) -> None:
         self._remove(self._node(remove.node), remove.file)
 
+    def serve_manifest(self, answer: ServeManifest) -> None:
+        if self._url is None:
+            raise StepFailed("there is no simulated url that could answer")
+        self._serve(self._url, behaviour(answer))
+
+    def _serve(self, url: SimulatedUrl, behaviour: Behaviour) -> None:
+        what = behaviour.error or behaviour.answer.status_line
+        if behaviour.answer.body and not behaviour.error:
+            what += f", {len(behaviour.answer.body)} bytes"
+        Recorder.because(None)
+        Recorder.because(self._recorder.record(Note(text=f"{url.url} answers from now on: {what}")))
+        url.behave(behaviour)
+
     def remove_all_static_pods(self) -> None:
+        """Files and urls of the real world stay as they are; the kubelets are told to want nothing of them."""
+        if self._url is not None:
+            self._serve(self._url, Behaviour())
         for node in self._nodes.values():
             for file in node.manifests.names():
                 self._remove(node, file)
+            node.withdraw_real_sources()
 
     def _remove(self, node: SimulatedNode, file: str) -> None:
         if node.manifests.read(file) is None:
@@ -237,6 +279,9 @@ class SimulatedWorld:
         if stop.what == "kubelet":
             self._note_of_node(node, "the kubelet is killed; what it had in its memory is lost")
             await node.stop_kubelet()
+        elif stop.what == "apiserver":
+            self._note_of_node(node, "the API server cannot be reached")
+            node.api.cut()
         else:
             lost = "; it loses all containers" if stop.containers == "gone" else "; its containers go on"
             self._note_of_node(node, "the container runtime stops" + lost)
@@ -248,12 +293,16 @@ class SimulatedWorld:
         if start.what == "kubelet":
             self._note_of_node(node, "the kubelet starts and asks its sources and the runtime what there is")
             node.start()
+        elif start.what == "apiserver":
+            self._note_of_node(node, "the API server can be reached again")
+            node.api.restore()
         else:
             self._note_of_node(node, "the container runtime answers again")
             node.start_runtime()
 
     def _expect(self, node: SimulatedNode, what: str, *, running: bool) -> None:
-        if (node.kubelet_runs if what == "kubelet" else node.service.up) != running:
+        runs = {"kubelet": node.kubelet_runs, "runtime": node.service.up, "apiserver": node.api.up}
+        if runs[what] != running:
             raise StepFailed(f"the {what} of node {node.name} is {'not running' if running else 'running already'}")
 
     async def restart(self, restart: Restart) -> None:

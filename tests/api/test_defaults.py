@@ -72,6 +72,16 @@ def test_who_sets_only_a_limit_asks_for_as_much() -> None:
     }
 
 
+def test_no_resource_is_finer_than_a_thousandth() -> None:
+    limits = {"cpu": "1.0005", "memory": "10Ei", "example.com/a": "0.1u", "example.com/b": "-1u"}
+    assert first(defaulted({"resources": {"limits": limits}}))["resources"]["limits"] == {
+        "cpu": "1001m",
+        "memory": "9223372036854775807",
+        "example.com/a": "1m",
+        "example.com/b": "-1m",
+    }
+
+
 def test_pod_level_requests_come_from_the_containers_or_the_limits() -> None:
     spec = defaulted(
         {"resources": {"requests": {"cpu": "100m"}, "limits": {"hugepages-2Mi": "4Mi"}}},

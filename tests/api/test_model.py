@@ -61,6 +61,13 @@ def test_a_pod_survives_the_round_trip_with_everything_we_do_not_know() -> None:
     assert Pod.from_json(json.loads(json.dumps(MANIFEST))).to_json() == MANIFEST
 
 
+def test_containers_of_any_kind_are_found_by_name() -> None:
+    kinds = {"containers": [{"name": "a"}], "initContainers": [{"name": "b"}], "ephemeralContainers": [{"name": "c"}]}
+    spec = Pod.from_json({"spec": kinds}).spec
+    found = [spec.find_container(name) for name in "abcd"]
+    assert [container and container.name for container in found] == ["a", "b", "c", None]
+
+
 def test_an_absent_field_is_gos_zero_value() -> None:
     pod = Pod.from_json({"metadata": {"name": "x"}})
     assert pod.spec.containers == ()
@@ -74,6 +81,22 @@ def test_null_where_there_is_no_pointer_is_an_absent_field() -> None:
     assert pod.spec.node_name == ""
     assert pod.spec.containers == ()
     assert pod.to_json() == {"metadata": {"name": "x"}, "spec": {}}
+
+
+def test_null_where_one_of_several_types_would_do() -> None:
+    probe, resources = {"tcpSocket": {"port": None}}, {"limits": {"cpu": None, "memory": 1}}
+    container = {"name": "c", "livenessProbe": probe, "resources": resources, "args": ["x"]}
+    (found,) = Pod.from_json({"spec": {"containers": [container]}}).spec.containers
+    assert found.liveness_probe is not None
+    assert found.liveness_probe.tcp_socket is not None
+    assert found.liveness_probe.tcp_socket.port == 0
+    assert found.resources.limits == {"memory": 1}
+
+
+def test_null_in_a_list_is_a_zero_value() -> None:
+    containers = [{"name": "a", "image": None}, None, {"name": "b", "args": ["x"]}]
+    pod = Pod.from_json({"metadata": {}, "spec": {"containers": containers}})
+    assert [(container.name, container.image) for container in pod.spec.containers] == [("a", ""), ("", ""), ("b", "")]
 
 
 def test_a_wrong_type_is_an_error() -> None:

@@ -85,7 +85,8 @@ def test_values_of_the_wide_form_round_up(number: int, digits: int) -> None:
 def test_arithmetic_and_order_are_exact(left: Quantity, right: Quantity) -> None:
     assert exact(left + right) == exact(left) + exact(right)
     assert exact(left - right) == exact(left) - exact(right)
-    assert (left < right) == (exact(left) < exact(right))
+    assert (left < right, left <= right) == (exact(left) < exact(right), exact(left) <= exact(right))
+    assert (left > right, left >= right) == (exact(left) > exact(right), exact(left) >= exact(right))
     assert (left == right) == (exact(left) == exact(right))
 
 
@@ -162,3 +163,11 @@ def test_exponents_of_any_size_cost_nothing() -> None:
 
 def test_numbers_of_json_and_yaml() -> None:
     assert [str(quantity(value)) for value in (2, 0.5, 1000.0, 0.00001, " 1Gi ")] == ["2", "500m", "1k", "10u", "1Gi"]
+
+
+def test_the_wide_form_has_a_zero_and_a_largest_binary_amount() -> None:
+    zero = parse_quantity("0e-20")
+    assert (zero.wide, str(zero), zero.value()) == (True, "0", 0)
+    largest = parse_quantity("10Ei")
+    assert largest.value() == 2**63 - 1
+    assert largest.milli_value() == -1000  # it overflows, as upstream's does

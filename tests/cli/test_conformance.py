@@ -56,6 +56,18 @@ def test_how_many_failures_are_shown(
     assert sum(line.startswith("hash-") for line in capsys.readouterr().out.splitlines()) == shown
 
 
+def test_cases_that_cannot_be_run_here_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = {"id": "chain-1", "path": ["@REC999@"], "conflist": {}, "steps": [], "out": []}
+    write(tmp_path / "real_chain.jsonl", [case])
+    assert main(["conformance", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2].endswith("(1 not runnable here)")
+    assert lines[-1] == "chain-1: not runnable here: the plugins of @REC999@ are not installed"
+    main(["conformance", str(tmp_path), "--json"])
+    told = json.loads(capsys.readouterr().out)["corpora"][0]
+    assert told["notRunnable"] == [{"case": "chain-1", "why": "the plugins of @REC999@ are not installed"}]
+
+
 def test_json_for_machines(corpora: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conformance", str(corpora / "container_hash.jsonl"), "--json"]) == 1
     said = json.loads(capsys.readouterr().out)

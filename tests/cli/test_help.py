@@ -12,7 +12,7 @@ from kubesim import __version__
 from kubesim.cli.main import COMMANDS, main
 
 HEAVY = ("pydantic", "yaml", "anyio", "asyncio", "structlog", "kubernetes", "kubesim.api", "kubesim.kubelet",
-         "kubesim.runtime", "kubesim.scenario", "kubesim.app", "kubesim.conformance")  # fmt: skip
+         "kubesim.runtime", "kubesim.cni", "kubesim.scenario", "kubesim.app", "kubesim.conformance")  # fmt: skip
 
 PROGRAM = """
 import json, sys
@@ -25,7 +25,17 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"], ["conformance", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["run", "--help"],
+        ["conformance", "--help"],
+        ["cni", "--help"],
+        ["cni", "add", "--help"],
+    ],
+)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True)
     modules = json.loads(done.stdout.splitlines()[-1])

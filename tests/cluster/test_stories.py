@@ -23,7 +23,11 @@ def test_story(name: str) -> None:
     assert not replay.problems, "\n".join(replay.problems)
 
 
-@pytest.mark.parametrize("names", [("update-patch", "kubelet-status"), ("delete",)], ids="+".join)
+@pytest.mark.parametrize(
+    "names",
+    [("minimal-pod-defaults",), ("errors-create",), ("update-patch", "kubelet-status"), ("delete",)],
+    ids="+".join,
+)
 def test_short_story(names: tuple[str, ...]) -> None:
     replay = Replay("orc", ("fake-1",))
     for name in names:

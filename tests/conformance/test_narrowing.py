@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from kubesim.conformance.narrowing import same_error, without_generated_uids
+from kubesim.conformance.cni_cases import judge_either
+from kubesim.conformance.narrowing import (
+    same_error,
+    same_outcome_of_busy_plugin,
+    without_generated_uids,
+    without_nil,
+)
 
 
 def test_a_parser_must_fail_but_its_words_are_its_own() -> None:
@@ -30,3 +36,37 @@ def test_a_generated_uid_is_only_marked_and_a_given_one_is_not() -> None:
     marked = {"uid": "<generated>", "annotations": {"hash": "<generated>"}, "pod": {"metadata": {"uid": "<generated>"}}}
     assert without_generated_uids(pod, "") == marked
     assert without_generated_uids(pod, uid) == pod
+
+
+def test_null_and_empty_are_the_same_where_go_wrote_nil() -> None:
+    assert without_nil({"a": [], "b": {}, "c": [{}], "d": 0, "e": ""}) == {
+        "a": None,
+        "b": None,
+        "c": [None],
+        "d": 0,
+        "e": "",
+    }
+    assert judge_either({}, {"a": None}, {"a": []}) == []
+    assert judge_either({}, {"a": None}, {"a": [1]}) != []
+
+
+def test_a_panic_of_go_must_be_an_error_and_what_was_known_must_agree() -> None:
+    panicked = {"parsed": {"x": 1}, "panic": "nil pointer", "error": None}
+    assert judge_either({}, panicked, {"parsed": {"x": 1}, "error": {"text": "whatever"}}) == []
+    assert judge_either({}, panicked, {"parsed": {"x": 1}, "error": None}) != []
+    assert judge_either({}, panicked, {"parsed": {"x": 2}, "error": {"text": "whatever"}}) != []
+
+
+def test_either_wording_of_gos_json_libraries_will_do() -> None:
+    case = {"out_jsonv2": {"error": {"text": "new words"}}}
+    old = {"error": {"text": "old words"}}
+    assert judge_either(case, old, {"error": {"text": "new words"}}) == []
+    assert judge_either(case, old, {"error": {"text": "other words"}}) != []
+
+
+def test_a_busy_plugin_may_be_waited_for_but_not_fail_otherwise() -> None:
+    gave_up = {"error": "netplugin failed with no error message: exec: already started", "result": None}
+    assert same_outcome_of_busy_plugin(gave_up, {"error": None, "result": {}})
+    assert same_outcome_of_busy_plugin(gave_up, {"error": "fork/exec x: text file busy", "result": None})
+    assert not same_outcome_of_busy_plugin(gave_up, {"error": "something else", "result": None})
+    assert not same_outcome_of_busy_plugin({"error": "something else"}, {"error": None, "result": {}})

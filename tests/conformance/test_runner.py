@@ -45,6 +45,23 @@ def test_id_and_out_are_the_same_as_case_and_output(tmp_path: Path) -> None:
     assert run_corpus(write(tmp_path / "container_hash.jsonl", other)).passed == 1
 
 
+def test_an_answer_may_stand_beside_the_input(tmp_path: Path) -> None:
+    good = {"case": "stderronly", "op": "ADD", "result": None,
+            "error": 'plugin type="stderronly" failed (add): netplugin failed: "hello\\n"'}  # fmt: skip
+    bad = good | {"error": None}
+    bare = {"case": "stderronly", "op": "ADD"}
+    result = run_corpus(write(tmp_path / "edge.jsonl", good, bad, bare))
+    assert (result.passed, result.failed, result.not_judged) == (1, 1, 1)
+    assert result.failures[0].expected == {"error": None, "result": None}
+
+
+def test_a_case_that_this_machine_cannot_run_is_neither_passed_nor_failed(tmp_path: Path) -> None:
+    case = {"id": "chain-1", "path": ["@REC999@"], "conflist": {}, "steps": [], "out": []}
+    result = run_corpus(write(tmp_path / "real_chain.jsonl", case))
+    assert (result.cases, result.passed, result.failed) == (1, 0, 0)
+    assert result.not_runnable == {"chain-1": "the plugins of @REC999@ are not installed"}
+
+
 def test_corpora_are_found_in_directories_packed_or_not(tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()

@@ -13,33 +13,18 @@ from kubesim.conformance.story_runner import run_stories
 
 STORIES = sorted((Path(__file__).parent / "data" / "traces").glob("*.json.gz"))
 
-_VOLUMES = "volumes of config maps are mounted at once, also if the config map is not there"
 
-# Stories that are not reproduced yet, each with the cause. This list only gets shorter.
-NOT_YET = {
-    "configmap-missing": _VOLUMES,
-    "configmap-missing-long": _VOLUMES,
-    "delete-after-mount-fail": _VOLUMES,
-    "image-pull-fail": "chance: seven jitters in a row must be long, which one seed in fifteen gives, none of the 20",
-    "startup-fail": "the real node was slow: a restart took as long as the probe's period",
-}
-
-
-@pytest.mark.parametrize("path", [path for path in STORIES if story_name(path) not in NOT_YET], ids=story_name)
+@pytest.mark.parametrize("path", STORIES, ids=story_name)
 def test_the_story_is_reproduced(path: Path) -> None:
+    """What happens to a pod depends on jitter and phases. Few seeds hit a story that takes a rare run of them: one in
+    ten image-pull-fail (three long waits in a row), startup-fail only seeds with a slow node (a restart that takes as
+    long as a probe's period)."""
     result = run_stories([path])
     assert result.passed == 1, "\n".join(line for failure in result.failures for line in failure.differences)
 
 
-@pytest.mark.parametrize("path", [path for path in STORIES if story_name(path) in NOT_YET], ids=story_name)
-def test_what_is_reproduced_by_now_is_no_longer_listed(path: Path) -> None:
-    assert run_stories([path]).failed == 1, f"{story_name(path)} is reproduced: take it off the list"
-
-
 def test_the_stories_are_here() -> None:
-    names = {story_name(path) for path in STORIES}
-    assert len(names) == 46
-    assert names >= NOT_YET.keys()
+    assert len({story_name(path) for path in STORIES}) == 46
     assert all(read_story(path)["statuses"] for path in STORIES)
 
 

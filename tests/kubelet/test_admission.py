@@ -140,3 +140,17 @@ def test_what_no_room_could_mend_is_answered_alone() -> None:
     strict = admit(pod(securityContext={"supplementalGroupsPolicy": "Strict"}), node(), [])
     assert strict.reason == "SupplementalGroupsPolicyNotSupported"
     assert strict.message == "SupplementalGroupsPolicy=Strict is not supported in this node"
+
+
+def test_a_resource_that_nobody_counts() -> None:
+    assert admit(pod({"apples": "1000"}), node({"apples": "1"}), []).admit
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "admitted"), [("5", "10", True), ("10", "10", False), ("5", "many", False), ("?", "10", False)]
+)
+def test_taints_compared_with_numbers(value: str, bound: str, admitted: bool) -> None:
+    taint = {"key": "load", "value": value, "effect": "NoExecute"}
+    toleration = {"key": "load", "operator": "Lt", "value": bound, "effect": "NoExecute"}
+    gates = FeatureGates({"TaintTolerationComparisonOperators": True})
+    assert admit(pod(tolerations=[toleration]), node(taints=[taint]), [], gates=gates).admit is admitted

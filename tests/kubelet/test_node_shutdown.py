@@ -3,6 +3,7 @@ Test_groupByPriority, nodeshutdown_manager_linux_test.go TestManager; and the ti
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import LoopClock, run_virtual
+from kubesim.clock import LoopClock, run_virtual, wake
 from kubesim.concurrency import TaskSet
 from kubesim.errors import SyncError
 from kubesim.features import FeatureGates
@@ -21,6 +22,7 @@ from kubesim.kubelet.node_shutdown import (
     shutdown_periods,
     terminated_status,
 )
+from kubesim.podworkers.syncer import SyncContext
 from kubesim.podworkers.updates import PodStatusFn
 
 CRITICAL = 2_000_000_000
@@ -69,11 +71,14 @@ def test_the_status_of_a_pod_that_ended_for_the_shutdown() -> None:
 
 
 class Node:
-    """Pods that take their time to stop."""
+    """Pods that take their time to stop, and volumes that take theirs to be unmounted."""
 
-    def __init__(self, clock: LoopClock, takes: dict[str, int], pods: list[Pod]) -> None:
+    def __init__(
+        self, clock: LoopClock, takes: dict[str, int], pods: list[Pod], unmounting: dict[str, int] | None = None
+    ) -> None:
         self.clock = clock
         self.takes = takes
+        self.unmounting = unmounting or {}
         self.pods = pods
         self.told: list[tuple[int, str]] = []
 
@@ -91,6 +96,11 @@ class Node:
         if name not in self.takes:
             raise SyncError("timeout waiting to kill pod")
         await self.clock.sleep(self.takes[name] * SECOND)
+
+    async def unmount(self, context: SyncContext, pod: Pod) -> None:
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.clock.call_at(self.clock.now() + self.unmounting.get(pod.metadata.name, 0) * SECOND, wake, done, None)
+        await context.race(done)
 
     def note(self, text: str) -> None:
         self.told.append((self.clock.now() // SECOND, text))
@@ -111,14 +121,24 @@ class Node:
 
 
 def shut_down(
-    periods: tuple[ShutdownGracePeriod, ...], pods: list[Pod], takes: dict[str, int]
+    periods: tuple[ShutdownGracePeriod, ...],
+    pods: list[Pod],
+    takes: dict[str, int],
+    unmounting: dict[str, int] | None = None,
 ) -> list[tuple[int, str]]:
     async def main() -> list[tuple[int, str]]:
         clock = LoopClock(0)
-        node = Node(clock, takes, pods)
+        node = Node(clock, takes, pods, unmounting)
         async with TaskSet() as tasks:
             shutdown = NodeShutdown(
-                clock, tasks, periods, node.kill, node, lambda: node.pods, lambda: node.note("the node is not ready")
+                clock,
+                tasks,
+                periods,
+                node.kill,
+                node.unmount,
+                node,
+                lambda: node.pods,
+                lambda: node.note("the node is not ready"),
             )
             assert shutdown.admit(pods[0]) == ("", "")
             await shutdown.shut_down()
@@ -149,6 +169,15 @@ def test_groups_come_one_after_the_other_each_as_soon_as_the_one_before_is_gone(
     ]
 
 
+def test_the_next_group_waits_until_volumes_are_unmounted_but_not_longer_than_the_time_of_the_group() -> None:
+    pods = [make_pod("normal", grace=5), make_pod("critical", CRITICAL)]
+    for takes, begins in ((4, 6), (60, 20)):
+        told = shut_down(
+            shutdown_periods(30 * SECOND, 10 * SECOND), pods, {"normal": 2, "critical": 3}, {"normal": takes}
+        )
+        assert told[2:] == [(0, "normal has 5 s"), (begins, "critical has 10 s"), (begins + 3, "done")]
+
+
 def test_nobody_waits_for_a_group_without_pods() -> None:
     told = shut_down(shutdown_periods(30 * SECOND, 10 * SECOND), [make_pod("critical", CRITICAL)], {"critical": 1})
     assert told == [*FIRST, (0, "critical has 10 s"), (1, "done")]
@@ -170,7 +199,7 @@ def test_without_settings_or_without_the_gate_there_is_no_graceful_shutdown() ->
                 (periods, off, False),
                 ((), FeatureGates(), False),
             ):
-                made = NodeShutdown(clock, tasks, given, node.kill, node, list, lambda: None, gates)
+                made = NodeShutdown(clock, tasks, given, node.kill, node.unmount, node, list, lambda: None, gates)
                 assert made.is_configured == configured
 
     run_virtual(main)

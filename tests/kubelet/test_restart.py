@@ -20,7 +20,7 @@ def test_a_running_pod_does_not_notice_a_new_kubelet() -> None:
 
 
 def test_a_pod_that_was_being_made_is_finished_by_the_next_kubelet() -> None:
-    story = Played({"at": "100ms", "restart": "kubelet"}, objects=[pod("web")])
+    story = Played({"at": "350ms", "restart": "kubelet"}, objects=[pod("web")])
     assert story.calls().count("RunPodSandbox") == 2  # the first was cut off
     assert story.calls().count("StartContainer") == 1
     assert story.result.phases == {"default/web": "Running"}

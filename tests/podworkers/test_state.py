@@ -12,7 +12,13 @@ from kubesim.errors import BackoffError, SyncError
 from kubesim.podworkers.requeue import Intervals, Jitter, requeue_after
 from kubesim.podworkers.state import PodSyncStatuses, PodWorkerSync, UpdateDecision
 from kubesim.podworkers.syncer import min_backoff_expiration
-from kubesim.podworkers.updates import KillPodOptions, SyncPodType, UpdatePodOptions, effective_grace_period
+from kubesim.podworkers.updates import (
+    KillPodOptions,
+    SyncPodType,
+    UpdatePodOptions,
+    effective_grace_period,
+    merge_update,
+)
 from kubesim.runtime.types import ContainerRecord, RuntimePod, RuntimePodStatus
 
 SECOND = 1_000_000
@@ -240,3 +246,19 @@ def test_a_worker_whose_pod_was_forgotten_before_it_began_has_nothing_to_do() ->
     table.tell(make_pod())
     assert table.sync_known_pods((), 1).stop == ["u"]
     assert table.start_pod_sync("u", 2).verdict == "nothing"
+
+
+def test_static_pods_that_are_gone_do_not_hold_up_the_next() -> None:
+    """If nobody on the list is alive the list stays as it is: upstream forgets only those before the one it finds."""
+    table = Table()
+    table.tell(make_pod("new", static=True), "create")
+    table.waiting_static_pods["p_ns"] = ["gone"]
+    assert table.start_pod_sync("new", 1).verdict == "go"
+    assert table.waiting_static_pods == {"p_ns": ["gone"]}
+    assert table.started_static_pods == {"p_ns": "new"}
+
+
+def test_what_is_remembered_for_a_replay_keeps_the_configured_pod() -> None:
+    pod, running = make_pod(), RuntimePod("u", "p", "ns")
+    kept = merge_update(UpdatePodOptions("create", pod), UpdatePodOptions("kill", running_pod=running))
+    assert (kept.update_type, kept.pod, kept.running_pod) == ("sync", pod, running)

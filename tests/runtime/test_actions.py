@@ -13,6 +13,7 @@ from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, SandboxNetw
 
 READY = SandboxRecord("sb", network=SandboxNetwork("10.0.0.1"))
 WEB = {"name": "web", "image": "nginx"}
+_INIT_RESIZE = "InPlacePodVerticalScalingInitContainers"
 
 
 def pod(**spec: Any) -> Pod:
@@ -241,3 +242,25 @@ def test_without_the_gate_the_pods_limits_are_not_the_containers() -> None:
     off = FeatureGates({"InPlacePodLevelResourcesVerticalScaling": False})
     assert compute_pod_actions(given, status(record("web"))).containers_to_update
     assert not compute_pod_actions(given, status(record("web")), gates=off).containers_to_update
+
+
+def test_the_same_amount_in_another_spelling_is_no_resize() -> None:
+    given = pod(containers=[{**WEB, "resources": {"requests": {"cpu": "1000m"}}}], resources={"limits": {"cpu": "2"}})
+    applied = {"web": ResourceRequirements(requests={"cpu": "1"})}
+    same = ResourceRequirements(limits={"cpu": "2000m"})
+    actions = compute_pod_actions(given, status(), actuated=applied, actuated_pod=same)
+    assert names(actions.containers_to_start) == ["web"]
+    assert not actions.update_pod_resources
+    other = {"web": ResourceRequirements(requests={"cpu": "2"})}
+    assert compute_pod_actions(given, status(), actuated=other, actuated_pod=same).update_pod_resources
+
+
+def test_init_containers_are_resized_only_with_their_gate() -> None:
+    init = {"name": "init", "image": "nginx", "resources": {"requests": {"cpu": "2"}}}
+    applied = {"init": ResourceRequirements(requests={"cpu": "1"})}
+    given = pod(initContainers=[init])
+    definition = Container.from_json(init)
+    running = ContainerRecord("containerd://init", "init", "running", hash_container(definition))
+    for gates, resized in ((FeatureGates(), ["cpu"]), (FeatureGates({_INIT_RESIZE: False}), [])):
+        actions = compute_pod_actions(given, status(running), actuated=applied, gates=gates)
+        assert [name for name, updates in actions.containers_to_update.items() if updates] == resized

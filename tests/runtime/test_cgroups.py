@@ -87,3 +87,9 @@ def test_a_sidecar_dies_no_sooner_than_the_smallest_regular_container() -> None:
 def test_what_only_the_pod_requests_is_shared_by_its_containers() -> None:
     given = pod({}, {"requests": {"memory": "1Gi"}}, resources={"requests": {"memory": "3Gi"}})
     assert [container_oom_score_adjust(given, c, 10 * GIB) for c in given.spec.containers] == [900, 800]
+
+
+def test_what_is_no_name_of_a_slice() -> None:
+    for name in (("a", ""), ("a//b",), ("", "kubepods")):
+        with pytest.raises(ValueError, match="invalid slice name"):
+            to_systemd(name)

@@ -94,3 +94,17 @@ def test_go_json_is_compact_and_escapes_html() -> None:
     assert (
         go_json({"b": "<&>\u2028é", "a": [1, True, None]}) == '{"b":"\\u003c\\u0026\\u003e\\u2028é","a":[1,true,null]}'
     )
+
+
+def test_a_hook_that_opens_a_port_is_written_and_what_cannot_be_read_is_nothing() -> None:
+    hook = {"preStop": {"tcpSocket": {"port": 80, "host": "h"}}}
+    container = Container.from_json({"name": "web", "lifecycle": hook})
+    annotations = labels.new_container_annotations(container, POD, 0)
+    assert annotations[labels.CONTAINER_PRE_STOP_HANDLER] == '{"tcpSocket":{"port":80,"host":"h"}}'
+    broken = {labels.CONTAINER_PRE_STOP_HANDLER: "{", labels.CONTAINER_PORTS: "x"}
+    _, restored = labels.restore_specs({labels.CONTAINER_NAME: "web"}, broken)
+    assert (restored.name, restored.lifecycle, restored.ports) == ("web", None, ())
+
+
+def test_a_very_large_quantity_has_no_text_of_its_own() -> None:
+    assert quantity_text("123456789012345678901") == "{{0 0} {123456789012345678901}  DecimalSI}"

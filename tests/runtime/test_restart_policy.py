@@ -113,3 +113,11 @@ def test_cleaned_up_when_no_record_is_left() -> None:
     pod = Pod(spec=PodSpec(containers=(web(),)))
     assert all_containers_restart_cleaned_up(pod, RuntimePodStatus("uid"))
     assert not all_containers_restart_cleaned_up(pod, status("exited"))
+
+
+def test_what_the_api_would_not_take_counts_for_nothing() -> None:
+    """A policy or an operator that nobody knows, and a rule about nothing."""
+    spec = PodSpec(restart_policy="OnFailure")
+    container = web(restartPolicy="Sometimes", restartPolicyRules=[{"action": "Restart"}, rule("Restart", "Like", 0)])
+    assert [container_should_restart(container, spec, code) for code in (0, 1)] == [False, True]
+    assert explain_restart(container, Pod(spec=spec), 1) == "restartPolicy is OnFailure"

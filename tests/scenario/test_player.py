@@ -19,7 +19,6 @@ from kubesim.scenario.language import (
     Exec,
     Hang,
     Kill,
-    Manifest,
     Patch,
     Pressure,
     Reboot,
@@ -32,6 +31,7 @@ from kubesim.scenario.language import (
     WriteStaticPod,
 )
 from kubesim.scenario.player import Player
+from kubesim.scenario.source_items import Manifest, ServeManifest
 from kubesim.scenario.world import StepFailed
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Expectation
@@ -84,6 +84,9 @@ class FakeWorld:
 
     def remove_static_pod(self, remove: StaticPodFile) -> None:
         self.note(f"remove {remove.file}")
+
+    def serve_manifest(self, answer: ServeManifest) -> None:
+        self.note(f"serve {answer.status}")
 
     def remove_all_static_pods(self) -> None:
         pass

@@ -15,7 +15,8 @@ SCENARIOS = sorted((Path(__file__).parent.parent.parent / "scenarios").glob("*.y
 def test_there_are_scenarios() -> None:
     assert {path.stem for path in SCENARIOS} >= {
         "hello-pod", "two-containers", "init-containers", "job", "crashloop", "graceful-delete", "missing-image",
-        "probes", "static-pod", "kubelet-restart", "memory-pressure", "node-shutdown",
+        "probes", "static-pod", "kubelet-restart", "memory-pressure", "node-shutdown", "resize",
+        "configmap-missing", "configmap-update", "three-sources",
     }  # fmt: skip
 
 

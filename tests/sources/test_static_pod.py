@@ -110,6 +110,14 @@ def test_a_static_pod_needs_nothing_from_the_api(spec: str, resource: str) -> No
     assert read(with_spec(spec)).error == f"static pods may not reference {resource}"
 
 
+def test_of_projections_only_the_pods_own_fields_are_allowed() -> None:
+    own = "{downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}]}}"
+    bundle = "{clusterTrustBundle: {name: b, path: p}}"
+    assert read(with_spec(f"volumes: [{{name: v, projected: {{sources: [{own}]}}}}]")).error == ""
+    refused = read(with_spec(f"volumes: [{{name: v, projected: {{sources: [{own}, {bundle}]}}}}]"))
+    assert refused.error == "static pods may not reference clustertrustbundles"
+
+
 def test_a_projection_of_nothing_is_unknown() -> None:
     text = with_spec("volumes: [{name: v, projected: {sources: [{}]}}, {name: w, csi: {driver: d.example}}]")
     assert read(text).error == 'unknown source for projected volume "v"'
@@ -123,6 +131,8 @@ def test_before_the_gate_only_two_kinds_of_references_were_refused() -> None:
 
     assert error("serviceAccountName: x") == ""
     assert error("resourceClaims: [{name: r, resourceClaimName: x}]") == "static pods may not use ResourceClaims"
+    bundle = "volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {name: b, path: p}}]}}]"
+    assert error(bundle) == "static pods may not use ClusterTrustBundle projected volume sources"
 
 
 def test_only_a_url_may_give_a_list() -> None:

@@ -34,11 +34,22 @@ _ABSENT = _Absent()
 
 def decode(type_name: str, value: Json) -> dict[str, Any]:
     """A JSON value -> the object of this struct type. The first misfit is reported, after all has been read."""
+    out: dict[str, Any] = _decode(parse_type(type_name), value)
+    return out
+
+
+def decode_list(type_name: str, value: Json) -> list[dict[str, Any]]:
+    """The same for a list of such objects."""
+    out: list[dict[str, Any]] = _decode(parse_type(f"[]{type_name}"), value)
+    return out
+
+
+def _decode(type_: Type, value: Json) -> Any:
     decoder = _Decoder()
-    out = decoder.value(parse_type(type_name), value)
+    out = decoder.value(type_, value)
     if decoder.misfit:
         raise DecodeError(decoder.misfit)
-    return out if isinstance(out, dict) else {}
+    return _or_zero(type_, out)
 
 
 class _Decoder:
@@ -194,10 +205,8 @@ def _zero(type_: Type) -> Any:
             return "0"
         case "list":
             return []
-        case "struct" | "map":
+        case _:  # a struct or a map: of the other kinds there are only pointers
             return {}
-        case _:
-            return None
 
 
 def encode(type_name: str, value: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,8 @@ import re
 from kubesim.api import gojson
 from kubesim.api.gotext import quoted
 from kubesim.api.meta import CONFIG_MIRROR
+from kubesim.api.schema.codec import DecodeError, decode_list
+from kubesim.api.schema.types import struct_fields
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.validation.options import Options
 from kubesim.api.validation.paths import validate_local_descending_path
@@ -36,35 +38,30 @@ def validate_pod_annotations(errors: Errors, pod: JsonObject, path: str, options
     if annotations.get(TOLERATIONS):
         _validate_tolerations_annotation(errors, annotations[TOLERATIONS], path, options)
     cost = annotations.get(DELETION_COST)
-    if cost is not None and not _is_deletion_cost(cost):
+    if cost is not None and options.gates.enabled("PodDeletionCost") and not _is_deletion_cost(cost):
         errors.invalid(f"{path}[{DELETION_COST}]", cost, "must be a 32bit integer")
     _validate_seccomp_annotations(errors, annotations, path)
     _validate_app_armor_annotations(errors, annotations, spec, path)
 
 
 def _is_deletion_cost(text: str) -> bool:
-    return bool(re.fullmatch("0|-?[1-9][0-9]*", text)) and int(text) in _INT32
+    """No plus sign and no leading zeros, except after a minus sign, where upstream does not look."""
+    return bool(re.fullmatch("0|[1-9][0-9]*|-[0-9]+", text)) and int(text) in _INT32
 
 
 def _validate_tolerations_annotation(errors: Errors, text: str, path: str, options: Options) -> None:
-    """An old way to give tolerations; the fields are those of the internal type, in any case."""
+    """An old way to give tolerations, read as the internal type, whose fields have no JSON names: any case will do."""
+    names = {name.lower(): name for name in struct_fields("Toleration")}
+
+    def renamed(value: gojson.Json) -> gojson.Json:
+        return {names.get(key.lower(), key): item for key, item in value.items()} if isinstance(value, dict) else value
+
     try:
         values = gojson.loads(text)
-    except gojson.JsonSyntaxError as error:
-        errors.invalid(path, TOLERATIONS, str(error))
+        tolerations = decode_list("Toleration", list(map(renamed, values)) if isinstance(values, list) else values)
+    except (gojson.JsonSyntaxError, DecodeError) as error:
+        errors.invalid(path, TOLERATIONS, str(error).replace("v1.", "core."))
         return
-    if not isinstance(values, list):
-        if values is not None:
-            kind = "object" if isinstance(values, dict) else "string"
-            detail = f"json: cannot unmarshal {kind} into Go value of type []core.Toleration"
-            errors.invalid(path, TOLERATIONS, detail)
-        return
-    names = {name.lower(): name for name in ("key", "operator", "value", "effect", "tolerationSeconds")}
-    tolerations = [
-        {names[key.lower()]: item for key, item in value.items() if key.lower() in names and item is not None}
-        for value in values
-        if isinstance(value, dict)
-    ]
     validate_tolerations(errors, tolerations, f"{path}.{TOLERATIONS}", options)
 
 

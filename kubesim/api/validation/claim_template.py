@@ -45,8 +45,7 @@ def _validate_claim_spec(errors: Errors, spec: JsonObject, path: str) -> None:
         errors.forbidden(f"{path}.accessModes", "may not use ReadWriteOncePod with other access modes")
     _validate_storage(errors, spec.get("resources") or {}, f"{path}.resources[storage]")
     _validate_class_name(errors, spec, "storageClassName", path)
-    if spec.get("volumeMode") is not None:
-        errors.unless_one_of(f"{path}.volumeMode", spec["volumeMode"], ("Block", "Filesystem"))
+    errors.unless_one_of(f"{path}.volumeMode", spec.get("volumeMode", ""), ("Block", "Filesystem"))
     _validate_data_sources(errors, spec, path)
     _validate_class_name(errors, spec, "volumeAttributesClassName", path)
 

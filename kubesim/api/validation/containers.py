@@ -41,7 +41,7 @@ class PodContext:
 
     volumes: Volumes
     claim_names: Set[str]
-    grace: int | None
+    grace: int
     restart_policy: str
     os: str | None
     host_users: bool
@@ -57,12 +57,9 @@ def _validate_common(errors: Errors, container: JsonObject, path: str, pod: PodC
     if not container.get("image"):
         errors.required(f"{path}.image")
     message_policy = container.get("terminationMessagePolicy", "")
-    if not message_policy:
-        errors.required(f"{path}.terminationMessagePolicy")
-    else:
-        errors.unless_one_of(f"{path}.terminationMessagePolicy", message_policy, _MESSAGE_POLICIES)
+    errors.unless_one_of(f"{path}.terminationMessagePolicy", message_policy, _MESSAGE_POLICIES)
     _validate_ports(errors, container.get("ports") or [], f"{path}.ports")
-    validate_env(errors, container.get("env") or [], f"{path}.env")
+    validate_env(errors, container.get("env") or [], f"{path}.env", pod.options)
     validate_env_from(errors, container.get("envFrom") or [], f"{path}.envFrom")
     validate_volume_mounts(errors, container, pod.volumes, f"{path}.volumeMounts")
     validate_volume_devices(errors, container, pod.volumes, f"{path}.volumeDevices")
@@ -92,11 +89,7 @@ def _validate_ports(errors: Errors, ports: list[JsonObject], path: str) -> None:
         host_port = port.get("hostPort", 0)
         if host_port != 0:
             errors.all_invalid(f"{where}.hostPort", host_port, formats.port_number(host_port))
-        protocol = port.get("protocol", "")
-        if not protocol:
-            errors.required(f"{where}.protocol")
-        else:
-            errors.unless_one_of(f"{where}.protocol", protocol, _PROTOCOLS)
+        errors.unless_one_of(f"{where}.protocol", port.get("protocol", ""), _PROTOCOLS)
 
 
 def _validate_host_port_conflicts(errors: Errors, containers: list[JsonObject], path: str) -> None:

@@ -20,7 +20,9 @@ _HEADER = "[-A-Za-z0-9]+"
 _LABEL_RE, _SUBDOMAIN_RE, _SUBDOMAIN_UNDERSCORE_RE, _KEY_RE, _VALUE_RE, _CONFIG_KEY_RE, _HEADER_RE = (
     re.compile(text) for text in (_LABEL, _SUBDOMAIN, _SUBDOMAIN_UNDERSCORE, _KEY, _VALUE, _CONFIG_KEY, _HEADER)
 )
-_LEADING_ZEROS = re.compile(r"(?:^|(?<=\.))0+(?=[0-9])")
+# Of the parts of an IPv4 address; and of an IPv6 one as far as they make a part longer than four digits.
+_DECIMAL_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
+_HEX_ZEROS = re.compile(r"(?<![0-9a-fA-F])0+(?=[0-9a-fA-F]{4}(?![0-9a-fA-F]))")
 _PORT_NAME = re.compile("[-a-z0-9]+")
 _LOWER = "lower case alphanumeric characters"
 _ALPHANUMERIC_ENDS = "and must start and end with an alphanumeric character"
@@ -162,17 +164,19 @@ def decimal_integer(text: str) -> list[str]:
     return [] if re.fullmatch("0|-?[1-9][0-9]*", text) else ["must be a valid decimal integer in canonical form"]
 
 
-def ip_address(text: str) -> list[str]:
+def ip_address(text: str, *, strict: bool = True) -> list[str]:
     """An address in a field that predates strict rules: any spelling, but no leading zeros and no mapped IPv4."""
-    head, colon, quad = text.rpartition(":")
-    without_zeros = head + colon + (_LEADING_ZEROS.sub("", quad) if "." in quad else quad)
+    head, colon, last = text.rpartition(":")
+    zeros = _DECIMAL_ZEROS if "." in last else _HEX_ZEROS
+    without_zeros = _HEX_ZEROS.sub("", head) + colon + zeros.sub("", last)
     try:
         address = ipaddress.ip_address("%" if "%" in text else without_zeros)
     except ValueError:
         return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-    errors = []
+    if not strict:
+        return []
     if without_zeros != text:
-        errors.append("must not have leading 0s")
-    elif isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        errors.append("must not be an IPv4-mapped IPv6 address")
-    return errors
+        return ["must not have leading 0s"]
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return ["must not be an IPv4-mapped IPv6 address"]
+    return []

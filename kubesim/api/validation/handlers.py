@@ -21,7 +21,7 @@ WINDOWS_SIGNALS = ["SIGKILL", "SIGTERM"]
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 
 
-def validate_liveness_probe(errors: Errors, probe: JsonObject | None, grace: int | None, path: str) -> None:
+def validate_liveness_probe(errors: Errors, probe: JsonObject | None, grace: int, path: str) -> None:
     """Also the rule for startup probes: a single success is enough."""
     if probe is None:
         return
@@ -30,7 +30,7 @@ def validate_liveness_probe(errors: Errors, probe: JsonObject | None, grace: int
         errors.invalid(f"{path}.successThreshold", probe.get("successThreshold", 0), "must be 1")
 
 
-def validate_readiness_probe(errors: Errors, probe: JsonObject | None, grace: int | None, path: str) -> None:
+def validate_readiness_probe(errors: Errors, probe: JsonObject | None, grace: int, path: str) -> None:
     if probe is None:
         return
     _validate_probe(errors, probe, grace, path)
@@ -39,7 +39,7 @@ def validate_readiness_probe(errors: Errors, probe: JsonObject | None, grace: in
         errors.invalid(where, probe["terminationGracePeriodSeconds"], "must not be set for readinessProbes")
 
 
-def _validate_probe(errors: Errors, probe: JsonObject, grace: int | None, path: str) -> None:
+def _validate_probe(errors: Errors, probe: JsonObject, grace: int, path: str) -> None:
     _validate_handler(errors, {name: probe.get(name) for name in _HANDLERS[:4]}, grace, path)
     for name in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
         errors.nonnegative(f"{path}.{name}", probe.get(name, 0))
@@ -48,7 +48,7 @@ def _validate_probe(errors: Errors, probe: JsonObject, grace: int | None, path: 
         errors.invalid(f"{path}.terminationGracePeriodSeconds", own_grace, "must be greater than 0")
 
 
-def validate_lifecycle(errors: Errors, lifecycle: JsonObject, grace: int | None, path: str, os: str | None) -> None:
+def validate_lifecycle(errors: Errors, lifecycle: JsonObject, grace: int, path: str, os: str | None) -> None:
     for name in ("postStart", "preStop"):
         handler = lifecycle.get(name)
         if handler is not None:
@@ -67,7 +67,7 @@ def _validate_stop_signal(errors: Errors, signal: str, path: str, os: str | None
         errors.unless_one_of(path, signal, LINUX_SIGNALS)
 
 
-def _validate_handler(errors: Errors, handlers: dict[str, JsonObject | None], grace: int | None, path: str) -> None:
+def _validate_handler(errors: Errors, handlers: dict[str, JsonObject | None], grace: int, path: str) -> None:
     """Exactly one; only the first of several is looked into."""
     found = False
     for kind, handler in handlers.items():
@@ -92,8 +92,6 @@ def _validate_handler(errors: Errors, handlers: dict[str, JsonObject | None], gr
 
 
 def _validate_http_get(errors: Errors, action: JsonObject, path: str) -> None:
-    if not action.get("path"):
-        errors.required(f"{path}.path")
     validate_port(errors, action.get("port", 0), f"{path}.port")
     errors.unless_one_of(f"{path}.scheme", action.get("scheme", ""), ("HTTP", "HTTPS"))
     for header in action.get("httpHeaders") or ():
@@ -106,7 +104,7 @@ def validate_port(errors: Errors, port: int | str, path: str) -> None:
     errors.all_invalid(path, port, formats.port_name(port) if isinstance(port, str) else formats.port_number(port))
 
 
-def _validate_sleep(errors: Errors, seconds: int, grace: int | None, path: str) -> None:
-    if grace is not None and not 0 <= seconds <= grace:
+def _validate_sleep(errors: Errors, seconds: int, grace: int, path: str) -> None:
+    if not 0 <= seconds <= grace:
         detail = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
         errors.invalid(path, seconds, detail)

@@ -106,8 +106,9 @@ def _validate_owner_references(errors: Errors, references: list[JsonObject], pat
 
 def _validate_owner_reference(errors: Errors, reference: JsonObject, path: str) -> None:
     api_version, kind = reference.get("apiVersion", ""), reference.get("kind", "")
-    # An apiVersion that is no group/version counts as having no version.
-    version = api_version.rpartition("/")[2] if api_version.count("/") <= 1 else ""
+    group, _, version = api_version.rpartition("/")
+    if "/" in group:
+        version = ""  # it is no group and version, and counts as none
     if not version:
         errors.invalid(f"{path}.apiVersion", api_version, "version must not be empty")
     if not kind:
@@ -116,7 +117,7 @@ def _validate_owner_reference(errors: Errors, reference: JsonObject, path: str) 
         errors.invalid(f"{path}.name", "", "must not be empty")
     if not reference.get("uid"):
         errors.invalid(f"{path}.uid", Named(""), "must not be empty")
-    if (api_version, kind) == ("v1", "Event"):
+    if (group, version, kind) == ("", "v1", "Event"):
         errors.invalid(path, Raw(_owner_reference_json(reference)), "/v1, Kind=Event is disallowed from being an owner")
 
 

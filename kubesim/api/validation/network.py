@@ -11,23 +11,17 @@ from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.validation.options import Options
 from kubesim.api.validation.visit import containers_with_path
 
-_DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _NAMESERVERS_MAX = 3
 _SEARCHES_MAX = 32
 _SEARCH_LIST_MAX = 2048
 _HOSTNAME_MAX = 64
 
 
-def validate_dns_policy(errors: Errors, policy: str, path: str) -> None:
-    if not policy:
-        errors.required(path)
-    else:
-        errors.unless_one_of(path, policy, _DNS_POLICIES)
-
-
-def validate_dns_config(errors: Errors, config: JsonObject | None, policy: str, path: str) -> None:
+def validate_dns_config(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
+    config: JsonObject | None = spec.get("dnsConfig")
     nameservers = (config or {}).get("nameservers") or []
-    if policy == "None":
+    if spec.get("dnsPolicy") == "None":
         if config is None:
             errors.required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
             return
@@ -41,7 +35,7 @@ def validate_dns_config(errors: Errors, config: JsonObject | None, policy: str, 
         detail = f"must not have more than {_NAMESERVERS_MAX} nameservers"
         errors.invalid(f"{path}.nameservers", nameservers, detail)
     for n, server in enumerate(nameservers):
-        errors.all_invalid(f"{path}.nameservers[{n}]", server, formats.ip_address(server))
+        _validate_ip(errors, server, f"{path}.nameservers[{n}]", options)
     _validate_searches(errors, config.get("searches") or [], f"{path}.searches")
     for n, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
@@ -60,10 +54,14 @@ def _validate_searches(errors: Errors, searches: list[str], path: str) -> None:
             errors.all_invalid(f"{path}[{n}]", domain, formats.dns1123_subdomain_with_underscore(domain))
 
 
-def validate_host_aliases(errors: Errors, aliases: list[JsonObject], path: str) -> None:
+def _validate_ip(errors: Errors, text: str, path: str, options: Options) -> None:
+    strict = options.gates.enabled("StrictIPCIDRValidation")
+    errors.all_invalid(path, text, formats.ip_address(text, strict=strict))
+
+
+def validate_host_aliases(errors: Errors, aliases: list[JsonObject], path: str, options: Options) -> None:
     for n, alias in enumerate(aliases):
-        ip = alias.get("ip", "")
-        errors.all_invalid(f"{path}[{n}].ip", ip, formats.ip_address(ip))
+        _validate_ip(errors, alias.get("ip", ""), f"{path}[{n}].ip", options)
         for m, hostname in enumerate(alias.get("hostnames") or ()):
             errors.all_invalid(f"{path}[{n}].hostnames[{m}]", hostname, formats.dns1123_subdomain(hostname))
 
@@ -80,11 +78,14 @@ def validate_host_network_ports(errors: Errors, spec: JsonObject, path: str, opt
                 errors.invalid(f"{path}.containers[{n}].ports[{m}].hostPort", host_port, detail)
 
 
-def validate_host_users(errors: Errors, spec: JsonObject, path: str) -> None:
+def validate_host_users(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
     """A user namespace of its own does not go together with namespaces of the host."""
     if spec.get("hostUsers") is not False:
         return
-    for name, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+    refused = {"hostNetwork": "hostNetwork", "hostPID": "HostPID", "hostIPC": "HostIPC"}
+    if options.gates.enabled("UserNamespacesHostNetworkSupport"):
+        del refused["hostNetwork"]
+    for name, shown in refused.items():
         if spec.get(name):
             errors.forbidden(f"{path}.{shown}", "when `hostUsers` is false")
     for container, where in containers_with_path(spec, path):

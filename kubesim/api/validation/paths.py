@@ -1,11 +1,12 @@
-"""File paths inside volumes, mounts and profiles.
+"""Files inside volumes, mounts and profiles: their paths and modes.
 
-Mirrors: pkg/apis/core/validation validateLocalDescendingPath, validatePathNoBacksteps, ValidateLocalNonReservedPath
+Mirrors: pkg/apis/core/validation validateLocalDescendingPath, validatePathNoBacksteps, ValidateLocalNonReservedPath,
+validateKeyToPath
 """
 
 from __future__ import annotations
 
-from kubesim.api.validation.field import Errors
+from kubesim.api.validation.field import Errors, JsonObject
 
 _MODE_MAX = 0o777
 
@@ -34,3 +35,11 @@ def validate_local_non_reserved_path(errors: Errors, text: str, path: str) -> No
 def validate_file_mode(errors: Errors, mode: int | None, path: str) -> None:
     if mode is not None and not 0 <= mode <= _MODE_MAX:
         errors.invalid(path, mode, "must be a number between 0 and 0777 (octal), both inclusive")
+
+
+def validate_key_to_path(errors: Errors, item: JsonObject, path: str) -> None:
+    for name in ("key", "path"):
+        if not item.get(name):
+            errors.required(f"{path}.{name}")
+    validate_local_non_reserved_path(errors, item.get("path", ""), f"{path}.path")
+    validate_file_mode(errors, item.get("mode"), f"{path}.mode")

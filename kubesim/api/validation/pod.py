@@ -1,6 +1,6 @@
 """A new pod: everything the API checks before it accepts one, in the API's order.
 
-Takes the JSON object after decoding and defaulting.
+Takes the JSON object after decoding and defaulting: what a default always fills in is not asked for again.
 
 Mirrors: pkg/apis/core/validation ValidatePodCreate, validatePodMetadataAndSpec, ValidatePodSpec
 """
@@ -24,8 +24,8 @@ from kubesim.api.validation.containers import (
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.validation.metadata import validate_labels, validate_object_meta
 from kubesim.api.validation.network import (
+    DNS_POLICIES,
     validate_dns_config,
-    validate_dns_policy,
     validate_host_aliases,
     validate_host_network_ports,
     validate_host_users,
@@ -71,9 +71,6 @@ def validate_pod_create(pod: JsonObject, options: Options = DEFAULT_OPTIONS) -> 
 
 
 def validate_pod_spec(errors: Errors, spec: JsonObject, meta: JsonObject, path: str, options: Options) -> None:
-    grace = spec.get("terminationGracePeriodSeconds")
-    if grace is None:
-        errors.required(f"{path}.terminationGracePeriodSeconds")
     claims = spec.get("resourceClaims") or []
     claim_names = {claim["name"] for claim in claims if claim.get("name")}
     volumes = validate_volumes(errors, spec.get("volumes") or [], meta.get("name", ""), f"{path}.volumes", options)
@@ -82,6 +79,7 @@ def validate_pod_spec(errors: Errors, spec: JsonObject, meta: JsonObject, path: 
     os = spec["os"].get("name", "") if spec.get("os") is not None else None
     restart_policy = spec.get("restartPolicy", "")
     host_users = spec.get("hostUsers") is not False
+    grace = spec.get("terminationGracePeriodSeconds", 0)
     pod = PodContext(volumes, claim_names, grace, restart_policy, os, host_users, options)
     regular, init = spec.get("containers") or [], spec.get("initContainers") or []
     validate_containers(errors, regular, f"{path}.containers", pod)
@@ -98,24 +96,20 @@ def validate_pod_spec(errors: Errors, spec: JsonObject, meta: JsonObject, path: 
 def _validate_surroundings(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
     """What the pod shares with its node, and where it may be placed."""
     validate_host_network_ports(errors, spec, path, options)
-    restart_policy = spec.get("restartPolicy", "")
-    if not restart_policy:
-        errors.required(f"{path}.restartPolicy")
-    else:
-        errors.unless_one_of(f"{path}.restartPolicy", restart_policy, ("Always", "OnFailure", "Never"))
-    validate_dns_policy(errors, spec.get("dnsPolicy", ""), f"{path}.dnsPolicy")
+    errors.unless_one_of(f"{path}.restartPolicy", spec.get("restartPolicy", ""), ("Always", "OnFailure", "Never"))
+    errors.unless_one_of(f"{path}.dnsPolicy", spec.get("dnsPolicy", ""), DNS_POLICIES)
     validate_labels(errors, spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
-    validate_pod_security_context(errors, spec, f"{path}.securityContext")
+    validate_pod_security_context(errors, spec, f"{path}.securityContext", options)
     validate_affinity(errors, spec.get("affinity"), f"{path}.affinity")
-    validate_dns_config(errors, spec.get("dnsConfig"), spec.get("dnsPolicy", ""), f"{path}.dnsConfig")
+    validate_dns_config(errors, spec, f"{path}.dnsConfig", options)
     for n, gate in enumerate(spec.get("readinessGates") or ()):
         condition = gate.get("conditionType", "")
         errors.all_invalid(f"{path}.readinessGates[{n}].conditionType", condition, formats.label_key(condition))
     validate_scheduling_gates(errors, spec.get("schedulingGates") or [], f"{path}.schedulingGates")
     constraints = spec.get("topologySpreadConstraints") or []
-    validate_topology_spread(errors, constraints, f"{path}.topologySpreadConstraints")
+    validate_topology_spread(errors, constraints, f"{path}.topologySpreadConstraints", options)
     validate_host_process_pod(errors, spec, path, options)
-    validate_host_users(errors, spec, path)
+    validate_host_users(errors, spec, path, options)
     validate_hostname_override(errors, spec, path)
 
 
@@ -131,7 +125,7 @@ def _validate_names(errors: Errors, spec: JsonObject, path: str, options: Option
         if spec.get(name):
             errors.all_invalid(f"{path}.{name}", spec[name], formats.dns1123_label(spec[name]))
     validate_tolerations(errors, spec.get("tolerations") or [], f"{path}.tolerations", options)
-    validate_host_aliases(errors, spec.get("hostAliases") or [], f"{path}.hostAliases")
+    validate_host_aliases(errors, spec.get("hostAliases") or [], f"{path}.hostAliases", options)
     for name in ("priorityClassName", "runtimeClassName"):
         # An empty runtime class was given on purpose (it is a pointer upstream), an empty priority class was not.
         value = spec.get(name)

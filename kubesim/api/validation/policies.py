@@ -13,10 +13,7 @@ _EXIT_CODES_MAX = 255
 
 
 def validate_pull_policy(errors: Errors, policy: str, path: str) -> None:
-    if not policy:
-        errors.required(path)
-    else:
-        errors.unless_one_of(path, policy, ("Always", "IfNotPresent", "Never"))
+    errors.unless_one_of(path, policy, ("Always", "IfNotPresent", "Never"))
 
 
 def validate_resize_policy(errors: Errors, policies: list[JsonObject], path: str, pod_restart_policy: str) -> None:

@@ -12,9 +12,8 @@ from kubesim.api.validation import formats
 from kubesim.api.validation.env import VOLUME_FIELDS, validate_field_ref, validate_resource_field_ref
 from kubesim.api.validation.field import Errors, FieldError, JsonObject, Raw
 from kubesim.api.validation.metadata import validate_annotations_size, validate_label_selector
-from kubesim.api.validation.paths import validate_file_mode, validate_local_non_reserved_path
+from kubesim.api.validation.paths import validate_file_mode, validate_key_to_path, validate_local_non_reserved_path
 from kubesim.api.validation.structs import cluster_trust_bundle_json, label_selector_json
-from kubesim.api.validation.volume_sources import validate_key_to_path
 
 _TOKEN_SECONDS_MIN = 10 * 60
 _TOKEN_SECONDS_MAX = 1 << 32

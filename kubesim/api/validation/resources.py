@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 
 from kubesim.api.defaults import resources_pod
+from kubesim.api.names import is_extended_resource_name
 from kubesim.api.quantity import Quantity, parse_quantity, quantity
 from kubesim.api.resources import (
     CPU,
@@ -51,12 +52,6 @@ def is_native_resource(name: str) -> bool:
 
 def is_overcommit_allowed(name: str) -> bool:
     return is_native_resource(name) and not name.startswith(HUGE_PAGES_PREFIX)
-
-
-def is_extended_resource_name(name: str) -> bool:
-    if is_native_resource(name) or name.startswith("requests."):
-        return False
-    return not formats.label_key(f"requests.{name}")
 
 
 def is_integer_resource_name(name: str) -> bool:
@@ -167,8 +162,9 @@ def _validate_claim_references(errors: Errors, claims: list[JsonObject], known: 
                 errors.duplicate(where, key)
             elif not request:
                 # The whole claim, after some of its requests were named one by one.
-                for _ in [other for other in seen if other.startswith(f"{name}/")]:
-                    errors.duplicate(where, name)
+                for other in seen:
+                    if other.partition("/")[0] == name:
+                        errors.duplicate(where, name)
             seen.add(key)
         if name not in known:
             names = f": {', '.join(sorted(known))}" if known else " which is empty"

@@ -5,6 +5,9 @@ Mirrors: pkg/apis/core/validation validateAffinity, ValidateTolerations, validat
 
 from __future__ import annotations
 
+import re
+
+from kubesim.api.gotext import quoted
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject, Named
 from kubesim.api.validation.metadata import validate_label_name, validate_label_selector
@@ -164,15 +167,16 @@ def _validate_toleration_value(errors: Errors, operator: str, value: str, path: 
     elif not options.gates.enabled("TaintTolerationComparisonOperators"):
         errors.unsupported(f"{path}.operator", operator, ("Equal", "Exists", "Lt", "Gt"))
     else:
-        complaints = formats.decimal_integer(value)
-        errors.all_invalid(f"{path}.value", value, complaints)
-        if not value.lstrip("+-").isdigit() or len(value) - len(value.lstrip("+-")) > 1:
-            errors.invalid(f"{path}.value", value, f'strconv.ParseInt: parsing "{value}": invalid syntax')
+        errors.all_invalid(f"{path}.value", value, formats.decimal_integer(value))
+        failed = f"strconv.ParseInt: parsing {quoted(value)}"
+        if not re.fullmatch("[+-]?[0-9]+", value):
+            errors.invalid(f"{path}.value", value, f"{failed}: invalid syntax")
         elif int(value) not in _INT64:
-            errors.invalid(f"{path}.value", value, f'strconv.ParseInt: parsing "{value}": value out of range')
+            errors.invalid(f"{path}.value", value, f"{failed}: value out of range")
 
 
-def validate_topology_spread(errors: Errors, constraints: list[JsonObject], path: str) -> None:
+def validate_topology_spread(errors: Errors, constraints: list[JsonObject], path: str, options: Options) -> None:
+    merged = all(options.gates.enabled(f"MatchLabelKeysInPodTopologySpread{more}") for more in ("", "SelectorMerge"))
     for n, constraint in enumerate(constraints):
         where = f"{path}[{n}]"
         key, action = constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
@@ -187,9 +191,24 @@ def validate_topology_spread(errors: Errors, constraints: list[JsonObject], path
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             if constraint.get(name) is not None:
                 errors.unless_one_of(f"{where}.{name}", constraint[name], ("Honor", "Ignore"))
-        selector = constraint.get("labelSelector")
-        _validate_label_key_lists(errors, constraint.get("matchLabelKeys") or [], [], selector, where)
+        selector, keys = constraint.get("labelSelector"), constraint.get("matchLabelKeys") or []
+        if merged:
+            _validate_label_key_lists(errors, keys, [], selector, where)
+        else:
+            _validate_unmerged_label_keys(errors, keys, selector, f"{where}.matchLabelKeys")
         validate_label_selector(errors, selector, f"{where}.labelSelector")
+
+
+def _validate_unmerged_label_keys(errors: Errors, keys: list[str], selector: JsonObject | None, path: str) -> None:
+    """The rule from before the keys were merged into the selector: then none may be in both."""
+    if keys and selector is None:
+        errors.forbidden(path, "must not be specified when labelSelector is not set")
+    selected = set((selector or {}).get("matchLabels") or ())
+    selected |= {expression.get("key", "") for expression in (selector or {}).get("matchExpressions") or ()}
+    for n, key in enumerate(keys):
+        validate_label_name(errors, key, f"{path}[{n}]")
+        if key in selected:
+            errors.invalid(f"{path}[{n}]", key, "exists in both matchLabelKeys and labelSelector")
 
 
 def _validate_min_domains(errors: Errors, domains: int | None, action: str, path: str) -> None:

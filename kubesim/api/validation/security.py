@@ -54,10 +54,8 @@ def validate_security_context(
     validate_app_armor_profile(errors, context.get("appArmorProfile"), f"{path}.appArmorProfile")
 
 
-def validate_pod_security_context(errors: Errors, spec: JsonObject, path: str) -> None:
-    context: JsonObject | None = spec.get("securityContext")
-    if context is None:
-        return
+def validate_pod_security_context(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
+    context: JsonObject = spec.get("securityContext") or {}
     _validate_ids(errors, context, ("fsGroup", "runAsUser", "runAsGroup"), path)
     for n, group in enumerate(context.get("supplementalGroups") or ()):
         errors.all_invalid(f"{path}.supplementalGroups[{n}]", group, formats.unix_id(group))
@@ -70,8 +68,8 @@ def validate_pod_security_context(errors: Errors, spec: JsonObject, path: str) -
     validate_windows_options(errors, context.get("windowsOptions"), f"{path}.windowsOptions")
     validate_app_armor_profile(errors, context.get("appArmorProfile"), f"{path}.appArmorProfile")
     _unless_one_of(errors, context, "supplementalGroupsPolicy", ("Merge", "Strict"), path)
-    # MountOption comes with a gate that is still off (SELinuxMount).
-    _unless_one_of(errors, context, "seLinuxChangePolicy", ("Recursive",), path)
+    policies = ("MountOption", "Recursive") if options.gates.enabled("SELinuxMount") else ("Recursive",)
+    _unless_one_of(errors, context, "seLinuxChangePolicy", policies, path)
 
 
 def _unless_one_of(errors: Errors, context: JsonObject, name: str, supported: tuple[str, ...], path: str) -> None:

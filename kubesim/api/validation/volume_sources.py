@@ -1,4 +1,4 @@
-"""The rules of the single volume sources that need nothing but themselves.
+"""The rules of the single volume sources that need nothing but themselves: all but that of images.
 
 Mirrors: pkg/apis/core/validation validateHostPathVolumeSource, validateNFSVolumeSource and their siblings
 """
@@ -8,14 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from kubesim.api.quantity import quantity
 from kubesim.api.validation import formats
+from kubesim.api.validation.claim_template import validate_claim_template
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
 from kubesim.api.validation.paths import (
     validate_file_mode,
+    validate_key_to_path,
     validate_local_descending_path,
-    validate_local_non_reserved_path,
     validate_no_backsteps,
 )
+from kubesim.api.validation.projected import validate_downward_api, validate_projected
 
 SourceRule = Callable[[Errors, JsonObject, str], None]
 
@@ -40,18 +43,28 @@ def _required(*names: str) -> SourceRule:
     return validate
 
 
+def _all(*rules: SourceRule) -> SourceRule:
+    def validate(errors: Errors, source: JsonObject, path: str) -> None:
+        for rule in rules:
+            rule(errors, source, path)
+
+    return validate
+
+
+def _empty_dir(errors: Errors, source: JsonObject, path: str) -> None:
+    if source.get("sizeLimit") is not None and quantity(source["sizeLimit"]).sign < 0:
+        errors.forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")
+
+
 def _host_path(errors: Errors, source: JsonObject, path: str) -> None:
     if not source.get("path"):
         errors.required(f"{path}.path")
         return
     validate_no_backsteps(errors, source["path"], f"{path}.path")
-    if source.get("type") is not None:
-        errors.unless_one_of(f"{path}.type", source["type"], _HOST_PATH_TYPES)
+    errors.unless_one_of(f"{path}.type", source.get("type", ""), _HOST_PATH_TYPES)
 
 
-def _git_repo(errors: Errors, source: JsonObject, path: str) -> None:
-    if not source.get("repository"):
-        errors.required(f"{path}.repository")
+def _directory(errors: Errors, source: JsonObject, path: str) -> None:
     validate_local_descending_path(errors, source.get("directory", ""), f"{path}.directory")
 
 
@@ -61,46 +74,18 @@ def _partition(errors: Errors, source: JsonObject, path: str) -> None:
         errors.invalid(f"{path}.partition", partition, formats.range_error(1, 255))
 
 
-def _gce_persistent_disk(errors: Errors, source: JsonObject, path: str) -> None:
-    _required("pdName")(errors, source, path)
-    _partition(errors, source, path)
-
-
-def _aws_elastic_block_store(errors: Errors, source: JsonObject, path: str) -> None:
-    _required("volumeID")(errors, source, path)
-    _partition(errors, source, path)
-
-
-def _secret(errors: Errors, source: JsonObject, path: str) -> None:
-    _required("secretName")(errors, source, path)
-    _file_items(errors, source, path)
-
-
-def _config_map(errors: Errors, source: JsonObject, path: str) -> None:
-    _required("name")(errors, source, path)
-    _file_items(errors, source, path)
-
-
 def _file_items(errors: Errors, source: JsonObject, path: str) -> None:
     validate_file_mode(errors, source.get("defaultMode"), f"{path}.defaultMode")
     for n, item in enumerate(source.get("items") or ()):
         validate_key_to_path(errors, item, f"{path}.items[{n}]")
 
 
-def validate_key_to_path(errors: Errors, item: JsonObject, path: str) -> None:
-    _required("key", "path")(errors, item, path)
-    validate_local_non_reserved_path(errors, item.get("path", ""), f"{path}.path")
-    validate_file_mode(errors, item.get("mode"), f"{path}.mode")
-
-
-def _nfs(errors: Errors, source: JsonObject, path: str) -> None:
-    _required("server", "path")(errors, source, path)
+def _absolute_path(errors: Errors, source: JsonObject, path: str) -> None:
     if not source.get("path", "").startswith("/"):
         errors.invalid(f"{path}.path", source.get("path", ""), "must be an absolute path")
 
 
 def _iscsi(errors: Errors, source: JsonObject, path: str) -> None:
-    _required("targetPortal", "iqn")(errors, source, path)
     if source.get("iqn"):
         errors.all_invalid(f"{path}.iqn", source["iqn"], _iscsi_name(source["iqn"]))
     lun = source.get("lun", 0)
@@ -127,11 +112,6 @@ def _flocker(errors: Errors, source: JsonObject, path: str) -> None:
         errors.invalid(path, "resource", "datasetName and datasetUUID can not be specified simultaneously")
     if "/" in name:
         errors.invalid(f"{path}.datasetName", name, "must not contain '/'")
-
-
-def _cinder(errors: Errors, source: JsonObject, path: str) -> None:
-    _required("volumeID")(errors, source, path)
-    _secret_ref_name(errors, source, path)
 
 
 def _secret_ref_name(errors: Errors, source: JsonObject, path: str) -> None:
@@ -172,8 +152,7 @@ def _fibre_channel(errors: Errors, source: JsonObject, path: str) -> None:
         errors.invalid(f"{path}.lun", lun, formats.range_error(0, 255))
 
 
-def _flex_volume(errors: Errors, source: JsonObject, path: str) -> None:
-    _required("driver")(errors, source, path)
+def _flex_options(errors: Errors, source: JsonObject, path: str) -> None:
     for key in source.get("options") or ():
         namespace = f".{key.partition('/')[0].lower()}"
         if namespace.endswith((".kubernetes.io", ".k8s.io")):
@@ -182,12 +161,9 @@ def _flex_volume(errors: Errors, source: JsonObject, path: str) -> None:
 
 
 def _azure_disk(errors: Errors, source: JsonObject, path: str) -> None:
-    _required("diskName", "diskURI")(errors, source, path)
-    caching, kind, uri = source.get("cachingMode"), source.get("kind"), source.get("diskURI", "")
-    if caching is not None:
-        errors.unless_one_of(f"{path}.cachingMode", caching, ("None", "ReadOnly", "ReadWrite"))
-    if kind is None:
-        return
+    """Caching mode and kind were given a default where there was none."""
+    caching, kind, uri = source.get("cachingMode", ""), source.get("kind", ""), source.get("diskURI", "")
+    errors.unless_one_of(f"{path}.cachingMode", caching, ("None", "ReadOnly", "ReadWrite"))
     errors.unless_one_of(f"{path}.kind", kind, ("Dedicated", "Managed", "Shared"))
     expected, pattern = ("/subscriptions/", _MANAGED_DISK_URI) if kind == "Managed" else ("https://", _BLOB_DISK_URI)
     if not uri.startswith(expected):
@@ -202,7 +178,6 @@ def _storage_os(errors: Errors, source: JsonObject, path: str) -> None:
         errors.all_invalid(f"{path}.volumeName", name, formats.dns1123_label(name))
     if namespace:
         errors.all_invalid(f"{path}.volumeNamespace", namespace, formats.dns1123_label(namespace))
-    _secret_ref_name(errors, source, path)
 
 
 def _csi(errors: Errors, source: JsonObject, path: str) -> None:
@@ -222,30 +197,43 @@ def _csi(errors: Errors, source: JsonObject, path: str) -> None:
         errors.all_invalid(f"{path}.name", secret["name"], formats.dns1123_subdomain(secret["name"]))
 
 
+def _ephemeral(errors: Errors, source: JsonObject, path: str) -> None:
+    template = source.get("volumeClaimTemplate")
+    if template is None:
+        errors.required(f"{path}.volumeClaimTemplate")
+    else:
+        validate_claim_template(errors, template, f"{path}.volumeClaimTemplate")
+
+
+# In the order in which upstream looks; where two are given, all but the first are refused unread.
 SOURCES: Mapping[str, SourceRule] = {
+    "emptyDir": _empty_dir,
     "hostPath": _host_path,
-    "gitRepo": _git_repo,
-    "gcePersistentDisk": _gce_persistent_disk,
-    "awsElasticBlockStore": _aws_elastic_block_store,
-    "secret": _secret,
-    "configMap": _config_map,
-    "nfs": _nfs,
-    "iscsi": _iscsi,
+    "gitRepo": _all(_required("repository"), _directory),
+    "gcePersistentDisk": _all(_required("pdName"), _partition),
+    "awsElasticBlockStore": _all(_required("volumeID"), _partition),
+    "secret": _all(_required("secretName"), _file_items),
+    "nfs": _all(_required("server", "path"), _absolute_path),
+    "iscsi": _all(_required("targetPortal", "iqn"), _iscsi),
     "glusterfs": _required("endpoints", "path"),
     "flocker": _flocker,
     "persistentVolumeClaim": _required("claimName"),
     "rbd": _required("monitors", "image"),
-    "cinder": _cinder,
+    "cinder": _all(_required("volumeID"), _secret_ref_name),
     "cephfs": _required("monitors"),
     "quobyte": _quobyte,
+    "downwardAPI": validate_downward_api,
     "fc": _fibre_channel,
-    "flexVolume": _flex_volume,
+    "flexVolume": _all(_required("driver"), _flex_options),
+    "configMap": _all(_required("name"), _file_items),
     "azureFile": _required("secretName", "shareName"),
     "vsphereVolume": _required("volumePath"),
     "photonPersistentDisk": _required("pdID"),
     "portworxVolume": _required("volumeID"),
-    "azureDisk": _azure_disk,
-    "storageos": _storage_os,
+    "azureDisk": _all(_required("diskName", "diskURI"), _azure_disk),
+    "storageos": _all(_storage_os, _secret_ref_name),
+    "projected": validate_projected,
     "scaleIO": _required("gateway", "system", "volumeName"),
     "csi": _csi,
+    "ephemeral": _ephemeral,
 }

@@ -5,16 +5,11 @@ Mirrors: pkg/apis/core/validation ValidateVolumes, validateVolumeSource
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kubesim.api.gotext import quoted
-from kubesim.api.quantity import quantity
 from kubesim.api.validation import formats
-from kubesim.api.validation.claim_template import validate_claim_template
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.validation.options import Options
 from kubesim.api.validation.policies import validate_pull_policy
-from kubesim.api.validation.projected import validate_downward_api, validate_projected
 from kubesim.api.validation.volume_sources import SOURCES
 
 Volumes = dict[str, JsonObject]
@@ -22,12 +17,7 @@ Volumes = dict[str, JsonObject]
 _ISCSI_NAME_MAX = 64
 
 # In the order in which upstream looks; where two are given, all but the first are refused unread.
-_ORDER = (
-    "emptyDir hostPath gitRepo gcePersistentDisk awsElasticBlockStore secret nfs iscsi glusterfs flocker "
-    "persistentVolumeClaim rbd cinder cephfs quobyte downwardAPI fc flexVolume configMap azureFile vsphereVolume "
-    "photonPersistentDisk portworxVolume azureDisk storageos projected scaleIO csi ephemeral image"
-)
-_PLACE = {kind: place for place, kind in enumerate(_ORDER.split())}
+_PLACE = {kind: place for place, kind in enumerate((*SOURCES, "image"))}
 # Upstream's spelling in two of its messages.
 _REFUSED_AS = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 _LOOKED_INTO_AS = {"gcePersistentDisk": "persistentDisk"}
@@ -61,6 +51,7 @@ def validate_volumes(errors: Errors, volumes: list[JsonObject], pod_name: str, p
 
 
 def _validate_source(errors: Errors, volume: JsonObject, path: str, pod_name: str, options: Options) -> None:
+    """There is at least one: a volume that names none was made an emptyDir."""
     found = False
     for kind in sorted(_PLACE.keys() & volume.keys(), key=_PLACE.__getitem__):
         source = volume[kind]
@@ -70,42 +61,20 @@ def _validate_source(errors: Errors, volume: JsonObject, path: str, pod_name: st
             errors.forbidden(f"{path}.{_REFUSED_AS.get(kind, kind)}", "may not specify more than 1 volume type")
         else:
             found = True
-            where = f"{path}.{_LOOKED_INTO_AS.get(kind, kind)}"
-            _validate_one(errors, kind, source, where, options)
+            if kind == "image":
+                _validate_image(errors, source, f"{path}.image", options)
+            else:
+                SOURCES[kind](errors, source, f"{path}.{_LOOKED_INTO_AS.get(kind, kind)}")
             if kind == "ephemeral":
                 _validate_claim_name(errors, volume.get("name", ""), pod_name, path)
         if kind == "iscsi":
             _validate_iscsi_name(errors, volume.get("name", ""), source, path)
-    if not found:
-        errors.required(path, "must specify a volume type")
 
 
-def _validate_one(errors: Errors, kind: str, source: JsonObject, path: str, options: Options) -> None:
-    special: dict[str, Callable[[Errors, JsonObject, str], None]] = {
-        "emptyDir": _validate_empty_dir,
-        "downwardAPI": validate_downward_api,
-        "projected": validate_projected,
-        "ephemeral": _validate_ephemeral,
-    }
-    if kind == "image":
-        if options.resource_is_pod and not source.get("reference"):
-            errors.required(f"{path}.reference")
-        validate_pull_policy(errors, source.get("pullPolicy", ""), f"{path}.pullPolicy")
-    else:
-        (special.get(kind) or SOURCES[kind])(errors, source, path)
-
-
-def _validate_empty_dir(errors: Errors, source: JsonObject, path: str) -> None:
-    if source.get("sizeLimit") is not None and quantity(source["sizeLimit"]).sign < 0:
-        errors.forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")
-
-
-def _validate_ephemeral(errors: Errors, source: JsonObject, path: str) -> None:
-    template = source.get("volumeClaimTemplate")
-    if template is None:
-        errors.required(f"{path}.volumeClaimTemplate")
-    else:
-        validate_claim_template(errors, template, f"{path}.volumeClaimTemplate")
+def _validate_image(errors: Errors, source: JsonObject, path: str, options: Options) -> None:
+    if options.resource_is_pod and not source.get("reference"):
+        errors.required(f"{path}.reference")
+    validate_pull_policy(errors, source.get("pullPolicy", ""), f"{path}.pullPolicy")
 
 
 def _validate_claim_name(errors: Errors, volume_name: str, pod_name: str, path: str) -> None:

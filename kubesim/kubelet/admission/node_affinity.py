@@ -25,7 +25,12 @@ def matches_node_affinity(pod: Pod, node_name: str, labels: Mapping[str, str]) -
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     if required is None:
         return True
-    return any(_matches_term(term or {}, node_name, labels) for term in required.get("nodeSelectorTerms") or ())
+    return matches_node_selector(required, node_name, labels)
+
+
+def matches_node_selector(selector: Mapping[str, Any], node_name: str, labels: Mapping[str, str]) -> bool:
+    """Without a name of the node only its labels count."""
+    return any(_matches_term(term or {}, node_name, labels) for term in selector.get("nodeSelectorTerms") or ())
 
 
 def _matches_term(term: Mapping[str, Any], node_name: str, labels: Mapping[str, str]) -> bool:

@@ -1,7 +1,7 @@
 """The programs of simulated containers: a behaviour of the scenario, or else the container's own command line.
 
-`Programs` is the runtime's ProcessFactory on one node. It keeps what the containers of a pod share (ports, volumes,
-process ids) from the first start until the runtime knows nothing of the pod any more.
+`Programs` is the runtime's ProcessFactory on one node. It keeps what the containers of a pod share (ports, process
+ids) from the first start until the runtime knows nothing of the pod any more.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import PodView, SimulatedNetwork
 from kubesim.runtime.simulated.process import Process, ProcessContext
-from kubesim.runtime.simulated.shell import Ports, VirtualFiles, Volume, is_missing_program
+from kubesim.runtime.simulated.shell import Ports, VirtualFiles, is_missing_program
 from kubesim.runtime.simulated.shell_process import ShellProcess, port_numbers
-from kubesim.runtime.simulated.volumes import Lookup, NodeVolumes
+from kubesim.runtime.simulated.volumes import NodeVolumes
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 
@@ -31,13 +31,12 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class _PodState:
     """What the containers of one pod share."""
 
-    __slots__ = ("logs", "pids", "view", "volumes")
+    __slots__ = ("logs", "pids", "view")
 
     def __init__(self, view: PodView, pids: Iterator[int] | None, logs: str) -> None:
         self.logs = logs  # the directory
         self.view = view
         self.pids = pids
-        self.volumes: dict[str, Volume] = {}
 
 
 class Programs:
@@ -49,7 +48,7 @@ class Programs:
         randomness: Randomness,
         recorder: Recorder,
         network: SimulatedNetwork,
-        lookup: Lookup,
+        volumes: NodeVolumes,
         *,
         node: str = "",
         host_ip: str = "",
@@ -61,7 +60,7 @@ class Programs:
         self._randomness = randomness
         self._recorder = recorder
         self._network = network
-        self._volumes = NodeVolumes(lookup)
+        self._volumes = volumes
         self._node = node
         self._host_ip = host_ip
         self._host_ports = Ports()
@@ -116,7 +115,7 @@ class Programs:
         return next((behaviour for behaviour in self._behaviours if behaviour.matches(context)), None)
 
     def _files(self, context: ProcessContext) -> VirtualFiles:
-        return self._volumes.files(context.pod, context.container, self._state(context).volumes)
+        return self._volumes.files(context.pod, context.container, dict(context.config.env))
 
     def _state(self, context: ProcessContext) -> _PodState:
         """The pod's state; a new sandbox may have given it another address."""

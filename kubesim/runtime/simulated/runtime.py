@@ -118,26 +118,31 @@ class SimulatedRuntime:
         if self._sandbox_failures < len(self.settings.sandbox_errors):
             self._sandbox_failures += 1
             raise RuntimeCallError(self.settings.sandbox_errors[self._sandbox_failures - 1])
-        metadata = config.pod.metadata
-        identifier = self._sandbox_id(metadata.uid)
+        identifier = self._sandbox_id(config.pod.metadata.uid)
         self._made_sandboxes += 1
-        host_network = config.pod.spec.host_network
+        address = "" if config.pod.spec.host_network else self._address(identifier, config.attempt)
+        self._enter_sandbox(identifier, config, SandboxNetwork(address))
+        return identifier
+
+    def _enter_sandbox(
+        self, identifier: str, config: SandboxConfig, network: SandboxNetwork, *, ready: bool = True
+    ) -> None:
+        metadata = config.pod.metadata
         self._sandboxes[identifier] = SandboxInfo(
             id=identifier,
             pod_uid=metadata.uid,
             pod_name=metadata.name,
             pod_namespace=metadata.namespace,
             attempt=config.attempt,
-            ready=True,
+            ready=ready,
             created_at=self._clock.now(),
-            network_namespace="NODE" if host_network else "POD",
-            network=SandboxNetwork("" if host_network else self._address(identifier, config.attempt)),
+            network_namespace="NODE" if config.pod.spec.host_network else "POD",
+            network=network,
             labels=config.labels,
             annotations=config.annotations,
         )
         self._by_pod.setdefault(metadata.uid, ({}, {}))[0][identifier] = None
         self._changed(metadata.uid)
-        return identifier
 
     def _sandbox_id(self, uid: str) -> str:
         if self.settings.sandbox_id is not None:
@@ -356,8 +361,11 @@ class SimulatedRuntime:
     async def stop_container(self, container_id: str, timeout: int) -> None:
         """TERM, then KILL when the time is up."""
         container = self._container(container_id)
-        if not container.runs():
-            return
+        if container.runs():
+            await self._end(container, timeout)
+            await self._take(self.settings.latencies.stop_container)
+
+    async def _end(self, container: _Container, timeout: int) -> None:
         assert container.process is not None
         container.process.signal(SIGTERM)
         if not container.runs():
@@ -366,7 +374,7 @@ class SimulatedRuntime:
         container.exited.append(gone)
         timer = self._clock.call_at(self._clock.now() + timeout, self._kill_soon, container)
         try:
-            with self._clock.waiting_for(gone, f"the end of container {container_id}"):
+            with self._clock.waiting_for(gone, f"the end of container {container.info.id}"):
                 await gone
         finally:
             timer.cancel()

@@ -27,16 +27,17 @@ class Span:
 
 @frozen
 class Latencies:
-    run_sandbox: Span = Span(100 * MILLISECOND, 250 * MILLISECOND)
-    stop_sandbox: Span = Span(80 * MILLISECOND, 200 * MILLISECOND)
-    create_container: Span = Span(20 * MILLISECOND)
-    start_container: Span = Span(80 * MILLISECOND)
-    update_container: Span = Span(5 * MILLISECOND)
-    failed_start: Span = Span(150 * MILLISECOND, 400 * MILLISECOND)  # what was set up is taken down again
-    exec: Span = Span(10 * MILLISECOND)
+    run_sandbox: Draw = Span(100 * MILLISECOND, 250 * MILLISECOND)
+    stop_sandbox: Draw = Span(80 * MILLISECOND, 200 * MILLISECOND)
+    create_container: Draw = Span(20 * MILLISECOND)
+    start_container: Draw = Span(80 * MILLISECOND)
+    stop_container: Draw = Span(0)  # beyond what its program takes to end
+    update_container: Draw = Span(5 * MILLISECOND)
+    failed_start: Draw = Span(150 * MILLISECOND, 400 * MILLISECOND)  # what was set up is taken down again
+    exec: Draw = Span(10 * MILLISECOND)
     shortest_run: int = 30 * MILLISECOND  # a program that ends at once is seen to have ended no sooner
-    pull: Span = Span(2 * SECOND)
-    refusal: Span = Span(5 * MILLISECOND)  # a registry at which nobody listens
+    pull: Draw = Span(2 * SECOND)
+    refusal: Draw = Span(5 * MILLISECOND)  # a registry at which nobody listens
     list: int = MILLISECOND  # what a relist takes; fixed, because skipped relists are counted with it
 
 

@@ -1,70 +1,149 @@
-"""Volumes of simulated pods: what their containers share, and what the cluster gives them to read.
+"""Volumes on a simulated node: the kubelet sets them up (`VolumeDirectories`), and containers see their files.
 
-Mirrors: pkg/volume/{emptydir,hostpath,configmap,secret}, as far as a container sees them
+A hostPath shows the node's own file system, in which the usual places exist. What a persistent volume holds that any
+node can reach is shared by all nodes of a simulation.
+
+Mirrors: pkg/volume/util/atomic_writer.go; pkg/kubelet/kubelet_pods.go makeMounts, as far as a container sees them
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
-from kubesim.api.configuration import configuration
-from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
+from kubesim.runtime.expansion import expand
 from kubesim.runtime.simulated.shell import VirtualFiles, Volume
+from kubesim.runtime.simulated.shell.files import STANDARD_DIRECTORIES
+from kubesim.runtime.volume_directories import PathKind, VolumeDirectory
 
-Lookup = Callable[[str, str, str], ApiObject | None]  # kind, namespace, name
+_HOST_FILES = {
+    "etc/hostname": "", "etc/hosts": "127.0.0.1\tlocalhost\n", "etc/resolv.conf": "", "etc/machine-id": "",
+    "etc/localtime": "", "etc/os-release": "",
+}  # fmt: skip
+_SPECIAL: Mapping[str, PathKind] = {
+    "run/containerd/containerd.sock": "socket",
+    "var/run/containerd/containerd.sock": "socket",
+    "dev/vda": "block device",
+    **dict.fromkeys(
+        ("dev/null", "dev/zero", "dev/full", "dev/random", "dev/urandom", "dev/tty", "dev/kmsg", "dev/fuse"),
+        "character device",
+    ),
+}
+
+SharedStorage = dict[str, Volume]  # by name; for all nodes of a simulation
+
+
+@dataclass(slots=True)
+class _Placed:
+    directory: VolumeDirectory
+    volume: Volume
+    path: str = ""  # where in the volume it begins
+    atomic: bool = False  # its files are only ever replaced all together
 
 
 class NodeVolumes:
-    """The host's directories, and how the volumes of a pod are filled."""
+    """Implements `VolumeDirectories`; `files` is for the containers."""
 
-    def __init__(self, lookup: Lookup) -> None:
-        self._lookup = lookup
-        self._host: dict[str, Volume] = {}
+    def __init__(self, now: Callable[[], int], shared: SharedStorage | None = None) -> None:
+        self._now = now
+        self._shared = {} if shared is None else shared
+        self._pods: dict[str, dict[str, _Placed]] = {}
+        self._host: Volume | None = None
 
-    def files(self, pod: Pod, container: Container, volumes: dict[str, Volume]) -> VirtualFiles:
-        """What a container sees. `volumes` are those its pod has so far; what is missing is added."""
+    # -- what the kubelet does ----------------------------------------------------------------------------------
+
+    def set_up(self, uid: str, directory: VolumeDirectory, files: Mapping[str, str] | None) -> bool:
+        volumes = self._pods.setdefault(uid, {})
+        placed = volumes.get(directory.volume_name)
+        if placed is None:
+            placed = volumes[directory.volume_name] = _Placed(directory, Volume(), atomic=files is not None)
+            placed.volume.replace(dict(files or {}), self._now())
+            return False
+        placed.directory = directory
+        if files is None or placed.volume.texts() == files:
+            return False
+        placed.volume.replace(dict(files), self._now())
+        return True
+
+    def bind(self, uid: str, directory: VolumeDirectory, path: str, *, shared: bool = False) -> None:
+        volume = self._shared.setdefault(path, Volume()) if shared else self.host
+        begin = "" if shared else _relative(path)
+        self._pods.setdefault(uid, {})[directory.volume_name] = _Placed(directory, volume, begin)
+
+    def tear_down(self, uid: str, volume_name: str) -> None:
+        self._pods.get(uid, {}).pop(volume_name, None)
+
+    def volumes(self) -> Iterator[tuple[str, VolumeDirectory]]:
+        for uid, volumes in self._pods.items():
+            for placed in volumes.values():
+                yield uid, placed.directory
+
+    def pods(self) -> list[str]:
+        return list(self._pods)
+
+    def remove_pod(self, uid: str) -> None:
+        self._pods.pop(uid, None)
+
+    def path_kind(self, path: str) -> PathKind | None:
+        key = _relative(path)
+        if key in _SPECIAL:
+            return _SPECIAL[key]
+        if self.host.get(key) is not None:
+            return "file"
+        return "directory" if self.host.is_directory(key) else None
+
+    def make_path(self, path: str, kind: PathKind) -> None:
+        key = _relative(path)
+        if kind == "directory":
+            self.host.ensure_directory(key)
+        else:
+            self.host.write(key, "", self._now())
+
+    # -- the machine --------------------------------------------------------------------------------------------
+
+    @property
+    def host(self) -> Volume:
+        """The node's own file system; most nodes are never asked for it."""
+        if self._host is None:
+            self._host = Volume(_HOST_FILES)
+            for directory in sorted(STANDARD_DIRECTORIES):
+                self._host.ensure_directory(directory)
+        return self._host
+
+    def lose_memory(self) -> None:
+        """The machine is switched off."""
+        for volumes in self._pods.values():
+            for placed in volumes.values():
+                if placed.directory.in_memory:
+                    placed.volume.replace({})
+
+    # -- what a container sees ----------------------------------------------------------------------------------
+
+    def files(self, pod: Pod, container: Container, environment: Mapping[str, str]) -> VirtualFiles:
+        """Its root, with the volumes that it mounts; one that has not been set up is not there."""
         context = container.security_context or {}
         files = VirtualFiles(read_only=bool(context.get("readOnlyRootFilesystem")))
+        if not container.volume_mounts:
+            return files
+        volumes = self._pods.get(pod.metadata.uid, {}).values()
+        named = {name: placed for placed in volumes for name in placed.directory.names}
         for mount in container.volume_mounts:
-            name = mount.get("name", "")
-            if name not in volumes:
-                volumes[name] = self._make(pod, name)
-            files.mount(
-                mount.get("mountPath", ""),
-                volumes[name],
-                sub_path=mount.get("subPath", ""),
-                read_only=bool(mount.get("readOnly")),
-            )
+            placed = named.get(mount.get("name", ""))
+            if placed is None:
+                continue
+            sub_path = mount.get("subPath") or expand(mount.get("subPathExpr") or "", environment)
+            volume = placed.volume
+            if placed.atomic and sub_path:
+                volume = volume.copy()  # it goes on showing what was there when the container was made
+            path = posixpath.join(placed.path, sub_path).strip("/")
+            if volume.get(path) is None and path not in _SPECIAL:
+                volume.ensure_directory(path)
+            read_only = placed.directory.read_only or bool(mount.get("readOnly"))
+            files.mount(mount.get("mountPath", ""), volume, sub_path=path, read_only=read_only)
         return files
 
-    def _make(self, pod: Pod, name: str) -> Volume:
-        source: Mapping[str, Any] = next((v for v in pod.spec.volumes if v.get("name") == name), {})
-        namespace = pod.metadata.namespace
-        host_path, config_map, secret = (source.get(kind) for kind in ("hostPath", "configMap", "secret"))
-        if host_path is not None:
-            return self._host.setdefault(host_path.get("path", ""), Volume())
-        if config_map is not None:
-            return Volume(_selected(self._data("ConfigMap", namespace, config_map.get("name", "")), config_map))
-        if secret is not None:
-            return Volume(_selected(self._data("Secret", namespace, secret.get("secretName", "")), secret))
-        projected: dict[str, str] = {}
-        for part in (source.get("projected") or {}).get("sources") or ():
-            for kind, field in (("ConfigMap", "configMap"), ("Secret", "secret")):
-                if part.get(field) is not None:
-                    data = self._data(kind, namespace, part[field].get("name", ""))
-                    projected.update(_selected(data, part[field]))
-        return Volume(projected)
 
-    def _data(self, kind: str, namespace: str, name: str) -> dict[str, str]:
-        found = self._lookup(kind, namespace, name)
-        return {} if found is None else configuration(found)
-
-
-def _selected(data: dict[str, str], source: Mapping[str, Any]) -> dict[str, str]:
-    """All keys, or those that `items` names, at the paths it gives them."""
-    items = source.get("items")
-    if not items:
-        return data
-    return {item["path"]: data[item["key"]] for item in items if item.get("key") in data}
+def _relative(path: str) -> str:
+    return posixpath.normpath(path).strip("/") if path.strip("/") else ""

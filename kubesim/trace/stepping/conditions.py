@@ -20,13 +20,12 @@ from dataclasses import fields
 from fnmatch import fnmatchcase
 from typing import Any
 
+from kubesim.api.goduration import parse_duration
 from kubesim.errors import UsageError
 from kubesim.frozen import frozen
 from kubesim.trace.records import KINDS, Record
 
 _TEST = re.compile(r"([A-Za-z_][\w.\-]*)(!=|>=|<=|=|~|<|>)(.*)", re.DOTALL)
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h)")
-_UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
 _NAMES = {"seq", "t", "kind", "ref", *(item.name for kind in KINDS for item in fields(kind))}
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<": lambda a, b: a < b,
@@ -138,11 +137,12 @@ def _equal(found: Any, wanted: str, field: str) -> bool:
 
 def _number(text: str) -> float | None:
     """A duration in microseconds, or a plain number."""
-    parts = _DURATION.findall(text)
-    if parts and "".join(number + unit for number, unit in parts) == text:
-        return sum(float(number) * _UNITS[unit] for number, unit in parts)
     try:
         return float(text)
+    except ValueError:
+        pass
+    try:
+        return float(parse_duration(text))
     except ValueError:
         return None
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
 from kubesim.api.timestamps import parse_time
 from kubesim.features import FeatureGates
 from kubesim.kubelet.status.generate import generate_api_pod_status
 from kubesim.kubelet.status.inputs import StatusInputs
-from kubesim.kubelet.status.pod_ips import sort_pod_ips
+from kubesim.kubelet.status.pod_ips import host_network_pod_ips, sort_pod_ips
 from kubesim.kubelet.status.probe_overlay import readiness_workers_to_trigger
+from kubesim.kubelet.status.terminate import has_pod_initialized
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, RuntimeResources, SandboxNetwork, SandboxRecord
 
@@ -226,3 +229,38 @@ def test_a_container_that_runs_since_nobody_knows_when() -> None:
 
 def test_addresses_with_a_zone_do_not_count_and_mapped_ones_are_ipv4() -> None:
     assert sort_pod_ips(("fe80::1%eth0", "::ffff:10.0.0.9", "fd00::1"), False) == ("10.0.0.9", "fd00::1")
+
+
+@pytest.mark.parametrize(("kind", "told"), [("requests", "250m"), ("limits", "1")])
+def test_what_the_container_does_not_ask_for_is_not_told(kind: str, told: str) -> None:
+    pod = a_pod(container={"resources": {kind: {"cpu": "100m"}}})
+    resources = app(generate(pod, running(resources=RuntimeResources(cpu_request="250m", cpu_limit="1")))).resources
+    assert resources is not None
+    assert resources.to_json() == {kind: {"cpu": told}}
+
+
+def test_without_generation_tracking_a_resize_condition_speaks_of_none() -> None:
+    pending = PodCondition(type="PodResizePending", status="True", observed_generation=7)
+    off = FeatureGates({"PodObservedGenerationTracking": False})
+    for gates, generation in ((FeatureGates(), 7), (off, 0)):
+        status = generate(a_pod(), running(), resize_conditions=(pending,), gates=gates)
+        (found,) = [c for c in status.conditions if c.type == "PodResizePending"]
+        assert found.observed_generation == generation
+
+
+def test_a_host_network_pod_gets_a_second_address_only_of_the_other_family() -> None:
+    assert host_network_pod_ips((), ("10.0.0.1", "fd00::1")) == ("10.0.0.1", "fd00::1")
+    assert host_network_pod_ips(("10.0.0.9",), ("10.0.0.1", "10.0.0.2")) == ("10.0.0.9",)
+
+
+def test_a_propagated_mount_is_not_recursively_read_only() -> None:
+    mount = {"name": "v", "mountPath": "/a", "readOnly": True, "recursiveReadOnly": "IfPossible"}
+    for propagation, expected in (("None", "Enabled"), ("HostToContainer", "Disabled")):
+        pod = a_pod(container={"volumeMounts": [{**mount, "mountPropagation": propagation}]})
+        (told,) = app(generate(pod, supports_recursive_read_only=True)).to_json()["volumeMounts"]
+        assert told["recursiveReadOnly"] == expected
+
+
+def test_a_status_of_another_init_container_proves_nothing() -> None:
+    status = {"initContainerStatuses": [{"name": "other", "state": {"terminated": {"exitCode": 0}}}]}
+    assert not has_pod_initialized(a_pod(status, initContainers=[{"name": "init"}]))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
@@ -21,6 +20,8 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.process import SIGKILL, SIGTERM, Exit, Process, ProcessContext
 from kubesim.runtime.simulated.programs import Programs
 from kubesim.runtime.simulated.settings import Span
+from kubesim.runtime.simulated.volumes import NodeVolumes
+from kubesim.runtime.volume_directories import VolumeDirectory
 from kubesim.trace import MemorySink, Recorder
 
 IP = "10.88.0.10"
@@ -29,17 +30,17 @@ IP = "10.88.0.10"
 class Bench:
     """One node on which containers are started without a runtime around them."""
 
-    def __init__(self, behaviours: tuple[Behaviour, ...] = (), objects: tuple[ApiObject, ...] = ()) -> None:
+    def __init__(self, behaviours: tuple[Behaviour, ...] = ()) -> None:
         self.clock = LoopClock()
         self.sink = MemorySink()
         self.network = SimulatedNetwork(self.clock)
-        found = {(obj.kind, obj.metadata.namespace, obj.metadata.name): obj for obj in objects}
+        self.volumes = NodeVolumes(self.clock.now)
         self.programs = Programs(
             self.clock,
             Randomness(1),
             Recorder(self.clock, self.sink),
             self.network,
-            lambda kind, namespace, name: found.get((kind, namespace, name)),
+            self.volumes,
             host_ip="10.0.0.1",
             behaviours=behaviours,
         )
@@ -163,20 +164,17 @@ def test_nobody_answers_at_an_address_that_is_gone() -> None:
     on_a_bench(test)
 
 
-def test_containers_of_a_pod_share_volumes_and_the_cluster_fills_them() -> None:
-    async def main() -> None:
-        config = {"kind": "ConfigMap", "metadata": {"name": "c", "namespace": "default"}, "data": {"key": "value"}}
-        bench = Bench(objects=(ApiObject.from_json(config),))
-        volumes = [{"name": "shared", "emptyDir": {}}, {"name": "config", "configMap": {"name": "c"}}]
+def test_containers_of_a_pod_share_the_volumes_that_were_set_up_for_it() -> None:
+    async def test(bench: Bench) -> None:
+        bench.volumes.set_up("u", VolumeDirectory("empty-dir/u-shared", "emptyDir", ("shared",)), None)
+        bench.volumes.set_up("u", VolumeDirectory("configmap/u-config", "configMap", ("config",)), {"key": "value"})
         mounts = [{"name": "shared", "mountPath": "/shared"}, {"name": "config", "mountPath": "/config"}]
-        bench.start(
-            {"command": ["sh", "-c", "cat /config/key > /shared/copy"], "volumeMounts": mounts}, volumes=volumes
-        )
+        bench.start({"command": ["sh", "-c", "cat /config/key > /shared/copy"], "volumeMounts": mounts})
         await bench.clock.sleep(SECOND)
-        reader = bench.start({"command": ["sleep", "9"], "volumeMounts": mounts}, volumes=volumes)
+        reader = bench.start({"command": ["sleep", "9"], "volumeMounts": mounts})
         assert (await reader.exec(("cat", "/shared/copy"))).stdout == "value"
 
-    run_virtual(main)
+    on_a_bench(test)
 
 
 def test_a_behaviour_comes_before_the_command_line() -> None:

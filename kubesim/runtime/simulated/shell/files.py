@@ -90,10 +90,35 @@ class Volume:
         self._entries[path] = File(text, now, executable)
         self.changed()
 
+    def replace(self, files: dict[str, str], now: int = 0) -> None:
+        """Exactly these files, all at once: nobody sees a part of them."""
+        watchers, self.watchers = self.watchers, {}
+        self._entries = {}
+        for path, text in files.items():
+            self.write(path, text, now)
+        self.watchers = watchers
+        self.changed()
+
+    def copy(self) -> Volume:
+        """As it is now; what is written to a file is seen in both, what is put in its place is not."""
+        copy = Volume()
+        copy._entries.update(self._entries)
+        return copy
+
+    def ensure_directory(self, path: str) -> None:
+        """A directory at this path and at all above it, unless there is something."""
+        while path and path not in self._entries:
+            self._entries[path] = None
+            path = posixpath.dirname(path)
+
     def read(self, path: str) -> str | None:
         """The text of a file, None if there is no such file."""
         entry = self._entries.get(path)
         return None if entry is None else entry.text
+
+    def texts(self) -> dict[str, str]:
+        """All files."""
+        return {path: entry.text for path, entry in self._entries.items() if entry is not None}
 
     def remove(self, path: str) -> None:
         """Remove a file, or a directory with all it holds."""

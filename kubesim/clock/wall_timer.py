@@ -1,0 +1,41 @@
+"""A timer of the wall clock, for limits on things outside: a hung process has no virtual duration.
+
+On an ordinary event loop it is an ordinary timer. The virtual one, whose time stands still while something real is
+awaited, looks at the wall clock then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from kubesim.clock.virtual import VirtualLoop
+
+
+class WallTimer:
+    """Calls back once after so many real seconds, unless it is closed before."""
+
+    def __init__(self, seconds: float, callback: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, VirtualLoop):
+            self._handle = loop.call_after_real(seconds, callback)
+        else:
+            self._handle = loop.call_later(seconds, callback)
+
+    def close(self) -> None:
+        self._handle.cancel()
+
+
+async def wall_sleep(seconds: float) -> None:
+    """Wait in real time, on either loop."""
+    woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def wake_up() -> None:
+        if not woken.done():
+            woken.set_result(None)
+
+    timer = WallTimer(seconds, wake_up)
+    try:
+        await woken
+    finally:
+        timer.close()

@@ -1,0 +1,93 @@
+"""Addresses as Go's net package reads and prints them.
+
+An address that is missing is not an error there: it prints as `<nil>`, and so it does here.
+
+Mirrors: net ParseIP, ParseCIDR, IP.String, IPNet.String; pkg/types IPNet
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import Final
+
+from kubesim.frozen import frozen
+
+_MAPPED = bytes(10) + b"\xff\xff"
+
+
+def parse_ip(text: str) -> bytes | None:
+    """Sixteen bytes, or None if that is no address (net.ParseIP). IPv4 is held as a mapped address."""
+    try:
+        if ":" in text:
+            return socket.inet_pton(socket.AF_INET6, text)
+        return _MAPPED + socket.inet_pton(socket.AF_INET, text)
+    except (OSError, ValueError):
+        return None
+
+
+def is_ipv4(address: bytes) -> bool:
+    return address.startswith(_MAPPED)
+
+
+def ip_text(address: bytes) -> str:
+    if address.startswith(_MAPPED):
+        return socket.inet_ntop(socket.AF_INET, address[12:])
+    return str(ipaddress.IPv6Address(address))
+
+
+@frozen
+class IP:
+    """A net.IP that is there."""
+
+    packed: bytes
+
+    @property
+    def is_ipv4(self) -> bool:
+        return is_ipv4(self.packed)
+
+    def __str__(self) -> str:
+        return ip_text(self.packed)
+
+
+@frozen
+class IPNet:
+    """An address with the length of its network's prefix; no address at all is the zero value."""
+
+    ip: IP | None = None
+    prefix: int = 0
+
+    @property
+    def is_ipv4(self) -> bool:
+        return self.ip is not None and self.ip.is_ipv4
+
+    def __str__(self) -> str:
+        return "<nil>" if self.ip is None else f"{self.ip}/{self.prefix}"
+
+
+NO_NET: Final = IPNet()
+
+
+def ip_from_text(text: str) -> IP | None:
+    """net.IP.UnmarshalText: the empty text is no address."""
+    if not text:
+        return None
+    packed = parse_ip(text)
+    if packed is None:
+        raise ValueError(f"invalid IP address: {text}")
+    return IP(packed)
+
+
+def parse_cidr(text: str) -> IPNet:
+    """`10.2.3.1/24`, keeping the whole address."""
+    address, slash, prefix = text.partition("/")
+    packed = parse_ip(address)
+    if not slash or packed is None or not prefix.isascii() or not prefix.isdigit():
+        raise ValueError(f"invalid CIDR address: {text}")
+    bits = 128 if ":" in address else 32
+    if len(prefix) > 8 or int(prefix) > bits:
+        raise ValueError(f"invalid CIDR address: {text}")
+    length = int(prefix)
+    if bits == 128 and is_ipv4(packed):
+        length = max(0, length - 96)  # a mapped address prints as the IPv4 address it stands for, and so does its mask
+    return IPNet(IP(packed), length)

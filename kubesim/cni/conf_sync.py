@@ -1,0 +1,71 @@
+"""Keeps the loaded networks in step with the configuration directory, by containerd's rules.
+
+A file that is written, removed or moved away makes it load anew, whatever the file's name; one that appears or changes
+its mode does not. So a file that is moved in goes unnoticed, even where it replaces the one in use.
+
+Mirrors: containerd internal/cri/server/cni_conf_syncer.go
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+
+from kubesim.cni.gocni import CNI, LoadOption
+from kubesim.cni.inotify import CHMOD, CREATE, REMOVE, RENAME, DirectoryWatch, Event
+from kubesim.errors import CniError
+
+Reaction = Literal["ignore", "reload", "stop"]
+
+
+def reaction(event: Event, conf_dir: str) -> Reaction:
+    if event.operations & {CHMOD, CREATE}:
+        return "ignore"
+    if event.name == conf_dir and event.operations & {RENAME, REMOVE}:
+        return "stop"
+    return "reload"
+
+
+class NetConfSyncer:
+    """Loads when it is made. `last_status` is None while all is well."""
+
+    def __init__(self, cni: CNI, *options: LoadOption) -> None:
+        self._cni, self._options = cni, options
+        self.conf_dir = cni.settings.conf_dir
+        self.last_status: CniError | None = None
+        # Plugins read a file beside the directory without being root; the directory itself is nobody else's business.
+        os.makedirs(os.path.dirname(self.conf_dir), mode=0o755, exist_ok=True)
+        os.makedirs(self.conf_dir, mode=0o700, exist_ok=True)
+        self.watch = DirectoryWatch(self.conf_dir)
+        try:
+            cni.load_now(*options)
+        except CniError as error:
+            self.last_status = error
+
+    @property
+    def last_load_status(self) -> str:
+        """What `crictl info` shows as lastCNILoadStatus."""
+        return "OK" if self.last_status is None else str(self.last_status)
+
+    async def sync_loop(self) -> None:
+        """Runs until the directory is gone, which is an error."""
+        while True:
+            for event in await self.watch.events():
+                await self.handle(event)
+
+    async def handle(self, event: Event) -> bool:
+        """React to one event; says whether it loaded."""
+        react = reaction(event, self.conf_dir)
+        if react == "stop":
+            raise CniError("cni conf dir is removed, stop watching")
+        if react == "ignore":
+            return False
+        self.last_status = None
+        try:
+            await self._cni.load(*self._options)
+        except CniError as error:
+            self.last_status = error
+        return True
+
+    def close(self) -> None:
+        self.watch.close()

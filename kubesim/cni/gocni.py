@@ -1,0 +1,235 @@
+"""go-cni: the networks that a runtime has loaded, and attaching a namespace to all of them.
+
+Loading forgets what was loaded before and takes the first files of the directory in order; the first bad one ends it.
+One lock as upstream: set-up, tear-down and status share it, a reload waits for them and keeps new ones out.
+
+Mirrors: containerd/go-cni cni.go, opts.go, namespace.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Any, Final
+
+from kubesim.cni.cache import DEFAULT_CACHE_DIR, RuntimeConf
+from kubesim.cni.conf import NetworkConfigList, network_conf_from_bytes
+from kubesim.cni.conf_files import EXTENSIONS, conf_files, conf_list_from_any_file
+from kubesim.cni.context import BACKGROUND, Context
+from kubesim.cni.gocni_result import CNIResult, create_result
+from kubesim.cni.invoke import Exec
+from kubesim.cni.libcni import CNIConfig
+from kubesim.cni.results import Result, current
+from kubesim.concurrency.rwlock import RWLock
+from kubesim.concurrency.wait_group import run_together
+from kubesim.errors import CniError
+from kubesim.frozen import frozen
+
+DEFAULT_CONF_DIR: Final = "/etc/cni/net.d"
+DEFAULT_BIN_DIR: Final = "/opt/cni/bin"
+
+_LOOPBACK = b"""{
+"cniVersion": "0.3.1",
+"name": "cni-loopback",
+"plugins": [{
+  "type": "loopback"
+}]
+}"""
+
+
+@frozen
+class Settings:
+    """How networks are loaded. `min_networks` is how many make it ready."""
+
+    plugin_dirs: Sequence[str] = (DEFAULT_BIN_DIR,)
+    conf_dir: str = DEFAULT_CONF_DIR
+    max_conf_num: int = 1
+    prefix: str = "eth"
+    min_networks: int = 1
+    cache_dir: str = DEFAULT_CACHE_DIR
+
+
+@frozen
+class Network:
+    """A loaded network and the interface that it gets in every namespace."""
+
+    config: NetworkConfigList
+    ifname: str
+
+
+@frozen
+class Namespace:
+    """What is attached to the networks: a network namespace, and what the plugins are told about its owner."""
+
+    id: str
+    path: str
+    args: Mapping[str, str] = field(default_factory=dict)
+    capability_args: Mapping[str, Any] = field(default_factory=dict)
+
+    def runtime_conf(self, ifname: str) -> RuntimeConf:
+        return RuntimeConf(self.id, self.path, ifname, tuple(self.args.items()), self.capability_args)
+
+
+LoadOption = Callable[["CNI"], list[Network]]
+
+
+class CNI:
+    """Networks, loaded and attached."""
+
+    def __init__(self, settings: Settings, exec: Exec) -> None:
+        self.settings = settings
+        self.libcni = CNIConfig(settings.plugin_dirs, exec, settings.cache_dir)
+        self.networks: list[Network] = []
+        self._lock = RWLock()
+
+    async def load(self, *options: LoadOption) -> None:
+        """Load anew. An error leaves what the options before it gave: usually just loopback."""
+        async with self._lock.write():
+            self.load_now(*options)
+
+    def load_now(self, *options: LoadOption) -> None:
+        """`load` for who knows that nothing is under way."""
+        self.networks = []
+        for option in options:
+            try:
+                self.networks += option(self)
+            except CniError as error:
+                text = f"cni config load failed: {error}: failed to load cni config"
+                raise CniError(text, kinds=("ErrLoad",)) from error
+
+    @property
+    def is_ready(self) -> bool:
+        return len(self.networks) >= self.settings.min_networks
+
+    def _check_ready(self) -> None:
+        if not self.is_ready:
+            raise not_initialized()
+
+    async def status(self, ctx: Context = BACKGROUND) -> None:
+        """Raises what keeps pods from being attached. Runs STATUS of the plugins from 1.1.0 on."""
+        async with self._lock.read():
+            self._check_ready()
+            for network in self.networks:
+                await self.libcni.get_status_network_list(network.config, ctx)
+
+    async def setup(self, namespace: Namespace, ctx: Context = BACKGROUND) -> CNIResult:
+        """Attach to all networks at once. All are waited for; the first error to arrive is the one that counts."""
+        async with self._lock.read():
+            self._check_ready()
+            results: list[Result | None] = [None] * len(self.networks)
+            attaching = [
+                (f"cni:{network.config.name}", self._attach_numbered(n, network, namespace, ctx))
+                for n, network in enumerate(self.networks)
+            ]
+            first_error: CniError | None = None
+            for n, outcome in await run_together(attaching):
+                if isinstance(outcome, CniError):
+                    first_error = first_error or outcome
+                else:
+                    results[n] = outcome
+            if first_error is not None:
+                raise first_error
+            return self.create_result([result for result in results if result is not None])
+
+    async def _attach_numbered(
+        self, n: int, network: Network, namespace: Namespace, ctx: Context
+    ) -> tuple[int, Result | CniError]:
+        try:
+            return n, await self._attach(network, namespace, ctx)
+        except CniError as error:
+            return n, error
+
+    async def setup_serially(self, namespace: Namespace, ctx: Context = BACKGROUND) -> CNIResult:
+        """Attach to one network after the other; the first error ends it."""
+        async with self._lock.read():
+            self._check_ready()
+            return self.create_result([await self._attach(network, namespace, ctx) for network in self.networks])
+
+    async def _attach(self, network: Network, namespace: Namespace, ctx: Context) -> Result:
+        result = await self.libcni.add_network_list(network.config, namespace.runtime_conf(network.ifname), ctx)
+        return Result() if result is None else current(result)
+
+    def create_result(self, results: Sequence[Result]) -> CNIResult:
+        return create_result(results, default_interface=f"{self.settings.prefix}0")
+
+    async def remove(self, namespace: Namespace, ctx: Context = BACKGROUND) -> None:
+        """Detach from all networks, in the order in which they were loaded. Stops at the first error, unless it says
+        that there was nothing to remove."""
+        async with self._lock.read():
+            self._check_ready()
+            for network in self.networks:
+                try:
+                    await self.libcni.del_network_list(network.config, namespace.runtime_conf(network.ifname), ctx)
+                except CniError as error:
+                    if not _says_already_gone(str(error), namespace.path):
+                        raise
+
+    async def check(self, namespace: Namespace, ctx: Context = BACKGROUND) -> None:
+        async with self._lock.read():
+            self._check_ready()
+            for network in self.networks:
+                await self.libcni.check_network_list(network.config, namespace.runtime_conf(network.ifname), ctx)
+
+    def get_config(self) -> dict[str, Any]:
+        """What `crictl info` shows as cniconfig."""
+        return {
+            "PluginDirs": list(self.settings.plugin_dirs),
+            "PluginConfDir": self.settings.conf_dir,
+            "PluginMaxConfNum": self.settings.max_conf_num,
+            "Prefix": self.settings.prefix,
+            "Networks": [_shown(network) for network in self.networks] or None,
+        }
+
+
+def not_initialized() -> CniError:
+    return CniError("cni plugin not initialized", kinds=("ErrCNINotInitialized",))
+
+
+def _says_already_gone(error: str, netns: str) -> bool:
+    return "not found" in error or (not netns and "no such file or directory" in error)
+
+
+def _shown(network: Network) -> dict[str, Any]:
+    config = network.config
+    plugins = [
+        {"Network": plugin.network.to_json(), "Source": plugin.source.decode("utf-8", "go-replace")}
+        for plugin in config.plugins
+    ]
+    shown = {
+        "Name": config.name,
+        "CNIVersion": config.cni_version,
+        "Plugins": plugins or None,
+        "Source": config.source.decode("utf-8", "go-replace"),
+    }
+    return {"Config": shown, "IFName": network.ifname}
+
+
+def with_lo_network(cni: CNI) -> list[Network]:
+    """The loopback interface of every namespace is brought up by a network of its own."""
+    return [Network(network_conf_from_bytes(_LOOPBACK), "lo")]
+
+
+def with_default_conf(cni: CNI) -> list[Network]:
+    """The first files of the configuration directory, as many as the settings say."""
+    return load_from_conf_dir(cni.settings.conf_dir, cni.settings.max_conf_num, cni.settings.prefix)
+
+
+def load_from_conf_dir(directory: str, max_conf_num: int, prefix: str = "eth") -> list[Network]:
+    """The first `max_conf_num` files of a directory; 0 or less: all of them (loadFromConfDir)."""
+    try:
+        files = conf_files(directory, EXTENSIONS)
+    except CniError as error:
+        raise CniError(f"failed to read config file: {error}: failed to read config file") from None
+    if not files:
+        raise CniError(f"no network config found in {directory}: cni plugin not initialized")
+    networks: list[Network] = []
+    for path in files:
+        kind = "config list file" if path.endswith(".conflist") else "config file"
+        try:
+            config = conf_list_from_any_file(path)
+        except CniError as error:
+            raise CniError(f"failed to load CNI {kind} {path}: {error}: invalid cni config") from None
+        networks.append(Network(config, f"{prefix}{len(networks)}"))
+        if len(networks) == max_conf_num:
+            break
+    return networks

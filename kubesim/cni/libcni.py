@@ -1,0 +1,255 @@
+"""libcni: the commands over a chain of plugins.
+
+    cni = CNIConfig(["/usr/lib/cni"], RealExec(clock))
+    network = load_network_conf("/etc/cni/net.d", "mynet")
+    result = await cni.add_network_list(network, RuntimeConf("id", "/run/netns/x", "eth0"))
+
+ADD goes forward and hands every plugin the result of the one before; DEL goes backward with the cached final result;
+the first error ends either, and nothing is undone. Calls for different containers may run at the same time.
+
+Mirrors: containernetworking/cni libcni/api.go CNIConfig
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubesim.api.gotext import listed, quoted
+from kubesim.cni.cache import DEFAULT_CACHE_DIR, Cache, NetworkAttachment, RuntimeConf
+from kubesim.cni.conf import NetworkConfigList, PluginConfig, build_one_config, inject_conf
+from kubesim.cni.context import BACKGROUND, Context
+from kubesim.cni.invoke import Args, Exec, exec_with_result, get_version_info
+from kubesim.cni.results import AnyResult
+from kubesim.cni.validation import validate_container_id, validate_interface_name, validate_network_name
+from kubesim.cni.versions import at_least
+from kubesim.errors import CniError
+from kubesim.frozen import frozen
+
+
+@frozen
+class GCAttachment:
+    """An attachment that is still valid, for GC."""
+
+    container_id: str
+    ifname: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"containerID": self.container_id, "ifname": self.ifname}
+
+
+@frozen
+class GCArgs:
+    """What GC is told. No list at all reaches the plugins as null."""
+
+    valid_attachments: Sequence[GCAttachment] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        valid = self.valid_attachments
+        entries = None if valid is None else [attachment.to_json() for attachment in valid]
+        # The second key is what the specification once said by mistake.
+        return {"cni.dev/valid-attachments": entries, "cni.dev/attachments": entries}
+
+
+class CNIConfig:
+    """Where plugins are looked for, what runs them, and where results are cached. Plugins get the environment that
+    this process had when the object was made."""
+
+    def __init__(self, path: Sequence[str], exec: Exec, cache_dir: str = DEFAULT_CACHE_DIR) -> None:
+        self.path = tuple(path)
+        self.environ = dict(os.environ)
+        self.exec = exec
+        self.cache = Cache(cache_dir)
+
+    async def add_network_list(
+        self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
+    ) -> AnyResult | None:
+        """ADD. None only for a network without plugins, which no configuration file gives."""
+        result: AnyResult | None = None
+        for plugin in network.plugins:
+            try:
+                result = await self._add(network, plugin, result, runtime, ctx)
+            except CniError as error:
+                raise CniError(f"plugin {plugin.describe()} failed (add): {error}", error) from error
+        try:
+            self.cache.add(result, network.source, network.name, runtime)
+        except CniError as error:
+            problem = f"failed to set network {quoted(network.name)} cached result: {error}"
+            raise CniError(problem, error) from error
+        return result
+
+    async def _add(
+        self,
+        network: NetworkConfigList,
+        plugin: PluginConfig,
+        prev_result: AnyResult | None,
+        runtime: RuntimeConf,
+        ctx: Context,
+    ) -> AnyResult:
+        path = self.exec.find_in_path(plugin.network.type, self.path)
+        validate_container_id(runtime.container_id)
+        validate_network_name(network.name)
+        validate_interface_name(runtime.ifname)
+        stdin = _stdin(network, plugin, prev_result, runtime)
+        environ = self._environ("ADD", runtime)
+        return await exec_with_result(self.exec, path, stdin, network.cni_version, environ, ctx)
+
+    async def check_network_list(
+        self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
+    ) -> None:
+        """CHECK: is everything as ADD left it?"""
+        if not at_least(network.cni_version, "0.4.0"):
+            version = quoted(network.cni_version)
+            raise CniError(f"configuration version {version} does not support the CHECK command")
+        if network.disable_check:
+            return
+        try:
+            cached = self.cache.result(network.name, network.cni_version, runtime)
+        except CniError as error:
+            problem = f"failed to get network {quoted(network.name)} cached result: {error}"
+            raise CniError(problem, error) from error
+        for plugin in network.plugins:
+            await self._run("CHECK", network, plugin, cached, runtime, ctx)
+
+    async def del_network_list(
+        self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
+    ) -> None:
+        """DEL. A cached result that cannot be read is thrown away, and DEL goes on without it."""
+        cached: AnyResult | None = None
+        if at_least(network.cni_version, "0.4.0"):
+            try:
+                cached = self.cache.result(network.name, network.cni_version, runtime)
+            except CniError:
+                self.cache.remove(network.name, runtime)
+        for plugin in reversed(network.plugins):
+            try:
+                await self._run("DEL", network, plugin, cached, runtime, ctx)
+            except CniError as error:
+                raise CniError(f"plugin {plugin.describe()} failed (delete): {error}", error) from error
+        self.cache.remove(network.name, runtime)
+
+    async def _run(
+        self,
+        command: str,
+        network: NetworkConfigList,
+        plugin: PluginConfig,
+        prev_result: AnyResult | None,
+        runtime: RuntimeConf,
+        ctx: Context,
+    ) -> None:
+        path = self.exec.find_in_path(plugin.network.type, self.path)
+        stdin = _stdin(network, plugin, prev_result, runtime)
+        await self.exec.exec_plugin(path, stdin, self._environ(command, runtime), ctx)
+
+    async def gc_network_list(self, network: NetworkConfigList, args: GCArgs | None, ctx: Context = BACKGROUND) -> None:
+        """GC: DEL for every cached attachment of this network that is not valid any more; then, from 1.1.0 on, the
+        plugins are told what is valid. Without arguments no attachment is, and the plugins are told nothing."""
+        if network.disable_gc:
+            return
+        try:
+            attachments = self.cache.attachments()
+        except CniError:
+            return
+        valid = set(args.valid_attachments or ()) if args is not None else set()
+        errors = await self._del_stale(network, attachments, valid, ctx)
+        if _supports(network.cni_version, "1.1.0"):
+            values: dict[str, Any] = {"name": network.name, "cniVersion": network.cni_version}
+            if args is not None:
+                values |= args.to_json()
+            for plugin in network.plugins:
+                try:
+                    await self._run_for_network("GC", plugin, values, ctx)
+                except CniError as error:
+                    errors.append(CniError(f"failed to GC plugin {plugin.network.type}: {error}", error))
+        if errors:
+            raise CniError("\n".join(map(str, errors)), *errors)
+
+    async def _del_stale(
+        self,
+        network: NetworkConfigList,
+        attachments: Sequence[NetworkAttachment],
+        valid: set[GCAttachment],
+        ctx: Context,
+    ) -> list[CniError]:
+        errors = []
+        for attachment in attachments:
+            if attachment.network != network.name:
+                continue
+            if GCAttachment(attachment.container_id, attachment.ifname) in valid:
+                continue
+            try:
+                await self.del_network_list(network, attachment.runtime_conf(), ctx)
+            except CniError as error:
+                which = f"{attachment.container_id} {attachment.ifname}"
+                errors.append(CniError(f"failed to delete stale attachment {which}: {error}", error))
+        return errors
+
+    async def get_status_network_list(self, network: NetworkConfigList, ctx: Context = BACKGROUND) -> None:
+        """STATUS: would the plugins accept an ADD? Before 1.1.0 there is nothing to ask."""
+        if not _supports(network.cni_version, "1.1.0"):
+            return
+        values = {"name": network.name, "cniVersion": network.cni_version}
+        for plugin in network.plugins:
+            await self._run_for_network("STATUS", plugin, values, ctx)
+
+    async def _run_for_network(
+        self, command: str, plugin: PluginConfig, values: Mapping[str, Any], ctx: Context
+    ) -> None:
+        path = self.exec.find_in_path(plugin.network.type, self.path)
+        environ = self._environ(command, RuntimeConf())
+        await self.exec.exec_plugin(path, inject_conf(plugin, values), environ, ctx)
+
+    async def validate_network_list(self, network: NetworkConfigList, ctx: Context = BACKGROUND) -> list[str]:
+        """Are all plugins there, and do they support the version? Gives the capabilities that the list declares."""
+        capabilities: dict[str, None] = {}
+        errors = []
+        for plugin in network.plugins:
+            try:
+                await self._validate_plugin(plugin.network.type, network.cni_version or "0.1.0", ctx)
+            except CniError as error:
+                errors.append(error)
+            declared = plugin.network.capabilities or {}
+            capabilities.update(dict.fromkeys(name for name, enabled in declared.items() if enabled))
+        if errors:
+            raise CniError(listed(errors))
+        return list(capabilities)
+
+    async def _validate_plugin(self, plugin: str, version: str, ctx: Context) -> None:
+        if version not in await self.get_version_info(plugin, ctx):
+            raise CniError(f"plugin {plugin} does not support config version {quoted(version)}")
+
+    async def get_version_info(self, plugin: str, ctx: Context = BACKGROUND) -> tuple[str, ...]:
+        """VERSION."""
+        return await get_version_info(self.exec, self.exec.find_in_path(plugin, self.path), self.environ, ctx)
+
+    def get_network_list_cached_result(self, network: NetworkConfigList, runtime: RuntimeConf) -> AnyResult | None:
+        return self.cache.result(network.name, network.cni_version, runtime)
+
+    def get_network_list_cached_config(
+        self, network: NetworkConfigList, runtime: RuntimeConf
+    ) -> tuple[bytes, RuntimeConf] | None:
+        return self.cache.config(network.name, runtime)
+
+    def get_cached_attachments(self, container_id: str = "") -> list[NetworkAttachment]:
+        return self.cache.attachments(container_id)
+
+    def _environ(self, command: str, runtime: RuntimeConf) -> dict[str, str]:
+        path = ":".join(self.path)
+        args = Args(command, runtime.container_id, runtime.netns, runtime.args, runtime.ifname, path)
+        return args.as_env(self.environ)
+
+
+def _stdin(
+    network: NetworkConfigList, plugin: PluginConfig, prev_result: AnyResult | None, runtime: RuntimeConf
+) -> bytes:
+    prev = None if prev_result is None else prev_result.to_json()
+    return build_one_config(network.name, network.cni_version, plugin, prev, runtime.capability_args)
+
+
+def _supports(version: str, at: str) -> bool:
+    """A version that cannot be read supports nothing."""
+    try:
+        return at_least(version, at)
+    except CniError:
+        return False

@@ -1,0 +1,89 @@
+"""Linux namespaces and mounts, by system calls: entering, leaving, binding, and a host of one's own.
+
+Only a process, or a thread, that exists for this alone should call what changes namespaces.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+from typing import Final
+
+CLONE_NEWNS: Final = 0x00020000
+CLONE_NEWUSER: Final = 0x10000000
+CLONE_NEWNET: Final = 0x40000000
+MS_BIND: Final = 0x1000
+MS_REC: Final = 0x4000
+MS_PRIVATE: Final = 0x40000
+MNT_DETACH: Final = 2
+
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def unshare(flags: int) -> None:
+    _check(_libc.unshare(flags), "unshare")
+
+
+def setns(fd: int, kind: int) -> None:
+    _check(_libc.setns(fd, kind), "setns")
+
+
+def mount(source: str, target: str, filesystem: str, flags: int = 0, data: str = "") -> None:
+    arguments = (os.fsencode(source), os.fsencode(target), filesystem.encode(), ctypes.c_ulong(flags), data.encode())
+    _check(_libc.mount(*arguments), target)
+
+
+def umount(target: str, flags: int = MNT_DETACH) -> None:
+    _check(_libc.umount2(os.fsencode(target), flags), target)
+
+
+def filesystem_type(path: str) -> int:
+    """statfs(2)'s f_type."""
+    buffer = ctypes.create_string_buffer(256)
+    _check(_libc.statfs(os.fsencode(path), buffer), path)
+    kind: int = ctypes.c_long.from_buffer(buffer).value
+    return kind
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what)
+
+
+def set_up(interface: str) -> None:
+    """Bring an interface of the present network namespace up."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        request = struct.pack("16sh14x", interface.encode(), 0)
+        flags = struct.unpack("16sh14x", fcntl.ioctl(control, _SIOCGIFFLAGS, request))[1]
+        fcntl.ioctl(control, _SIOCSIFFLAGS, struct.pack("16sh14x", interface.encode(), flags | _IFF_UP))
+
+
+def become_private_host(*state: str) -> None:
+    """Give this process a host of its own: no links but loopback, and empty directories for the state that plugins
+    keep. Who is not root becomes root in a user namespace. What is not there is made on a tmpfs on its parent."""
+    if os.geteuid() == 0:
+        unshare(CLONE_NEWNET | CLONE_NEWNS)
+    else:
+        _become_root()
+    mount("none", "/", "none", MS_REC | MS_PRIVATE)
+    for path in state:
+        place = os.path.realpath(path)
+        while not os.path.isdir(place):
+            place = os.path.dirname(place)
+        mount("tmpfs", place, "tmpfs", data="mode=0755")
+        os.makedirs(os.path.realpath(path), exist_ok=True)
+    set_up("lo")
+
+
+def _become_root() -> None:
+    uid, gid = os.geteuid(), os.getegid()
+    unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)

@@ -1,0 +1,310 @@
+"""Network plugins of kubelets that called CNI themselves: which one serves, and how it sets a pod up.
+
+Against today's containerd: the loopback network is added with the interface name eth0, its DEL is never run, arguments
+have a fixed order, capability keys are written small and bandwidth in thousands without a burst; there is no cache and
+nobody undoes a failed ADD.
+
+Mirrors: kubelet v1.12 pkg/kubelet/dockershim/network/plugins.go, cni/cni.go; v1.6 pkg/kubelet/network/cni/cni.go
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, Protocol
+
+from kubesim.api.gojson import InOrder
+from kubesim.api.gotext import quoted
+from kubesim.api.validation.formats import label_key
+from kubesim.cni.cache import RuntimeConf
+from kubesim.cni.conf import (
+    NetworkConfigList,
+    PluginConfig,
+    build_one_config,
+    network_conf_from_bytes,
+    plugin_conf_from_bytes,
+)
+from kubesim.cni.context import BACKGROUND, Context
+from kubesim.cni.dockershim import VENDOR_DIR, Pick, pick_for
+from kubesim.cni.invoke import Args, Exec, exec_with_result
+from kubesim.cni.pod_network import PortMapping, bandwidth_rates, protocol_name
+from kubesim.cni.results import AnyResult
+from kubesim.errors import CniError
+
+Profile = Literal["v1.12", "v1.6"]
+DEFAULT_INTERFACE: Final = "eth0"
+NOOP_NAME: Final = "kubernetes.io/no-op"
+_LOOPBACK_VERSION = {"v1.12": "0.2.0", "v1.6": "0.1.0"}
+
+
+class Host(Protocol):
+    """What a plugin asks of the kubelet about a sandbox."""
+
+    def get_netns(self, sandbox_id: str) -> str: ...
+    def get_pod_port_mappings(self, sandbox_id: str) -> Sequence[PortMapping]: ...
+
+
+class NetworkPlugin(Protocol):
+    name: str
+
+    def init(self) -> None: ...
+    async def status(self) -> None: ...
+    async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None: ...
+    async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None: ...
+
+
+class NoopNetworkPlugin:
+    """No plugin named: the container runtime's own bridge gives pods their network."""
+
+    name = NOOP_NAME
+
+    def init(self) -> None: ...
+    async def status(self) -> None: ...
+    async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None: ...
+    async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None: ...
+
+
+def init_network_plugin(plugins: Sequence[NetworkPlugin], wanted: str) -> NetworkPlugin:
+    """The plugin of that name, initialized. All that is wrong with any of them is told at once."""
+    if not wanted:
+        noop = NoopNetworkPlugin()
+        noop.init()
+        return noop
+    known: dict[str, NetworkPlugin] = {}
+    errors: list[str] = []
+    for plugin in plugins:
+        problems = label_key(plugin.name)
+        if problems:
+            errors.append(f"network plugin has invalid name: {quoted(plugin.name)}: {';'.join(problems)}")
+        elif plugin.name in known:
+            errors.append(f"network plugin {quoted(plugin.name)} was registered more than once")
+        else:
+            known[plugin.name] = plugin
+    chosen = known.get(wanted)
+    if chosen is None:
+        errors.append(f"Network plugin {quoted(wanted)} not found.")
+    else:
+        try:
+            chosen.init()
+        except CniError as error:
+            errors.append(f"Network plugin {quoted(wanted)} failed init: {error}")
+    if errors or chosen is None:
+        distinct = list(dict.fromkeys(errors))
+        raise CniError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
+    return chosen
+
+
+class CniNetworkPlugin:
+    """The plugin `cni`. Its configuration is read anew with every status, so a new file is used within 5 s."""
+
+    name = "cni"
+
+    def __init__(
+        self, profile: Profile, conf_dir: str, bin_dirs: Sequence[str], exec: Exec, host: Host, pod_cidr: str = ""
+    ) -> None:
+        self.profile = profile
+        self.conf_dir = conf_dir
+        self.bin_dirs = [directory for directory in bin_dirs if directory]
+        self.pod_cidr = pod_cidr
+        self.default_network: NetworkConfigList | None = None
+        self.last_pick = Pick()
+        self._exec = exec
+        self._host = host
+        self._loopback = _loopback_network(profile)
+        self.sync_network_config()
+
+    def init(self) -> None:
+        self.sync_network_config()
+
+    def sync_network_config(self) -> None:
+        """What was chosen before stays, if nothing loads."""
+        self.last_pick = pick_for(self.profile, self.conf_dir)
+        if self.last_pick.network is not None:
+            self.default_network = self.last_pick.network
+
+    async def status(self) -> None:
+        self.sync_network_config()
+        self._network()
+
+    def _network(self) -> NetworkConfigList:
+        """checkInitialized."""
+        network = self.default_network
+        if network is None:
+            raise CniError("cni config uninitialized")
+        wants_ranges = any((plugin.network.capabilities or {}).get("ipRanges") for plugin in network.plugins)
+        if wants_ranges and self.profile == "v1.12" and not self.pod_cidr:
+            raise CniError("no PodCIDR set")
+        return network
+
+    async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None:
+        network = self._network()
+        netns = self._netns(sandbox_id)
+        runtime = self._runtime_conf(namespace, name, sandbox_id, netns, annotations)
+        await self.add_to_network(self._loopback, runtime)
+        await self.add_to_network(network, runtime)
+
+    async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None:
+        """DEL of the default network only."""
+        network = self._network()
+        try:
+            netns = self._netns(sandbox_id)
+        except CniError:
+            if self.profile == "v1.6":
+                raise
+            netns = ""
+        runtime = self._runtime_conf(namespace, name, sandbox_id, netns, {})
+        try:
+            await self.delete_from_network(network, runtime)
+        except CniError as error:
+            if self.profile == "v1.6" or "no such file or directory" not in str(error):
+                raise
+
+    def _netns(self, sandbox_id: str) -> str:
+        try:
+            return self._host.get_netns(sandbox_id)
+        except CniError as error:
+            raise CniError(f"CNI failed to retrieve network namespace path: {error}") from None
+
+    def _runtime_conf(
+        self, namespace: str, name: str, sandbox_id: str, netns: str, annotations: Mapping[str, str]
+    ) -> RuntimeConf:
+        """The interface is eth0, also for loopback."""
+        args = (
+            ("IgnoreUnknown", "1"),
+            ("K8S_POD_NAMESPACE", namespace),
+            ("K8S_POD_NAME", name),
+            ("K8S_POD_INFRA_CONTAINER_ID", sandbox_id),
+        )
+        capabilities = self._capability_args(sandbox_id, annotations) if self.profile == "v1.12" else None
+        return RuntimeConf(sandbox_id, netns, DEFAULT_INTERFACE, args, capabilities)
+
+    def _capability_args(self, sandbox_id: str, annotations: Mapping[str, str]) -> dict[str, Any]:
+        try:
+            mappings = self._host.get_pod_port_mappings(sandbox_id)
+        except CniError as error:
+            raise CniError(f"could not retrieve port mappings: {error}") from None
+        capabilities: dict[str, Any] = {
+            "portMappings": [
+                InOrder(
+                    hostPort=mapping.host_port,
+                    containerPort=mapping.container_port,
+                    protocol=protocol_name(mapping.protocol),
+                    hostIP=mapping.host_ip,
+                )
+                for mapping in mappings
+                if mapping.host_port > 0
+            ]
+        }
+        try:
+            ingress, egress = bandwidth_rates(annotations)
+        except ValueError as error:
+            raise CniError(f"Error reading pod bandwidth annotations: {error}") from None
+        if ingress is not None or egress is not None:
+            rates = {"ingressRate": (ingress or 0) // 1000, "egressRate": (egress or 0) // 1000}
+            capabilities["bandwidth"] = InOrder({key: rate for key, rate in rates.items() if rate})
+        capabilities["ipRanges"] = [[{"subnet": self.pod_cidr}]]
+        return capabilities
+
+    async def add_to_network(self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND) -> None:
+        result: AnyResult | None = None
+        for plugin in network.plugins:
+            path = self._search_path(plugin.network.type, network)
+            binary = self._exec.find_in_path(plugin.network.type, path)
+            stdin = self._stdin(network, plugin, result, runtime)
+            environ = _environ("ADD", runtime, path)
+            result = await exec_with_result(self._exec, binary, stdin, network.cni_version, environ, ctx)
+
+    async def delete_from_network(
+        self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
+    ) -> None:
+        for plugin in reversed(network.plugins):
+            path = self._search_path(plugin.network.type, network)
+            binary = self._exec.find_in_path(plugin.network.type, path)
+            stdin = self._stdin(network, plugin, None, runtime)
+            await self._exec.exec_plugin(binary, stdin, _environ("DEL", runtime, path), ctx)
+
+    def _stdin(
+        self, network: NetworkConfigList, plugin: PluginConfig, result: AnyResult | None, runtime: RuntimeConf
+    ) -> bytes:
+        """v1.6 gave a plugin the file as it was."""
+        if self.profile == "v1.6":
+            return plugin.source
+        prev = None if result is None else result.to_json()
+        return build_one_config(network.name, network.cni_version, plugin, prev, runtime.capability_args)
+
+    def _search_path(self, plugin: str, network: NetworkConfigList) -> list[str]:
+        """v1.6 looked into the vendor's directory, too: after the common one, but before it for loopback."""
+        if self.profile != "v1.6":
+            return self.bin_dirs
+        vendor = VENDOR_DIR.format(type=plugin)
+        return [vendor, *self.bin_dirs] if network is self._loopback else [*self.bin_dirs, vendor]
+
+
+def _loopback_network(profile: Profile) -> NetworkConfigList:
+    version = _LOOPBACK_VERSION[profile]
+    if profile == "v1.6":
+        plugin = f'{{\n  "cniVersion": "{version}",\n  "name": "cni-loopback",\n  "type": "loopback"\n}}'
+        return _single(plugin.encode())
+    return network_conf_from_bytes(
+        f'{{"cniVersion": "{version}", "name": "cni-loopback", "plugins": [{{"type": "loopback"}}]}}'.encode()
+    )
+
+
+def _single(data: bytes) -> NetworkConfigList:
+    conf = plugin_conf_from_bytes(data)
+    return NetworkConfigList(conf.network.name, conf.network.cni_version, (conf,), data)
+
+
+def _environ(command: str, runtime: RuntimeConf, path: Sequence[str]) -> dict[str, str]:
+    args = Args(command, runtime.container_id, runtime.netns, runtime.args, runtime.ifname, ":".join(path))
+    return args.as_env(os.environ)
+
+
+class PluginManager:
+    """One operation of a pod at a time; pods do not wait for each other."""
+
+    def __init__(self, plugin: NetworkPlugin) -> None:
+        self.plugin = plugin
+        self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
+
+    async def status(self) -> None:
+        await self.plugin.status()
+
+    async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None:
+        full_name = f"{name}_{namespace}"
+        async with _PodLock(self._locks, full_name):
+            try:
+                await self.plugin.set_up_pod(namespace, name, sandbox_id, annotations)
+            except CniError as error:
+                what = f"failed to set up pod {quoted(full_name)} network"
+                raise CniError(f"NetworkPlugin {self.plugin.name} {what}: {error}", error) from error
+
+    async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None:
+        full_name = f"{name}_{namespace}"
+        async with _PodLock(self._locks, full_name):
+            try:
+                await self.plugin.tear_down_pod(namespace, name, sandbox_id)
+            except CniError as error:
+                what = f"failed to teardown pod {quoted(full_name)} network"
+                raise CniError(f"NetworkPlugin {self.plugin.name} {what}: {error}", error) from error
+
+
+class _PodLock:
+    """The lock of a pod, which exists as long as somebody holds it or waits for it."""
+
+    def __init__(self, locks: dict[str, tuple[asyncio.Lock, int]], key: str) -> None:
+        self._locks, self._key = locks, key
+
+    async def __aenter__(self) -> None:
+        lock, users = self._locks.get(self._key, (asyncio.Lock(), 0))
+        self._locks[self._key] = (lock, users + 1)
+        await lock.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        lock, users = self._locks[self._key]
+        lock.release()
+        if users > 1:
+            self._locks[self._key] = (lock, users - 1)
+        else:
+            del self._locks[self._key]

@@ -1,0 +1,77 @@
+"""Ending a process together with everything that it started.
+
+Its process group is the first net; the tree of children catches what left the group; and whoever holds one of its
+outputs open, though it left group and tree, is found by that.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterable
+
+
+def kill_all(pid: int, alive: bool, outputs: Iterable[int]) -> None:
+    """`alive`: the leader was not reaped, so that its number is still its own. `outputs`: our ends of its pipes."""
+    victims = set(_descendants(pid)) if alive else set()
+    pipes = {_pipe_of(fd) for fd in outputs}
+    victims |= set(_holders(pipes - {""}))
+    if alive or victims:  # else the number of the group may be somebody else's by now
+        try:
+            os.killpg(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+    for victim in victims - {os.getpid()}:
+        try:
+            os.kill(victim, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def _descendants(pid: int) -> Iterable[int]:
+    """Children of children; processes that vanish while we look have none."""
+    found, todo = [pid], [pid]
+    while todo:
+        parent = todo.pop()
+        for thread in _listing(f"/proc/{parent}/task"):
+            for child in _read(f"/proc/{parent}/task/{thread}/children").split():
+                found.append(int(child))
+                todo.append(int(child))
+    return found
+
+
+def _holders(pipes: set[str]) -> Iterable[int]:
+    """Processes other than this one that have one of the pipes open."""
+    if not pipes:
+        return
+    for name in _listing("/proc"):
+        if name.isdigit() and int(name) != os.getpid():
+            folder = f"/proc/{name}/fd"
+            if any(_link(f"{folder}/{fd}") in pipes for fd in _listing(folder)):
+                yield int(name)
+
+
+def _pipe_of(fd: int) -> str:
+    return _link(f"/proc/self/fd/{fd}")
+
+
+def _listing(path: str) -> list[str]:
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""

@@ -1,0 +1,69 @@
+"""`RWLock`: many readers or one writer. A writer that waits keeps new readers out, as with Go's sync.RWMutex."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class RWLock:
+    def __init__(self) -> None:
+        self._readers = 0
+        self._writing = False
+        self._waiting: deque[tuple[bool, asyncio.Future[None]]] = deque()  # (is a writer, who waits), in order
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[None]:
+        if self._writing or self._waiting:
+            await self._wait(writer=False)
+        else:
+            self._readers += 1
+        try:
+            yield
+        finally:
+            self._readers -= 1
+            self._hand_on()
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[None]:
+        if self._writing or self._readers or self._waiting:
+            await self._wait(writer=True)
+        else:
+            self._writing = True
+        try:
+            yield
+        finally:
+            self._writing = False
+            self._hand_on()
+
+    async def _wait(self, *, writer: bool) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (writer, turn)
+        self._waiting.append(entry)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # it was given to us in the same instant
+                if writer:
+                    self._writing = False
+                else:
+                    self._readers -= 1
+            else:
+                self._waiting.remove(entry)
+            self._hand_on()
+            raise
+
+    def _hand_on(self) -> None:
+        """Let in whoever may enter now: all readers up to the next writer, or that writer."""
+        while self._waiting and not self._writing:
+            writer, turn = self._waiting[0]
+            if writer and self._readers:
+                return
+            self._waiting.popleft()
+            if writer:
+                self._writing = True
+            else:
+                self._readers += 1
+            turn.set_result(None)

@@ -1,0 +1,202 @@
+"""ConfigMaps and Secrets as a kubelet knows them: one watch for each that some registered pod refers to.
+
+A pod is registered by its first sync and unregistered when all of it is gone. What is not registered cannot be had, and
+what has not been listed yet has to be waited for, at most a second.
+
+Mirrors: pkg/kubelet/util/manager/watch_based_manager.go, cache_based_manager.go; pkg/api/v1/pod/util.go
+VisitPodConfigmapNames, VisitPodSecretNames
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from kubesim.api.gotext import quoted
+from kubesim.api.meta import ApiObject
+from kubesim.api.pod import Container, Pod, PodSpec
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock, wake
+from kubesim.cluster.object_watch import ObjectKey, ObjectWatcher
+from kubesim.errors import KubesimError
+
+SYNC_TIMEOUT = 1 * SECOND
+CONFIG_MAP, SECRET = "ConfigMap", "Secret"
+_KINDS = ((CONFIG_MAP, "configMap"), (SECRET, "secret"))
+_SECRET_REFS = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")
+
+
+class ObjectUnavailable(KubesimError):
+    """An object that cannot be had; the text is the kubelet's."""
+
+
+class ObjectNotFound(ObjectUnavailable):
+    """There is no such object: what is optional can do without."""
+
+
+class NotListedYet(ObjectUnavailable):
+    """Nobody knows yet whether there is such an object; it may be waited for."""
+
+    def __init__(self, key: ObjectKey) -> None:
+        self.key = key
+        super().__init__(f"failed to sync {key[0].lower()} cache: timed out waiting for the condition")
+
+
+class _Item:
+    __slots__ = ("found", "listed", "stop", "users", "waiters")
+
+    def __init__(self) -> None:
+        self.users: dict[str, None] = {}  # uids of the pods that refer to it
+        self.found: ApiObject | None = None
+        self.listed = False
+        self.stop: Callable[[], None] = lambda: None
+        self.waiters: dict[asyncio.Future[bool], None] = {}
+
+
+class ObjectManager:
+    """`on_change` is told the pods in whose volumes an object has changed."""
+
+    def __init__(self, clock: LoopClock, watcher: ObjectWatcher, on_change: Callable[[list[str]], None]) -> None:
+        self._clock = clock
+        self._watcher = watcher
+        self._on_change = on_change
+        self._items: dict[ObjectKey, _Item] = {}
+        self._registered: dict[str, tuple[PodSpec, frozenset[ObjectKey], frozenset[ObjectKey]]] = {}
+
+    def __len__(self) -> int:
+        """So many objects are watched."""
+        return len(self._items)
+
+    # -- pods ---------------------------------------------------------------------------------------------------
+
+    def register_pod(self, pod: Pod) -> None:
+        """Watch what the pod refers to, and no longer what it does not refer to any more."""
+        uid = pod.metadata.uid
+        before = self._registered.get(uid)
+        if before is not None and before[0] is pod.spec:
+            return
+        in_volumes, in_environment = frozenset(volume_references(pod)), frozenset(environment_references(pod))
+        keys = in_volumes | in_environment if in_environment else in_volumes
+        self._registered[uid] = (pod.spec, keys, in_volumes)
+        old = before[1] if before is not None else frozenset()
+        for key in sorted(keys - old):
+            self._add_reference(key, uid)
+        for key in old - keys:
+            self._delete_reference(key, uid)
+
+    def unregister_pod(self, uid: str) -> None:
+        _, keys, _ = self._registered.pop(uid, (None, (), ()))
+        for key in keys:
+            self._delete_reference(key, uid)
+
+    def _add_reference(self, key: ObjectKey, uid: str) -> None:
+        item = self._items.get(key)
+        if item is None:
+            item = self._items[key] = _Item()
+            item.stop = self._watcher.watch(key, lambda found: self._changed(key, found))
+        item.users[uid] = None
+
+    def _delete_reference(self, key: ObjectKey, uid: str) -> None:
+        item = self._items[key]
+        del item.users[uid]
+        if not item.users:
+            item.stop()
+            del self._items[key]
+
+    def _changed(self, key: ObjectKey, found: ApiObject | None) -> None:
+        item = self._items[key]
+        if item.listed and _version(found) == _version(item.found):
+            return
+        first, item.listed, item.found = not item.listed, True, found
+        for waiter in item.waiters:
+            wake(waiter, True)
+        if not first:
+            self._on_change([uid for uid in item.users if key in self._registered[uid][2]])
+
+    # -- objects ------------------------------------------------------------------------------------------------
+
+    def get(self, kind: str, namespace: str, name: str) -> ApiObject:
+        """Raises ObjectUnavailable."""
+        key = (kind, namespace, name)
+        item = self._items.get(key)
+        if item is None:
+            raise ObjectUnavailable(f"object {quoted(namespace)}/{quoted(name)} not registered")
+        if not item.listed:
+            raise NotListedYet(key)
+        if item.found is None:
+            raise ObjectNotFound(f"{kind.lower()} {quoted(name)} not found")
+        return item.found
+
+    async def wait_until_listed(self, key: ObjectKey) -> bool:
+        """False if that took too long."""
+        item = self._items.get(key)
+        if item is None or item.listed:
+            return True
+        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        item.waiters[waiter] = None
+        timer = self._clock.call_at(self._clock.now() + SYNC_TIMEOUT, wake, waiter, False)
+        try:
+            with self._clock.waiting_for(waiter, f"the list of {key[0]} {key[1]}/{key[2]}"):
+                return await waiter
+        finally:
+            timer.cancel()
+            del item.waiters[waiter]
+
+
+def _version(found: ApiObject | None) -> tuple[str, str] | None:
+    return None if found is None else (found.metadata.uid, found.metadata.resource_version)
+
+
+# -- what a pod refers to -------------------------------------------------------------------------------------------
+
+
+def volume_references(pod: Pod) -> Iterator[ObjectKey]:
+    for volume in pod.spec.volumes:
+        yield from _keys(pod, _names_in_volume(volume))
+
+
+def environment_references(pod: Pod) -> Iterator[ObjectKey]:
+    """Also the pull secrets."""
+    spec = pod.spec
+    yield from _keys(pod, ((SECRET, reference.name) for reference in spec.image_pull_secrets))
+    for containers in (spec.init_containers, spec.containers, spec.ephemeral_containers):
+        for container in containers:
+            if container.env or container.env_from:
+                yield from _keys(pod, _names_in_environment(container))
+
+
+def _keys(pod: Pod, names: Iterable[tuple[str, str]]) -> Iterator[ObjectKey]:
+    return ((kind, pod.metadata.namespace, name) for kind, name in names if name)
+
+
+def _names_in_volume(volume: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if (projected := volume.get("projected")) is not None:
+        for source in projected.get("sources") or ():
+            for kind, field in _KINDS:
+                if source.get(field) is not None:
+                    yield kind, source[field].get("name") or ""
+    elif (config_map := volume.get("configMap")) is not None:
+        yield CONFIG_MAP, config_map.get("name") or ""
+    elif (secret := volume.get("secret")) is not None:
+        yield SECRET, secret.get("secretName") or ""
+    elif (azure_file := volume.get("azureFile")) is not None:
+        yield SECRET, azure_file.get("secretName") or ""
+    elif (csi := volume.get("csi")) is not None:
+        yield SECRET, (csi.get("nodePublishSecretRef") or {}).get("name") or ""
+    else:
+        for field in _SECRET_REFS:
+            if volume.get(field) is not None:
+                yield SECRET, (volume[field].get("secretRef") or {}).get("name") or ""
+
+
+def _names_in_environment(container: Container) -> Iterator[tuple[str, str]]:
+    for source in container.env_from:
+        for kind, field in _KINDS:
+            if source.get(f"{field}Ref") is not None:
+                yield kind, source[f"{field}Ref"].get("name") or ""
+    for variable in container.env:
+        value_from = variable.extra.get("valueFrom") or {}
+        for kind, field in _KINDS:
+            if value_from.get(f"{field}KeyRef") is not None:
+                yield kind, value_from[f"{field}KeyRef"].get("name") or ""

@@ -1,0 +1,89 @@
+"""The actual state of the world: which volumes are attached to the node, and for which pods they are mounted.
+
+Mirrors: pkg/kubelet/volumemanager/cache/actual_state_of_world.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kubesim.kubelet.volumes.spec import VolumePlugin
+
+
+@dataclass(slots=True)
+class MountedVolume:
+    """A volume that is mounted for a pod. An uncertain one may be: an earlier kubelet left it behind."""
+
+    volume_name: str
+    plugin: VolumePlugin
+    uncertain: bool = False
+    remount_required: bool = False
+
+
+_NONE: Mapping[str, MountedVolume] = {}
+
+
+class ActualStateOfWorld:
+    def __init__(self) -> None:
+        self._attached: dict[str, int] = {}  # unique name -> for how many pods it is mounted
+        self._pods: dict[str, dict[str, MountedVolume]] = {}  # by uid, then by unique name
+
+    def mark_volume_as_attached(self, volume_name: str) -> None:
+        self._attached.setdefault(volume_name, 0)
+
+    def mark_volume_as_detached(self, volume_name: str) -> None:
+        if not self._attached.get(volume_name):
+            self._attached.pop(volume_name, None)
+
+    def is_attached(self, volume_name: str) -> bool:
+        return volume_name in self._attached
+
+    def is_mounted_by_any(self, volume_name: str) -> bool:
+        return bool(self._attached.get(volume_name))
+
+    def add_pod_to_volume(self, uid: str, volume: MountedVolume) -> None:
+        """Mounted, or set up anew."""
+        volumes = self._pods.setdefault(uid, {})
+        if volume.volume_name not in volumes:
+            self._attached[volume.volume_name] = self._attached.get(volume.volume_name, 0) + 1
+        volumes[volume.volume_name] = volume
+
+    def delete_pod_from_volume(self, uid: str, volume_name: str) -> None:
+        volumes = self._pods.get(uid, {})
+        if volumes.pop(volume_name, None) is not None:
+            self._attached[volume_name] -= 1
+            if not volumes:
+                del self._pods[uid]
+
+    def mark_remount_required(self, uid: str) -> list[str]:
+        """The unique names of the volumes that are to be set up again."""
+        marked = []
+        for volume in self._pods.get(uid, _NONE).values():
+            if volume.plugin.requires_remount:
+                volume.remount_required = True
+                marked.append(volume.volume_name)
+        return marked
+
+    def volumes_of(self, uid: str) -> Mapping[str, MountedVolume]:
+        """Everything that is, or may be, mounted for a pod."""
+        return self._pods.get(uid, _NONE)
+
+    def volumes(self) -> Iterator[MountedVolume]:
+        return (volume for volumes in self._pods.values() for volume in volumes.values())
+
+    def find(self, uid: str, volume_name: str) -> MountedVolume | None:
+        return self._pods.get(uid, _NONE).get(volume_name)
+
+    def is_mounted(self, uid: str, volume_name: str) -> bool:
+        """For certain."""
+        found = self.find(uid, volume_name)
+        return found is not None and not found.uncertain
+
+    def mounted_for(self, uid: str) -> list[str]:
+        """The unique names of the volumes that are certainly mounted for a pod."""
+        return sorted(name for name, volume in self._pods.get(uid, _NONE).items() if not volume.uncertain)
+
+    def is_mounted_elsewhere(self, uid: str, volume_name: str) -> bool:
+        own = self.find(uid, volume_name) is not None
+        return self._attached.get(volume_name, 0) > own

@@ -1,0 +1,303 @@
+"""The volume manager: keeps the volumes of all pods as they should be, and lets syncs wait for them.
+
+Mirrors: pkg/kubelet/volumemanager/volume_manager.go; pkg/kubelet/kubelet_volumes.go podVolumesExist,
+cleanupOrphanedPodDirs
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from kubesim.api.gotext import listed
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.clock import LoopClock
+from kubesim.cluster.object_watch import ObjectWatcher
+from kubesim.concurrency import TaskSet, Ticker
+from kubesim.errors import SyncCancelled, SyncError
+from kubesim.frozen import frozen
+from kubesim.kubelet.object_manager import ObjectManager
+from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.kubelet.volumes.actual import ActualStateOfWorld
+from kubesim.kubelet.volumes.claims import Read
+from kubesim.kubelet.volumes.desired import DesiredStateOfWorld
+from kubesim.kubelet.volumes.operations import Operations
+from kubesim.kubelet.volumes.populator import DesiredStateOfWorldPopulator
+from kubesim.kubelet.volumes.reconciler import Reconciler
+from kubesim.kubelet.volumes.spec import VolumeError, device_names, mounted_names
+from kubesim.kubelet.volumes.tokens import TokenManager
+from kubesim.kubelet.volumes.waiting import DeadlineExceeded, Polls
+from kubesim.podworkers.sync_status import PodWorkerQueries
+from kubesim.podworkers.syncer import SyncContext
+from kubesim.runtime.helper import EventRecorder
+from kubesim.runtime.volume_directories import VolumeDirectories
+from kubesim.trace import Recorder
+
+WAIT_TIMEOUT = 123 * SECOND
+WAIT_INTERVAL = 300 * MILLISECOND
+CLEAN_UP_INTERVAL = 100 * MILLISECOND
+
+
+class VolumesNotReady(SyncError):
+    """The volumes of a pod could not be mounted, for a reason that is known."""
+
+
+@frozen
+class VolumeParts:
+    """What of its surroundings the volume manager needs."""
+
+    directories: VolumeDirectories
+    objects: ObjectWatcher
+    read: Read
+
+
+class VolumeManager:
+    """`rouse` asks for the next resync of a pod, which nobody would have needed otherwise."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        recorder: Recorder,
+        tasks: TaskSet,
+        settings: KubeletSettings,
+        events: EventRecorder,
+        pods: PodManager,
+        states: Callable[[], PodWorkerQueries],
+        sources_ready: Callable[[], bool],
+        rouse: Callable[[str], None],
+        parts: VolumeParts,
+    ) -> None:
+        self._clock = clock
+        self._recorder = recorder
+        self._settings = settings
+        self._pods = pods
+        self._states = states
+        self._sources_ready = sources_ready
+        self._rouse = rouse
+        self._directories = parts.directories
+        self._desired = DesiredStateOfWorld()
+        self._actual = ActualStateOfWorld()
+        self.objects = ObjectManager(clock, parts.objects, self._objects_changed)
+        self._tokens = TokenManager(clock.now, parts.read)
+        operations = Operations(
+            settings.node_name, self.objects, parts.read, self._tokens, parts.directories, self._actual
+        )
+        self._reconciler = Reconciler(
+            clock,
+            recorder,
+            tasks,
+            events,
+            self._desired,
+            self._actual,
+            self.objects,
+            operations,
+            lambda: self._populator.has_added_pods,
+            self._volume_changed,
+            node=settings.node_name,
+        )
+        self._populator = DesiredStateOfWorldPopulator(
+            pods, states, self._desired, self._actual, parts.read, self._reconciler.touched
+        )
+        self._populator_ticker: Ticker | None = None
+        self._polls = Polls(clock)
+        self._outdated: set[str] = set()  # pods whose volumes show something that has changed since
+
+    # -- the loops ----------------------------------------------------------------------------------------------
+
+    async def run_populator(self) -> None:
+        self._populator_ticker = ticker = self._ticker("volume populator")
+        try:
+            self._want_populator()
+            while True:
+                await ticker.channel.receive(self._clock)
+                self._recorder.because(None)
+                self._populate()
+        finally:
+            ticker.stop()
+
+    async def run_reconciler(self) -> None:
+        self._reconciler.reconstruct_volumes(self._directories)
+        await self._reconciler.run(self._ticker("volume reconciler"))
+
+    def _ticker(self, name: str) -> Ticker:
+        settings = self._settings
+        return Ticker(
+            self._clock, name, settings.volume_loop_period, phase=self._clock.now(), every=settings.every_tick
+        )
+
+    def _want_populator(self) -> None:
+        if self._populator_ticker is not None:
+            self._populator_ticker.want(0)
+
+    def _populate(self) -> None:
+        populator, waiting = self._populator, not self._populator.has_added_pods
+        for uid in populator.loop(sources_ready=self._sources_ready()):
+            self._polls.changed(uid)
+        if waiting and populator.has_added_pods:
+            self._reconciler.wanted()
+        if populator.has_work():
+            self._want_populator()
+
+    def _volume_changed(self, uid: str) -> None:
+        """One was mounted for this pod, set up again, or unmounted."""
+        if uid in self._outdated and not any(v.remount_required for v in self._actual.volumes_of(uid).values()):
+            self._outdated.discard(uid)
+        if self._states().should_pod_runtime_be_removed(uid):
+            self.pod_may_be_over(uid)  # it was mounted too late: nobody will use it
+        self._polls.changed(uid)
+
+    # -- what is told from outside ------------------------------------------------------------------------------
+
+    def sources_changed(self) -> None:
+        """All sources may have been heard now: then what is not wanted may be unmounted."""
+        if not self._populator.has_added_pods and self._sources_ready():
+            self._want_populator()
+
+    def pod_added(self, pod: Pod) -> None:
+        if pod.spec.volumes:
+            self._populator.pod_added(pod.metadata.uid)
+            self._want_populator()
+
+    def pod_may_be_over(self, uid: str) -> None:
+        """Its worker has come to its next state, or no source wants it any more."""
+        if self._populator.pod_may_be_over(uid):
+            self._want_populator()
+
+    def _objects_changed(self, uids: list[str]) -> None:
+        for uid in uids:
+            if uid not in self._outdated and self._actual.volumes_of(uid):
+                self._outdated.add(uid)
+                self._rouse(uid)
+
+    # -- what syncs wait for ------------------------------------------------------------------------------------
+
+    async def wait_for_attach_and_mount(self, context: SyncContext, pod: Pod) -> None:
+        """Return when all volumes that the pod uses are mounted.
+
+        Raises VolumesNotReady if it is known what is wrong. Time that is up, or a context that is cancelled, only makes
+        the sync fail.
+        """
+        expected = [*mounted_names(pod), *device_names(pod)]
+        uid = pod.metadata.uid
+        if not expected or (self.is_up_to_date(uid) and not self._unmounted(uid, expected)):
+            return
+        self._populator.reprocess_pod(uid)
+        self._want_populator()
+        what = f"the volumes of {pod.metadata.namespace}/{pod.metadata.name}"
+
+        def all_mounted() -> bool:
+            self._raise_pod_errors(uid)
+            return not self._unmounted(uid, expected)
+
+        try:
+            await self._polls.until(uid, what, context, all_mounted, interval=WAIT_INTERVAL, timeout=WAIT_TIMEOUT)
+        except (DeadlineExceeded, SyncCancelled, VolumeError) as error:
+            self._raise_not_mounted(uid, expected, error)
+
+    def _raise_pod_errors(self, uid: str) -> None:
+        errors = self._desired.pop_pod_errors(uid)
+        if errors:
+            raise VolumeError("; ".join(errors))
+
+    def _unmounted(self, uid: str, expected: Sequence[str]) -> list[str]:
+        known = self._desired.volume_names_of(uid)
+        return sorted(name for name in expected if name not in known or not self._actual.is_mounted(uid, known[name]))
+
+    def _raise_not_mounted(self, uid: str, expected: Sequence[str], error: Exception) -> None:
+        unmounted = self._unmounted(uid, expected)
+        if not unmounted:
+            return
+        known = self._desired.volume_names_of(uid)
+        lost = sorted(name for name in expected if name not in known)
+        text = (
+            f"unmounted volumes={listed(unmounted)}, unattached volumes=[], failed to process volumes={listed(lost)}: "
+            f"{error}"
+        )
+        if isinstance(error, VolumeError):
+            raise VolumesNotReady(text) from None
+        raise (SyncCancelled(text) if isinstance(error, SyncCancelled) else SyncError(text)) from None
+
+    async def wait_for_unmount(self, context: SyncContext, pod: Pod) -> None:
+        """Return when no volume of the pod is mounted any more."""
+        uid = pod.metadata.uid
+        if not self._actual.volumes_of(uid):
+            return
+        self.pod_may_be_over(uid)
+        what = f"the volumes of {pod.metadata.namespace}/{pod.metadata.name} to be unmounted"
+
+        def all_unmounted() -> bool:
+            self._raise_pod_errors(uid)
+            return not self._actual.mounted_for(uid)
+
+        try:
+            await self._polls.until(uid, what, context, all_unmounted, interval=WAIT_INTERVAL, timeout=WAIT_TIMEOUT)
+        except (DeadlineExceeded, SyncCancelled, VolumeError) as error:
+            mounted = self._actual.mounted_for(uid)
+            if mounted:
+                raise SyncError(f"mounted volumes={listed(mounted)}: {error}") from None
+
+    async def wait_for_clean_up(self, context: SyncContext, pod: Pod) -> None:
+        """Return when nothing of the pod's volumes is left on the node, and forget what it referred to."""
+        uid = pod.metadata.uid
+        if self.pod_volumes_exist(uid):
+            what = f"the volumes of {pod.metadata.namespace}/{pod.metadata.name} to be cleaned up"
+            await self._polls.until(
+                uid, what, context, lambda: not self.pod_volumes_exist(uid), interval=CLEAN_UP_INTERVAL
+            )
+        self.objects.unregister_pod(uid)
+        self._tokens.forget(uid)
+        self._outdated.discard(uid)
+
+    # -- questions ----------------------------------------------------------------------------------------------
+
+    def is_up_to_date(self, uid: str) -> bool:
+        """Would setting up the pod's volumes again leave everything as it is?"""
+        pod = self._pods.by_uid(uid)
+        if pod is None or not pod.spec.volumes:
+            return True
+        known = self._desired.pod(uid)
+        if known is None:
+            return not mounted_names(pod) and not device_names(pod)
+        if uid in self._outdated or self._populator.is_pending(uid):
+            return False
+        if pod is not known and not _shows_the_same(pod, known):
+            return False
+        return not any(v.remount_required or v.uncertain for v in self._actual.volumes_of(uid).values())
+
+    def pod_volumes_exist(self, uid: str) -> bool:
+        """Is something of the pod mounted, or may be?"""
+        return bool(self._actual.volumes_of(uid))
+
+    def volumes_by_plugin(self) -> dict[str, Counter[str]]:
+        """How many volumes each of the two states has, by the name of the plugin."""
+        return {
+            "desired_state_of_world": Counter(volume.plugin.name for volume in self._desired.volumes()),
+            "actual_state_of_world": Counter(volume.plugin.name for volume in self._actual.volumes()),
+        }
+
+    def statistics(self) -> dict[str, int]:
+        counts = {state: plugins.total() for state, plugins in self.volumes_by_plugin().items()}
+        return {
+            "desired": counts["desired_state_of_world"],
+            "mounted": counts["actual_state_of_world"],
+            "toDo": self._reconciler.to_do(),
+            "objects": len(self.objects),
+        }
+
+    # -- housekeeping -------------------------------------------------------------------------------------------
+
+    def cleanup_orphaned_pod_dirs(self, is_kept: Callable[[str], bool]) -> bool:
+        """Remove the directories of pods that are gone; True if some of them still have volumes."""
+        orphans = [uid for uid in self._directories.pods() if not is_kept(uid)]
+        for uid in orphans:
+            if not self.pod_volumes_exist(uid):
+                self._directories.remove_pod(uid)
+        return any(self.pod_volumes_exist(uid) for uid in orphans)
+
+
+def _shows_the_same(pod: Pod, known: Pod) -> bool:
+    """Is all that a volume may show of its pod the same?"""
+    new, old = pod.metadata, known.metadata
+    return new.labels == old.labels and new.annotations == old.annotations and pod.spec == known.spec

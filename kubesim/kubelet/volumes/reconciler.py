@@ -1,0 +1,194 @@
+"""The reconciler: ten times a second it starts what is to be done about volumes.
+
+It looks only at volumes about which it was told that something may be to do, and skips the rounds in which nothing can
+be: the others come at the instants at which they would have come anyway.
+
+Mirrors: pkg/kubelet/volumemanager/reconciler/reconciler.go, reconciler_common.go, reconstruct.go; pkg/volume/util/
+operationexecutor/operation_executor.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kubesim.clock import LoopClock
+from kubesim.cluster.object_watch import ObjectKey
+from kubesim.concurrency import TaskSet, Ticker
+from kubesim.kubelet.object_manager import NotListedYet, ObjectManager
+from kubesim.kubelet.volumes.actions import OPERATION_NAMES, Action, next_action
+from kubesim.kubelet.volumes.actual import ActualStateOfWorld, MountedVolume
+from kubesim.kubelet.volumes.desired import DesiredStateOfWorld, VolumeToMount
+from kubesim.kubelet.volumes.operations import OperationError, Operations
+from kubesim.kubelet.volumes.pending_operations import PendingOperations
+from kubesim.kubelet.volumes.spec import PLUGINS
+from kubesim.runtime.helper import EventRecorder
+from kubesim.runtime.volume_directories import VolumeDirectories
+from kubesim.trace import Recorder
+from kubesim.trace.records import Note
+
+Key = tuple[str, str]  # uid, unique name of the volume
+
+
+class Reconciler:
+    """`changed` is told each pod for which a volume was mounted or unmounted."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        recorder: Recorder,
+        tasks: TaskSet,
+        events: EventRecorder,
+        desired: DesiredStateOfWorld,
+        actual: ActualStateOfWorld,
+        objects: ObjectManager,
+        operations: Operations,
+        may_unmount: Callable[[], bool],
+        changed: Callable[[str], None],
+        *,
+        node: str,
+    ) -> None:
+        self._clock = clock
+        self._recorder = recorder
+        self._tasks = tasks
+        self._events = events
+        self._desired = desired
+        self._actual = actual
+        self._objects = objects
+        self._operations = operations
+        self._may_unmount = may_unmount
+        self._changed = changed
+        self._node = node
+        self._pending = PendingOperations()
+        self._open: dict[Key, None] = {}  # volumes about which there may be something to do
+        self._failed: set[Key] = set()  # volumes whose last mount failed
+        self._ticker: Ticker | None = None
+
+    def touched(self, uid: str, volume_name: str) -> None:
+        """The desired state of this volume changed."""
+        self._open[uid, volume_name] = None
+        self.wanted()
+
+    def to_do(self) -> int:
+        """About so many volumes there may be something to do."""
+        return len(self._open)
+
+    def wanted(self, moment: int = 0) -> None:
+        """Ask for the first round at or after this moment, in the past: for the next one."""
+        if self._ticker is not None:
+            self._ticker.want(moment)
+
+    def reconstruct_volumes(self, directories: VolumeDirectories) -> None:
+        """An earlier kubelet left them. Whether they are really mounted nobody knows: what is wanted is set up again,
+        what is not wanted is taken down."""
+        for uid, directory in directories.volumes():
+            plugin = PLUGINS[directory.plugin]
+            self._actual.add_pod_to_volume(uid, MountedVolume(directory.volume_name, plugin, uncertain=True))
+            self._open[uid, directory.volume_name] = None
+
+    async def run(self, ticker: Ticker) -> None:
+        self._ticker = ticker
+        try:
+            self.wanted()
+            while True:
+                await ticker.channel.receive(self._clock)
+                self._recorder.because(None)
+                self._reconcile()
+        finally:
+            ticker.stop()
+
+    def _reconcile(self) -> None:
+        """Unmounts first: what one pod no longer needs may be needed by another one."""
+        may_unmount = self._may_unmount()
+        actions = [(key, next_action(*key, self._desired, self._actual)) for key in self._open]
+        for key, action in actions:
+            if action == "unmount" and may_unmount:
+                self._start(key, action)
+        for key, action in actions:
+            if action in ("attach", "mount", "remount"):
+                self._start(key, action)
+        for key, _ in actions:
+            action = next_action(*key, self._desired, self._actual)
+            if action == "detach" and may_unmount:
+                self._actual.mark_volume_as_detached(key[1])
+                action = None
+            if action is None:
+                del self._open[key]
+
+    def _start(self, key: Key, action: Action) -> None:
+        """Begin an operation, unless the volume has one under way or its back-off is not over."""
+        uid, volume_name = key
+        volume = self._desired.find(uid, volume_name)
+        whole = action == "attach" or (volume is not None and volume.plugin.device_mountable)
+        owner = "" if whole else uid
+        name, now = OPERATION_NAMES[action], self._clock.now()
+        if self._pending.is_pending(volume_name, owner):
+            return
+        again = self._pending.retry_after(volume_name, owner, name, now)
+        if again is not None:
+            self.wanted(again + 1)
+            return
+        if action == "attach":
+            # None of the volumes here needs the cluster's help to get to its node.
+            self._actual.mark_volume_as_attached(volume_name)
+            self.wanted()
+        elif action == "unmount":
+            self._operations.unmount(uid, volume_name)
+            self._changed(uid)
+        else:
+            assert volume is not None
+            self._pending.start(volume_name, owner, name, now)
+            self._mount(volume, owner)
+
+    # -- mounting -----------------------------------------------------------------------------------------------
+
+    def _mount(self, volume: VolumeToMount, owner: str) -> None:
+        mounted = self._actual.find(volume.uid, volume.volume_name)
+        is_remount = mounted is not None and not mounted.uncertain
+        try:
+            is_new = self._operations.mount(volume) and is_remount
+        except NotListedYet:
+            pod = volume.pod.metadata
+            self._tasks.start(f"mount of {pod.namespace}/{pod.name}", self._mount_later(volume, owner))
+        except OperationError as error:
+            self._mount_failed(volume, owner, error)
+        else:
+            self._mounted(volume, owner, is_new=is_new)
+
+    async def _mount_later(self, volume: VolumeToMount, owner: str) -> None:
+        """Wait for each object that has not been listed yet, for a second at most."""
+        given_up: set[ObjectKey] = set()
+        while True:
+            try:
+                self._operations.mount(volume, given_up)
+            except NotListedYet as missing:
+                if not await self._objects.wait_until_listed(missing.key):
+                    given_up.add(missing.key)
+                continue
+            except OperationError as error:
+                self._mount_failed(volume, owner, error)
+            else:
+                self._mounted(volume, owner)
+                self.wanted()
+            return
+
+    def _mount_failed(self, volume: VolumeToMount, owner: str, error: OperationError) -> None:
+        again = self._pending.fail(volume.volume_name, owner, self._clock.now())
+        self._failed.add((volume.uid, volume.volume_name))
+        self._events.event(volume.pod, "Warning", "FailedMount", str(error))
+        self.wanted(again + 1)
+
+    def _mounted(self, volume: VolumeToMount, owner: str, *, is_new: bool = False) -> None:
+        key = (volume.uid, volume.volume_name)
+        self._pending.succeed(volume.volume_name, owner)
+        if key in self._failed:
+            self._failed.discard(key)
+            self._tell(volume, "is mounted at last")
+        elif is_new:
+            self._tell(volume, "shows its new content")
+        self._changed(volume.uid)
+
+    def _tell(self, volume: VolumeToMount, what: str) -> None:
+        if self._recorder.on:
+            metadata = volume.pod.metadata
+            pod, names = f"{metadata.namespace}/{metadata.name}", " ".join(volume.outer_names)
+            self._recorder.record(Note(node=self._node, pod=pod, uid=metadata.uid, text=f"volume {names} {what}"))

@@ -1,0 +1,106 @@
+"""What a volume of a pod is: its plugin, its source, and the name under which the kubelet keeps it.
+
+Mirrors: pkg/volume/plugins.go Spec, FindPluginBySpec; pkg/volume/util/util.go GetUniqueVolumeName*, GetPodVolumeNames
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubesim.api.gotext import quoted
+from kubesim.api.meta import ApiObject
+from kubesim.api.pod import Container, Pod
+from kubesim.errors import KubesimError
+from kubesim.frozen import frozen
+
+
+class VolumeError(KubesimError):
+    """Something about a volume did not succeed; the text is the kubelet's."""
+
+
+@frozen
+class VolumePlugin:
+    """`field` is where a volume or a persistent volume has its source."""
+
+    name: str
+    field: str
+    requires_remount: bool = False  # set up again at every sync of the pod, which brings its files up to date
+    read_only: bool = False
+    device_mountable: bool = False  # mounted once on the node for all pods that use it
+
+
+PLUGINS: Mapping[str, VolumePlugin] = {
+    plugin.field: plugin
+    for plugin in (
+        VolumePlugin("kubernetes.io/configmap", "configMap", requires_remount=True, read_only=True),
+        VolumePlugin("kubernetes.io/secret", "secret", requires_remount=True, read_only=True),
+        VolumePlugin("kubernetes.io/downward-api", "downwardAPI", requires_remount=True, read_only=True),
+        VolumePlugin("kubernetes.io/projected", "projected", requires_remount=True, read_only=True),
+        VolumePlugin("kubernetes.io/empty-dir", "emptyDir"),
+        VolumePlugin("kubernetes.io/host-path", "hostPath"),
+        VolumePlugin("kubernetes.io/git-repo", "gitRepo"),
+        VolumePlugin("kubernetes.io/image", "image", read_only=True),
+        VolumePlugin("kubernetes.io/nfs", "nfs"),
+        VolumePlugin("kubernetes.io/local-volume", "local", device_mountable=True),
+        VolumePlugin("kubernetes.io/csi", "csi", device_mountable=True),
+    )
+}
+
+
+@frozen
+class VolumeSpec:
+    """A volume of a pod, or the persistent volume behind its claim; `name` is the one of either."""
+
+    name: str
+    source: Mapping[str, Any]  # the volume of the pod, or the persistent volume's spec
+    persistent_volume: ApiObject | None = None
+    read_only: bool = False
+
+    def plugin(self) -> VolumePlugin:
+        """The one that the source belongs to. Raises VolumeError."""
+        for field, plugin in PLUGINS.items():
+            if self.source.get(field) is not None:
+                return plugin
+        raise VolumeError(
+            f"failed to get Plugin from volumeSpec for volume {quoted(self.name)} err=no volume plugin matched"
+        )
+
+    @property
+    def is_block(self) -> bool:
+        return self.persistent_volume is not None and self.source.get("volumeMode") == "Block"
+
+
+def unique_volume_name(spec: VolumeSpec, plugin: VolumePlugin, uid: str) -> str:
+    """A volume that is mounted once for all pods has one name; all others are told apart by their pod."""
+    if not plugin.device_mountable or spec.persistent_volume is None:
+        return f"{plugin.name}/{uid}-{spec.name}"
+    if plugin.field == "csi":
+        return f"{plugin.name}/{spec.source['csi'].get('driver', '')}^{spec.source['csi'].get('volumeHandle', '')}"
+    return f"{plugin.name}/{spec.name}"
+
+
+def mounted_names(pod: Pod) -> dict[str, None]:
+    """Of the volumes that some container mounts."""
+    spec = pod.spec
+    return {
+        mount["name"]: None
+        for containers in (spec.init_containers, spec.containers, spec.ephemeral_containers)
+        for container in containers
+        for mount in container.volume_mounts
+    }
+
+
+def device_names(pod: Pod) -> dict[str, None]:
+    """Of the volumes that some container has as a block device."""
+    spec = pod.spec
+    return {
+        device["name"]: None
+        for containers in (spec.init_containers, spec.containers, spec.ephemeral_containers)
+        for container in containers
+        for device in _devices(container)
+    }
+
+
+def _devices(container: Container) -> list[dict[str, Any]]:
+    return container.extra.get("volumeDevices") or []

@@ -1,0 +1,57 @@
+"""The directories in which volumes of pods lie on a node: the kubelet sets them up, containers see them.
+
+They are on the node's disk: an agent that comes back finds what an earlier one set up.
+Mirrors: pkg/kubelet/kubelet_getters.go getPodVolumeDir; pkg/kubelet/volumemanager/reconciler/reconstruct_common.go
+getVolumesFromPodDir
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, Protocol
+
+from kubesim.frozen import frozen
+
+PathKind = Literal["directory", "file", "socket", "character device", "block device"]
+
+
+@frozen
+class VolumeDirectory:
+    """One volume of one pod. `names` are those that the pod gives it, `volume_name` is the kubelet's."""
+
+    volume_name: str
+    plugin: str  # the field of its source: configMap, emptyDir ...
+    names: tuple[str, ...]
+    read_only: bool = False
+    in_memory: bool = False  # its content does not outlive the machine's being switched off
+
+
+class VolumeDirectories(Protocol):
+    def set_up(self, uid: str, directory: VolumeDirectory, files: Mapping[str, str] | None) -> bool:
+        """Make the directory, with exactly these files, or (None) with what it has. True if files changed that a
+        container may have seen."""
+        ...
+
+    def bind(self, uid: str, directory: VolumeDirectory, path: str, *, shared: bool = False) -> None:
+        """Let it stand for a path of the node, or for storage that all nodes share."""
+        ...
+
+    def tear_down(self, uid: str, volume_name: str) -> None: ...
+
+    def volumes(self) -> Iterator[tuple[str, VolumeDirectory]]:
+        """All of them, with the uids of their pods."""
+        ...
+
+    def pods(self) -> list[str]:
+        """The uids of all pods that have a directory, also if no volume is left in it."""
+        ...
+
+    def remove_pod(self, uid: str) -> None: ...
+
+    def path_kind(self, path: str) -> PathKind | None:
+        """What is at a path of the node; None if nothing is."""
+        ...
+
+    def make_path(self, path: str, kind: PathKind) -> None:
+        """A directory or an empty file, with all directories above it."""
+        ...

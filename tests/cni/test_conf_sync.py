@@ -1,0 +1,68 @@
+"""The configuration directory is watched by containerd's rules."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from kubesim.cni.conf_sync import NetConfSyncer, reaction
+from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
+from kubesim.cni.inotify import CHMOD, CREATE, REMOVE, RENAME, WRITE, Event
+from kubesim.cni.process import RealExec
+from kubesim.errors import CniError
+
+
+@pytest.mark.parametrize(
+    ("name", "operations", "expected"),
+    [
+        ("/d/10-a.conflist", {CREATE}, "ignore"),
+        ("/d/10-a.conflist", {CHMOD}, "ignore"),
+        ("/d/10-a.conflist", {WRITE}, "reload"),
+        ("/d/10-a.conflist", {REMOVE}, "reload"),
+        ("/d/10-a.conflist", {RENAME}, "reload"),
+        ("/d/notes.txt", {WRITE}, "reload"),
+        ("/d", {REMOVE}, "stop"),
+        ("/d", {RENAME}, "stop"),
+        ("/d", {CHMOD}, "ignore"),
+    ],
+)
+def test_what_an_event_leads_to(name: str, operations: set[str], expected: str) -> None:
+    assert reaction(Event(name, frozenset(operations)), "/d") == expected
+
+
+def test_the_loop_follows_the_directory_until_it_is_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "cni" / "net.d"
+
+    async def main() -> list[list[str]]:
+        cni = CNI(Settings(conf_dir=str(folder), min_networks=2), RealExec())
+        syncer = NetConfSyncer(cni, with_lo_network, with_default_conf)
+        seen = [[network.config.name for network in cni.networks]]
+        loop = asyncio.create_task(syncer.sync_loop())
+        handle = syncer.handle
+        handled = asyncio.Event()
+
+        async def handle_and_tell(event: Event) -> bool:
+            try:
+                return await handle(event)
+            finally:
+                handled.set()
+
+        syncer.handle = handle_and_tell  # type: ignore[method-assign]
+        path = folder / "10-a.conflist"
+        for change in (lambda: path.write_text(json.dumps({"name": "a", "plugins": [{"type": "x"}]})), path.unlink):
+            handled.clear()
+            change()
+            while len(cni.networks) == len(seen[-1]):
+                await handled.wait()
+                handled.clear()
+            seen.append([network.config.name for network in cni.networks])
+        folder.rmdir()
+        with pytest.raises(CniError, match="cni conf dir is removed, stop watching"):
+            await loop
+        syncer.close()
+        return seen
+
+    assert asyncio.run(main()) == [["cni-loopback"], ["cni-loopback", "a"], ["cni-loopback"]]

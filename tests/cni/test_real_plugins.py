@@ -1,0 +1,295 @@
+"""Real plugins, run by this library on a host of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from kubesim.clock import Randomness
+from kubesim.cni import netns
+from kubesim.cni.cache import RuntimeConf
+from kubesim.cni.conf import network_conf_from_bytes
+from kubesim.cni.context import with_timeout
+from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
+from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
+from kubesim.cni.pod_network import PodNetworkConfig, PodNetworkSettings, PortMapping
+from kubesim.cni.process import RealExec
+from kubesim.cni.results import current
+from kubesim.errors import CniError
+from kubesim.runtime.sandbox import Parts, PodSandboxService, SandboxFailed, SandboxRequest
+from kubesim.runtime.sandbox_parts import BoundNamespaces, CniNetworking, SandboxDirectory
+from kubesim.runtime.sandbox_rules import IdMapping, UserNamespace
+from tests.cni.host import BIN_DIR, NETNS_DIR, STATE_DIR, links, on_host, output
+from tests.runtime.sandbox_fakes import FakeController
+
+BRIDGE: dict[str, Any] = {
+    "type": "bridge",
+    "bridge": "cni0",
+    "isGateway": True,
+    "ipam": {
+        "type": "host-local",
+        "ranges": [[{"subnet": "10.9.0.0/24"}], [{"subnet": "fd00:9::/64"}]],
+        "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}],
+    },
+}
+PORTMAP: dict[str, Any] = {"type": "portmap", "capabilities": {"portMappings": True}}
+
+
+def test_the_plugins_are_installed() -> None:
+    missing = [name for name in ("bridge", "host-local", "loopback", "portmap") if not Path(BIN_DIR, name).is_file()]
+    assert not missing, f"{BIN_DIR} lacks {missing}: apt-get install containernetworking-plugins (make test does it)"
+
+
+def conflist(*plugins: dict[str, Any], version: str = "1.0.0") -> bytes:
+    return json.dumps({"cniVersion": version, "name": "net", "plugins": plugins}).encode()
+
+
+def new_namespace(name: str = "one") -> str:
+    path = os.path.join(NETNS_DIR, name)
+    netns.new_netns(path)
+    return path
+
+
+def left_over() -> dict[str, Any]:
+    """What plugins and library leave on a host."""
+    networks = Path(STATE_DIR, "networks", "net")
+    reserved = [path.name for path in networks.glob("*.*.*.*")] if networks.is_dir() else []
+    cached = Path(STATE_DIR, "results")
+    return {
+        "links": [name for name in links() if name not in ("lo", "cni0")],
+        "addresses": reserved,
+        "cache": sorted(path.name for path in cached.glob("*")) if cached.is_dir() else [],
+        "namespaces": sorted(os.listdir(NETNS_DIR)),
+        "rules": [line for line in output("iptables-save").splitlines() if "10.9.0." in line],
+    }
+
+
+NOTHING_LEFT: dict[str, list[str]] = {"links": [], "addresses": [], "cache": [], "namespaces": [], "rules": []}
+
+
+async def a_chain() -> dict[str, Any]:
+    path = new_namespace()
+    network = network_conf_from_bytes(conflist(BRIDGE, PORTMAP))
+    ports = {"portMappings": [{"hostPort": 8080, "containerPort": 80, "protocol": "tcp"}]}
+    runtime = RuntimeConf("container", path, "eth0", (), ports)
+    cni = CNIConfig([BIN_DIR], RealExec())
+    result = await cni.add_network_list(network, runtime)
+    assert result is not None
+    during = left_over()
+    inside = json.loads(output("nsenter", f"--net={path}", "ip", "-j", "addr", "show", "eth0"))
+    await cni.del_network_list(network, runtime)
+    await cni.del_network_list(network, runtime)  # a second time there is nothing to do
+    netns.remove_netns(path)
+    addresses = [entry["local"] for entry in inside[0]["addr_info"] if entry["scope"] == "global"]
+    ips = [str(ip.address) for ip in current(result).ips if ip is not None]
+    return {"ips": ips, "addresses": addresses, "during": during, "after": left_over()}
+
+
+def test_a_chain_is_set_up_and_torn_down() -> None:
+    told = on_host(a_chain)
+    assert told["ips"] == ["10.9.0.2/24", "fd00:9::2/64"]
+    assert sorted(told["addresses"]) == ["10.9.0.2", "fd00:9::2"]
+    assert told["during"]["addresses"] == ["10.9.0.2"]
+    assert told["during"]["cache"] == ["net-container-eth0"]
+    assert any("--dport 8080 -j DNAT --to-destination 10.9.0.2:80" in rule for rule in told["during"]["rules"])
+    assert told["after"] == NOTHING_LEFT
+
+
+async def checked() -> list[str]:
+    path = new_namespace()
+    network = network_conf_from_bytes(conflist(BRIDGE))
+    runtime = RuntimeConf("container", path, "eth0")
+    cni = CNIConfig([BIN_DIR], RealExec())
+    await cni.add_network_list(network, runtime)
+    told = []
+    for change in ((), ("ip", "addr", "flush", "dev", "eth0")):
+        if change:
+            output("nsenter", f"--net={path}", *change)
+        try:
+            await cni.check_network_list(network, runtime)
+            told.append("")
+        except CniError as error:
+            told.append(str(error))
+    return told
+
+
+def test_check_notices_what_somebody_changed() -> None:
+    assert on_host(checked) == ["", "Failed to match addr 10.9.0.2/24 on interface eth0"]
+
+
+async def garbage_collection() -> dict[str, Any]:
+    network = network_conf_from_bytes(conflist(BRIDGE))
+    cni = CNIConfig([BIN_DIR], RealExec())
+    for name in ("kept", "lost"):
+        await cni.add_network_list(network, RuntimeConf(name, new_namespace(name), "eth0"))
+    await cni.gc_network_list(network, GCArgs([GCAttachment("kept", "eth0")]))
+    return left_over()
+
+
+def test_garbage_collection_removes_what_is_not_valid() -> None:
+    told = on_host(garbage_collection)
+    assert told["cache"] == ["net-kept-eth0"]
+    assert told["addresses"] == ["10.9.0.2"]
+
+
+async def exhausted() -> str:
+    small = {**BRIDGE, "ipam": {"type": "host-local", "subnet": "10.9.0.0/30"}}
+    network = network_conf_from_bytes(conflist(small))
+    cni = CNIConfig([BIN_DIR], RealExec())
+    await cni.add_network_list(network, RuntimeConf("one", new_namespace("one"), "eth0"))
+    try:
+        await cni.add_network_list(network, RuntimeConf("two", new_namespace("two"), "eth0"))
+    except CniError as error:
+        return str(error)
+    return ""
+
+
+def test_an_empty_pool_is_the_plugins_own_error() -> None:
+    assert on_host(exhausted) == (
+        'plugin type="bridge" failed (add): failed to allocate for range 0: '
+        "no IP addresses available in range set: 10.9.0.1-10.9.0.2"
+    )
+
+
+def service(folder: str, controller: FakeController) -> PodSandboxService:
+    Path(folder, "net.d").mkdir()
+    Path(folder, "net.d", "10-net.conflist").write_bytes(conflist(BRIDGE, PORTMAP))
+    cni = CNI(Settings([BIN_DIR], f"{folder}/net.d", min_networks=2), RealExec())
+    cni.load_now(with_lo_network, with_default_conf)
+    networking = CniNetworking(cni, PodNetworkSettings(ip_preference="ipv6"))
+    names = Randomness(1).stream("netns")
+    store = SandboxDirectory(f"{folder}/sandboxes")
+    return PodSandboxService(Parts(BoundNamespaces(names), networking, controller, store))
+
+
+def request(number: int, **more: Any) -> SandboxRequest:
+    ports = (PortMapping(container_port=80, host_port=8000 + number),)
+    pod = PodNetworkConfig("web", "default", f"uid-{number}", {}, ports)
+    return SandboxRequest(f"sandbox{number}", "web", "default", f"uid-{number}", 0, pod, **more)
+
+
+async def a_sandbox(folder: str) -> dict[str, Any]:
+    sandboxes = service(folder, FakeController())
+    sandbox = await sandboxes.run(request(1))
+    stored = sorted(os.listdir(f"{folder}/sandboxes"))
+    ips = await sandboxes.ips(sandbox)
+    lo = json.loads(output("nsenter", f"--net={sandbox.netns_path}", "ip", "-j", "link", "show", "lo"))
+    await sandboxes.stop(sandbox.id)
+    await sandboxes.stop(sandbox.id)
+    stopped = {"state": sandbox.state, "ips": await sandboxes.ips(sandbox)}
+    await sandboxes.remove(sandbox.id)
+    return {
+        "stored": stored,
+        "ips": ips,
+        "lo": lo[0]["flags"],
+        "stopped": stopped,
+        "after": left_over(),
+        "left": sorted(os.listdir(f"{folder}/sandboxes")),
+    }
+
+
+def test_a_sandbox_with_a_real_network(tmp_path: Path) -> None:
+    told = on_host(a_sandbox, folder=str(tmp_path))
+    assert told["stored"] == ["sandbox1.json"]
+    assert told["ips"] == ["fd00:9::2", "10.9.0.2"]
+    assert "UP" in told["lo"]
+    assert told["stopped"] == {"state": "NOTREADY", "ips": []}
+    assert told["after"] == NOTHING_LEFT
+    assert told["left"] == []
+
+
+async def a_sandbox_that_does_not_start(folder: str) -> dict[str, Any]:
+    sandboxes = service(folder, FakeController(start="no such runtime"))
+    try:
+        await sandboxes.run(request(1))
+    except SandboxFailed as error:
+        return {"error": str(error), "kept": error.kept is not None, "after": left_over()}
+    return {}
+
+
+def test_a_sandbox_that_does_not_start_leaves_nothing(tmp_path: Path) -> None:
+    told = on_host(a_sandbox_that_does_not_start, folder=str(tmp_path))
+    assert told["error"] == 'failed to start sandbox "sandbox1": no such runtime'
+    assert not told["kept"]
+    assert told["after"] == NOTHING_LEFT
+
+
+async def a_sandbox_after_a_crash(folder: str) -> dict[str, Any]:
+    """The runtime dies with a sandbox running; the next one finds it stored and can remove it."""
+    before = service(folder, FakeController())
+    await before.run(request(1))
+    again = PodSandboxService(before._parts)
+    await again.recover()
+    states = {name: sandbox.state for name, sandbox in again.sandboxes.items()}
+    await again.remove("sandbox1")
+    return {"states": states, "after": left_over()}
+
+
+def test_what_was_running_before_a_crash_can_be_removed(tmp_path: Path) -> None:
+    told = on_host(a_sandbox_after_a_crash, folder=str(tmp_path))
+    assert told["states"] == {"sandbox1": "UNKNOWN"}
+    assert told["after"] == NOTHING_LEFT
+
+
+async def with_user_namespace(folder: str) -> dict[str, Any]:
+    sandboxes = service(folder, FakeController())
+    mapping = (IdMapping(0, 100_000, 65_536),)
+    sandbox = await sandboxes.run(request(1, user_namespace=UserNamespace(mapping, mapping)))
+    owner = _owner_of(sandbox.netns_path)
+    await sandboxes.remove(sandbox.id)
+    return {"own": owner != os.stat("/proc/self/ns/user").st_ino, "after": left_over()}
+
+
+def _owner_of(path: str) -> int:
+    """The user namespace that a network namespace belongs to (NS_GET_USERNS)."""
+    import fcntl
+
+    with open(path) as file:
+        fd = fcntl.ioctl(file.fileno(), 0xB701)
+        try:
+            return os.fstat(fd).st_ino
+        finally:
+            os.close(fd)
+
+
+def test_the_network_of_a_pod_with_a_user_namespace_belongs_to_it(tmp_path: Path) -> None:
+    assert on_host(with_user_namespace, folder=str(tmp_path)) == {"own": True, "after": NOTHING_LEFT}
+
+
+async def a_hung_plugin(folder: str) -> dict[str, Any]:
+    """The second plugin of a chain hangs, and so do its children; then DEL cleans up what the first one made."""
+    network = network_conf_from_bytes(conflist(BRIDGE, {"type": "hang"}))
+    cni = CNIConfig([BIN_DIR, folder], RealExec())
+    runtime = RuntimeConf("container", new_namespace(), "eth0")
+    with with_timeout(0.5) as ctx:
+        try:
+            await cni.add_network_list(network, runtime, ctx)
+        except CniError as error:
+            text = str(error)
+    await cni.del_network_list(network, runtime)
+    netns.remove_netns(runtime.netns)
+    sleeping = [line for line in output("ps", "-eo", "args").splitlines() if line == "sleep 1000"]
+    return {"error": text, "sleeping": sleeping, "after": left_over()}
+
+
+def test_a_hung_plugin_is_killed_with_its_children_and_undone(tmp_path: Path) -> None:
+    hanging = tmp_path / "hang"
+    hanging.write_text('#!/bin/sh\n[ "$CNI_COMMAND" = ADD ] || exit 0\nsetsid sleep 1000 &\nsleep 1000\n')
+    hanging.chmod(0o755)
+    told = on_host(a_hung_plugin, folder=str(tmp_path))
+    assert told["error"] == ('plugin type="hang" failed (add): netplugin failed with no error message: signal: killed')
+    assert told["sleeping"] == []
+    assert told["after"] == NOTHING_LEFT
+
+
+def the_host() -> list[str]:
+    return links()
+
+
+def test_the_machines_own_links_are_not_touched() -> None:
+    before = links()
+    on_host(a_chain)
+    assert links() == before
+    assert on_host(the_host) == ["lo"]

@@ -1,0 +1,105 @@
+"""A poll that looks only when it was told of a change, and at the instants at which it would have looked anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.clock import LoopClock, run_virtual
+from kubesim.errors import SyncCancelled
+from kubesim.kubelet.volumes.waiting import DeadlineExceeded, Polls
+from kubesim.podworkers.syncer import SyncContext
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.clock = LoopClock(0)
+        self.polls = Polls(self.clock)
+        self.context = SyncContext()
+        self.looks: list[int] = []
+        self.holds = False
+
+    def look(self) -> bool:
+        self.looks.append(self.clock.now() // MILLISECOND)
+        return self.holds
+
+    def change(self, at_ms: int, holds: bool) -> None:
+        def change() -> None:
+            self.holds = holds
+            self.polls.changed("pod")
+
+        self.clock.call_at(at_ms * MILLISECOND, change)
+
+    async def wait(self, timeout: int | None = None) -> None:
+        interval = 300 * MILLISECOND
+        await self.polls.until("pod", "it", self.context, self.look, interval=interval, timeout=timeout)
+
+
+def on_a_bench(test: Callable[[Bench], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        await test(Bench())
+
+    run_virtual(main)
+
+
+def test_it_looks_at_once() -> None:
+    async def test(bench: Bench) -> None:
+        bench.holds = True
+        await bench.wait()
+        assert bench.looks == [0]
+
+    on_a_bench(test)
+
+
+def test_it_looks_again_at_the_next_multiple_after_a_change_and_never_in_between() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.clock.sleep(50 * MILLISECOND)
+        bench.change(1000, holds=False)
+        bench.change(60_000, holds=True)
+        bench.change(60_010, holds=True)
+        bench.polls.changed("another pod")
+        await bench.wait()
+        assert bench.looks == [50, 1250, 60_050]
+
+    on_a_bench(test)
+
+
+def test_time_that_is_up() -> None:
+    async def test(bench: Bench) -> None:
+        bench.change(500, holds=False)
+        with pytest.raises(DeadlineExceeded, match=r"^context deadline exceeded$"):
+            await bench.wait(123 * SECOND)
+        assert bench.clock.now() == 123 * SECOND
+        bench.change(123_000 + 122_900, holds=True)  # too late: the next look would come after the end
+        with pytest.raises(DeadlineExceeded):
+            await bench.wait(123 * SECOND)
+        assert bench.clock.now() == 246 * SECOND
+
+    on_a_bench(test)
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_context_that_is_cancelled_ends_the_wait_at_once(changed: bool) -> None:
+    async def test(bench: Bench) -> None:
+        if changed:
+            bench.change(610, holds=True)  # it would be seen at 900
+        bench.clock.call_at(777 * MILLISECOND, bench.context.cancel)
+        with pytest.raises(SyncCancelled, match=r"^context canceled$"):
+            await bench.wait(123 * SECOND)
+        assert bench.clock.now() == 777 * MILLISECOND
+
+    on_a_bench(test)
+
+
+def test_what_the_look_raises_is_raised() -> None:
+    async def test(bench: Bench) -> None:
+        def look() -> bool:
+            raise ValueError("no")
+
+        with pytest.raises(ValueError, match="no"):
+            await bench.polls.until("pod", "it", bench.context, look, interval=SECOND)
+
+    on_a_bench(test)
