@@ -23,6 +23,7 @@ from kubesim.conformance import narrowing
 from kubesim.conformance.frame import corpus_name, read_cases
 from kubesim.labs.language import LabFile, Solution
 from kubesim.labs.load import find_labs, labs_directory
+from kubesim.labs.network import NetworkExercise
 from kubesim.labs.walk import pod_creation
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.strict import Strict
@@ -98,10 +99,13 @@ def labs() -> str:
     lines = ["# The language of labs", "", MADE, ""]
     lines += [
         "A lab is a folder `NN-name` with `text.md`, `scenario.yaml`, `lab.yaml`, `solution.yaml` and, if it has a",
-        "task, `solved.yaml`, the scenario that solves it. How to write one is told in [how-to](how-to.md).",
+        "task, `solved.yaml`, the scenario that solves it. A lab with real CNI plugins has `network.yaml` instead of a",
+        "scenario. How to write one is told in [how-to](how-to.md).",
         "",
     ]
-    return _page([*lines, "# `lab.yaml`", "", *_models(LabFile), "", "# `solution.yaml`", "", *_models(Solution)])
+    for name, model in (("lab.yaml", LabFile), ("solution.yaml", Solution), ("network.yaml", NetworkExercise)):
+        lines += [f"# `{name}`", "", *_models(model), ""]
+    return _page(lines)
 
 
 def _models(first: type[Strict]) -> Iterator[str]:

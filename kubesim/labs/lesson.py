@@ -14,6 +14,7 @@ from kubesim.labs.answers import judge, look_up_truth
 from kubesim.labs.explain import answer_lines, prediction_lines, walk_lines, wrapped
 from kubesim.labs.language import Moment, Question
 from kubesim.labs.load import Lab
+from kubesim.labs.network import play_network
 from kubesim.labs.progress import LabProgress
 from kubesim.scenario.language import Expect, Scenario
 from kubesim.scenario.load import load_scenario
@@ -42,7 +43,9 @@ class Lesson:
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
-        """Of the lab's own scenario; played when it is first needed."""
+        """Of the lab's own run, which is played when it is first needed."""
+        if self.lab.network is not None:
+            return play_network(self.lab.network)
         return self._play(self.lab.scenario()).records
 
     @property

@@ -1,9 +1,9 @@
 """Labs on disk: where they are looked for, and how a folder becomes a `Lab`.
 
 A lab is a folder `NN-name` with `lab.yaml`, `text.md`, `scenario.yaml`, `solution.yaml` and, if it has a task,
-`solved.yaml`. Folders are looked for in the directory that is asked for, else in the one that KUBESIM_LABS names, else
-in `labs/` beside the package (a clone of the repository), else where an installed package has them
-(`share/kubesim/labs`).
+`solved.yaml`; a lab about container networking has `network.yaml` instead of a scenario. Folders are looked for in the
+directory that is asked for, else in the one that KUBESIM_LABS names, else in `labs/` beside the package (a clone of the
+repository), else where an installed package has them (`share/kubesim/labs`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from kubesim.errors import InputError, UsageError
 from kubesim.frozen import frozen
 from kubesim.labs.language import LabFile, Solution
+from kubesim.labs.network import NetworkExercise
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.load import load_scenario
 from kubesim.scenario.strict import Strict
@@ -38,6 +39,7 @@ class Lab:
     file: LabFile
     text: str
     solution: Solution
+    network: NetworkExercise | None = None  # in place of a scenario: real CNI plugins
 
     @property
     def name(self) -> str:
@@ -45,7 +47,8 @@ class Lab:
 
     @property
     def scenario_path(self) -> Path:
-        return self.folder / "scenario.yaml"
+        """What is played."""
+        return self.folder / ("scenario.yaml" if self.network is None else "network.yaml")
 
     def scenario(self) -> Scenario:
         return load_scenario(str(self.scenario_path))
@@ -94,7 +97,9 @@ def load_lab(folder: Path) -> Lab:
         raise InputError(str(folder), "the folder of a lab is named as 07-some-name")
     file = read_yaml(folder / "lab.yaml", LabFile)
     solution = read_yaml(folder / "solution.yaml", Solution)
-    lab = Lab(folder, int(matched[1]), file, _text(folder / "text.md"), solution)
+    exercise = folder / "network.yaml"
+    network = read_yaml(exercise, NetworkExercise) if exercise.is_file() else None
+    lab = Lab(folder, int(matched[1]), file, _text(folder / "text.md"), solution, network)
     if not lab.scenario_path.is_file():
         raise InputError(str(lab.scenario_path), "no such file; a lab needs a scenario")
     if file.task is not None and not (folder / "solved.yaml").is_file():

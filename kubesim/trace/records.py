@@ -169,6 +169,7 @@ class CniExec(Record):
     plugin: str = ""
     command: str = ""
     result: Any = None
+    error: str = ""
     took: int = 0
 
 

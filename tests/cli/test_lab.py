@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_the_list_has_one_line_for_each_lab_with_its_number_first(
 def test_from_the_start_of_lab_1_to_its_end(lab: Learner, state: Path) -> None:
     assert "Predict 1 of 5" in lab("start", "1")
     told = lab("check", "10s")
-    assert "Your prediction: 10s. The run: 934ms. They part at 3.258s, record #" in told
+    assert re.search(r"Your prediction: 10s\. The run: \d+ms\. They part at \d\.\d+s, record #\d+: runtime crash", told)
     assert "computePodActions" in told
     assert "Question 2 of 5" in told
     assert "No, not 1s. The first restart was free." in lab("check", "1s", code=1)

@@ -8,6 +8,7 @@ from pathlib import Path
 from kubesim.cli.lab import play
 from kubesim.labs.lesson import Lesson, Run
 from kubesim.labs.load import Lab, find_labs, labs_directory
+from kubesim.labs.network import play_network
 from kubesim.labs.progress import LabProgress
 from kubesim.scenario.language import Scenario
 
@@ -16,14 +17,16 @@ LABS = find_labs(labs_directory())
 
 @cache
 def _own_run(folder: Path) -> Run:
-    return play(next(lab for lab in LABS if lab.folder == folder).scenario())
+    lab = next(lab for lab in LABS if lab.folder == folder)
+    return play(lab.scenario()) if lab.network is None else Run(play_network(lab.network), ())
 
 
 def lesson(lab: Lab, work: Path, progress: LabProgress | None = None) -> Lesson:
     """A lesson whose run is not played again for every question."""
-    own = lab.scenario()
 
     def remembered(scenario: Scenario) -> Run:
-        return _own_run(lab.folder) if scenario == own else play(scenario)
+        return _own_run(lab.folder) if lab.network is None and scenario == lab.scenario() else play(scenario)
 
-    return Lesson(lab, progress or LabProgress(), remembered, work)
+    own = Lesson(lab, progress or LabProgress(), remembered, work)
+    own.records = _own_run(lab.folder).records
+    return own
