@@ -107,16 +107,24 @@ def _learn(args: argparse.Namespace, directory: Path) -> int:
         progress.current = find_lab(directory, args.lab).name
     elif args.action == "next":
         progress.current = _next(find_labs(directory), progress)
-    asked = getattr(args, "lab", None)
-    lesson = _lesson(directory, progress, asked)
-    code = 0
+    lesson = _lesson(directory, progress, getattr(args, "lab", None))
+    try:
+        return _act(args, lesson)
+    finally:
+        # Also if an answer could not be read, or whoever reads has seen enough: what was answered is answered.
+        progress.save()
+        if getattr(args, "results", None):
+            _write_results(args, find_labs(directory), progress)
+
+
+def _act(args: argparse.Namespace, lesson: Lesson) -> int:
     if args.action in ("start", "next"):
         from kubesim.labs.progress import write_file
 
         lesson.prepare(write_file)
         _say(lesson.begin())
     elif args.action == "check":
-        code = _check(args, lesson)
+        return _check(args, lesson)
     elif args.action == "hint":
         _say(lesson.hint())
     elif args.action == "inside":
@@ -127,10 +135,7 @@ def _learn(args: argparse.Namespace, directory: Path) -> int:
 
         breaks = [Condition.parse(text) for text in args.break_on]
         step_through(lesson.records, f"lab {lesson.lab.number}: {lesson.lab.file.title}", breaks)
-    progress.save()
-    if getattr(args, "results", None):
-        _write_results(args, find_labs(directory), progress)
-    return code
+    return 0
 
 
 def _lesson(directory: Path, progress: Progress, asked: str | None) -> Lesson:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from kubesim.cli.main import main
 from tests.labs.played import LABS
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture
@@ -79,6 +83,21 @@ def test_progress_outlives_the_command(lab: Learner) -> None:
     lab("start", "2")
     lab("reset")
     assert "no lab was begun" in lab("hint", code=2)
+
+
+def test_what_was_answered_before_an_answer_that_cannot_be_read_counts(lab: Learner) -> None:
+    lab("start", "1")
+    assert "'Running' is not a duration" in lab("check", "10s", "Running", code=2)
+    assert "1 The first crash is free 1/5" in lab("list")
+
+
+def test_a_reader_that_has_seen_enough_takes_nothing_away(state: Path) -> None:
+    command = f"{sys.executable} -m kubesim lab start 1 | head -1; {sys.executable} -m kubesim lab check 10s | head -1"
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.startswith("# The first crash is free\nYour prediction: 10s.")
+    progress = json.loads((state / "labs.json").read_text())
+    assert progress["labs"]["01-first-crash"]["questions"]["first-restart"]["done"]
 
 
 def test_without_an_answer_it_asks(lab: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
