@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 JOBS ?= 2
 
-.PHONY: demo test soak lint bench coverage clean system-packages
+.PHONY: demo test soak lint bench coverage docs clean system-packages
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/kubesim run scenarios/hello-pod.yaml
@@ -29,6 +29,10 @@ bench: $(VENV)/.installed-for-tests system-packages
 # What of the pure core the measurements of the real thing reach by themselves, and what the tests by hand.
 coverage: $(VENV)/.installed-for-tests
 	$(PY) -m tests.core_coverage
+
+# The pages of docs/ that are made from the code. Needs no network.
+docs: $(VENV)/.installed-for-tests
+	$(PY) -m tests.docs_pages
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from kubesim import __version__
-from kubesim.cli import attach, cni, conformance, explain, kubelet_flags, run
+from kubesim.cli import attach, cni, conformance, explain, kubelet_flags, lab, run
 from kubesim.errors import KubesimError, UsageError
 
-COMMANDS = {"run": run, "explain": explain, "attach": attach, "cni": cni, "conformance": conformance}
+COMMANDS = {"run": run, "lab": lab, "explain": explain, "attach": attach, "cni": cni, "conformance": conformance}
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 

@@ -11,6 +11,7 @@ from kubesim.cli import kubelet_flags, options
 if TYPE_CHECKING:
     from kubesim.app import RunResult
     from kubesim.cli.report import Report
+    from kubesim.scenario.overlay import Overlay
     from kubesim.trace.sinks.console import Level
 
 HELP = "play a scenario or any Kubernetes manifest and show what the kubelet does, and why"
@@ -34,6 +35,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--until", type=options.duration, metavar="DURATION", help="stop at this time: 90s, 1m30s, 2h")
     parser.add_argument(
         "--speed", type=options.positive_number, metavar="N", help="pace it: N seconds of the node in one second"
+    )
+    parser.add_argument(
+        "--step", action="store_true", help="walk through what happened, decision by decision, forward and back"
+    )
+    parser.add_argument(
+        "--break-on",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="with --step: stop at such records: 'pleg.event ContainerDied', 'cri.call call=StartContainer pod=web'",
     )
     parser.add_argument(
         "--serve",
@@ -60,6 +71,8 @@ def execute(args: argparse.Namespace) -> int:
     gates = options.feature_gates(args)
     serve = _serve_address(args.serve, speed)
     around = kubelet_flags.overlay(args, gates)
+    if args.step or args.break_on:
+        return _step(args, seed, until, around, gates)
     # Every mistake is told before anything runs.
     scenarios = [(file, load_scenario(file, gates, around)) for file in args.files]
     kubelet_flags.tell_without_effect(scenario.spec.kubelet_configuration for _, scenario in scenarios)
@@ -80,6 +93,31 @@ def execute(args: argparse.Namespace) -> int:
         results.append(result)
     report.close()
     return 0 if all(result.ok for result in results) else 1
+
+
+def _step(
+    args: argparse.Namespace, seed: int | None, until: int | None, around: Overlay, gates: dict[str, bool] | None
+) -> int:
+    """Play it all, then walk through the trace."""
+    from kubesim.app import run_scenario
+    from kubesim.cli.stepping import step_through
+    from kubesim.errors import UsageError
+    from kubesim.scenario.load import load_scenario
+    from kubesim.trace import MemorySink
+    from kubesim.trace.stepping import Condition
+
+    if not args.step:
+        raise UsageError("--break-on needs --step")
+    if len(args.files) > 1 or args.files == ["-"]:
+        raise UsageError("--step walks through one file; standard input is for the keys")
+    if args.speed is not None or args.serve is not None or args.output is not None:
+        raise UsageError("--step goes without --speed, --serve and --output: it shows the run when it is over")
+    breaks = [Condition.parse(text) for text in args.break_on]
+    scenario = load_scenario(args.files[0], gates, around)
+    sink = MemorySink()
+    result = run_scenario(scenario, seed=seed, until=until, sinks=(sink,))
+    step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks)
+    return 0 if result.ok else 1
 
 
 def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:

@@ -139,7 +139,7 @@ class Kubelet:
             every=every,
             gates=gates,
         )
-        self.runtime_state = RuntimeState(runtime, self.pleg.healthy)
+        self.runtime_state = RuntimeState(runtime, self.pleg.healthy, self.pleg.fails)
         reasons = ReasonCache()
         generator = StatusGenerator(
             clock, settings, gates, self.statuses, self.probes, reasons, events, self.runtime.pod_cgroup
@@ -332,7 +332,7 @@ class Kubelet:
             while True:
                 if not await self.runtime_state.update(self._clock.now(), period):
                     ticker.want(self._clock.now())
-                    self.sync_loop.look_up()
+                    self.sync_loop.look_up(self.pleg.unhealthy_from() if self.pleg.fails() else None)
                 await ticker.channel.receive(self._clock)
         finally:
             ticker.stop()

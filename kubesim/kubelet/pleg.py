@@ -126,6 +126,14 @@ class GenericPleg:
             return False, f"pleg was last seen active {duration(elapsed)} ago; threshold is {threshold}"
         return True, ""
 
+    def fails(self) -> bool:
+        """Whether the last listing was tried and has not succeeded (yet)."""
+        return self._listing_failed and self._relist_time is not None
+
+    def unhealthy_from(self) -> int | None:
+        """The first moment at which it is not healthy if no listing succeeds until then."""
+        return None if self._relist_time is None else self._relist_time + self._threshold + 1
+
     # -- when to relist -----------------------------------------------------------------------------------------
 
     async def run(self) -> None:

@@ -17,9 +17,12 @@ UNSEEN_AFTER = 30 * SECOND  # a runtime that did not answer for so long counts a
 
 
 class RuntimeState:
-    def __init__(self, runtime: Runtime, pleg_healthy: Callable[[int], tuple[bool, str]]) -> None:
+    def __init__(
+        self, runtime: Runtime, pleg_healthy: Callable[[int], tuple[bool, str]], pleg_fails: Callable[[], bool]
+    ) -> None:
         self._runtime = runtime
         self._pleg_healthy = pleg_healthy
+        self._pleg_fails = pleg_fails
         self._asked = False
         self._good_until: int | None = None  # the last good poll before polls began to fail; None while they are good
         self._runtime_problem = ""
@@ -39,7 +42,7 @@ class RuntimeState:
             self._poll_failed(now, period)
             return False
         self._asked, self._good_until = True, None
-        return not network
+        return not network and not self._pleg_fails()
 
     def _poll_failed(self, now: int, period: int) -> None:
         if self._asked and self._good_until is None:
@@ -61,7 +64,8 @@ class RuntimeState:
 
     def is_failing(self, now: int) -> bool:
         """Whether what is told here may change without anybody doing something."""
-        return not self._asked or self._good_until is not None or not self._pleg_healthy(now)[0]
+        unhealthy = self._pleg_fails() or not self._pleg_healthy(now)[0]
+        return not self._asked or self._good_until is not None or unhealthy
 
     def network_problem(self) -> str:
         return self._network_problem

@@ -74,6 +74,7 @@ class SyncLoop:
         self._runtime_state = runtime_state
         self._seen_all_sources = seen_all_sources
         self._running = False
+        self._look_again_at: int | None = None
         self._seen: set[str] = set()
         self._deadlines: dict[str, None] = {}  # uids of pods that have an active deadline and have not ended
 
@@ -118,8 +119,12 @@ class SyncLoop:
             chosen = await select(clock, channels, self._stream)
             await self._dispatch(chosen.channel, chosen.item, chosen.ready)
 
-    def look_up(self) -> None:
-        """Something that every turn of the loop looks at has changed: the next tick must not be skipped."""
+    def look_up(self, again_at: int | None = None) -> None:
+        """Something that every turn of the loop looks at has changed: the next tick must not be skipped.
+
+        With `again_at` it changes then by itself, too.
+        """
+        self._look_again_at = again_at
         if self._running:
             self._sync_ticker.want(self._clock.now())
 
@@ -200,6 +205,10 @@ class SyncLoop:
             self._sync_ticker.want(earliest + 1)  # work is due strictly after its time
         for uid in self._deadlines:
             self._want_deadline(self._pods.by_uid(uid))
+        if self._look_again_at is not None:
+            self._sync_ticker.want(self._look_again_at)
+            if self._look_again_at <= now:
+                self._look_again_at = None
 
     def _rests(self, uid: str) -> bool:
         pod = self._pods.by_uid(uid)

@@ -81,6 +81,8 @@ class NodeItem(Strict):
     taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
     capacity: dict[str, str | int | float] = Field(default_factory=dict)
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
+    # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
+    sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
 
 
 class ImageItem(Strict):
@@ -210,6 +212,14 @@ class Restart(Stop):
     down_for: Duration = 2_000_000
 
 
+class Hang(Strict):
+    """The runtime says that it is well, but its listings do not come back for so long."""
+
+    what: Literal["runtime"] = "runtime"
+    duration: Duration = Field(alias="for", gt=0)
+    node: str = ""
+
+
 class Reboot(Strict):
     what: Literal["node"] = "node"
     down_for: Duration = 30_000_000
@@ -251,7 +261,7 @@ class Pressure(Strict):
 
 ACTIONS = (
     "apply", "patch", "delete", "exec", "kill", "write_static_pod", "remove_static_pod", "serve_manifest", "stop",
-    "start", "restart", "reboot", "shutdown", "pressure",
+    "start", "restart", "reboot", "shutdown", "pressure", "hang",
 )  # fmt: skip
 
 
@@ -273,6 +283,7 @@ class Step(Strict):
     reboot: Annotated[Reboot, wrap("what")] | None = None
     shutdown: Annotated[Shutdown, wrap("what")] | None = None
     pressure: Pressure | None = None
+    hang: Hang | None = None
 
     @model_validator(mode="after")
     def _one_action(self) -> Step:

@@ -108,7 +108,7 @@ class SimulatedNode:
         self.volumes = NodeVolumes(clock.now, around.storage)
         self.api = ApiConnection()
         self.runtime = self._make_runtime(number)
-        self.service = RuntimeService(self._traced())
+        self.service = RuntimeService(self._traced(), clock)
 
         # The node at the API server.
         self._node = initial_node(

@@ -111,6 +111,8 @@ class Player:
                 await self._world.stop(step.stop)
             elif step.restart is not None:
                 await self._world.restart(step.restart)
+            elif step.hang is not None:
+                await self._world.hang(step.hang)
             elif step.reboot is not None:
                 await self._world.reboot(step.reboot)
             elif step.shutdown is not None:

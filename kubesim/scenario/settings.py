@@ -96,7 +96,8 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> Simulated
     if cidr and len(spec.nodes) == 1:
         first_ip = str(ipaddress.ip_network(cidr, strict=False)[2])
     images = {name: _image(name, item) for name, item in _images(spec)}
-    return SimulatedSettings(latencies=latencies, images=images, first_ip=first_ip)
+    errors = spec.nodes[number].sandbox_errors
+    return SimulatedSettings(latencies=latencies, images=images, first_ip=first_ip, sandbox_errors=errors)
 
 
 def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:

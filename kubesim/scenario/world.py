@@ -23,6 +23,7 @@ from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.language import (
     Delete,
     Exec,
+    Hang,
     Kill,
     Patch,
     PodTarget,
@@ -74,6 +75,7 @@ class World(Protocol):
     async def reboot(self, reboot: Reboot) -> None: ...
     async def shutdown(self, shutdown: Shutdown) -> None: ...
     def pressure(self, pressure: Pressure) -> None: ...
+    async def hang(self, hang: Hang) -> None: ...
 
     def watch_pods(self, listener: Callable[[Pod, bool], None]) -> Callable[[], None]:
         """Tell every later change of a pod, and whether it is gone now; the answer ends the watch."""
@@ -334,6 +336,14 @@ class SimulatedWorld:
         self._note_of_node(node, f"measured on the machine: {told}")
         for signal, amount in available.items():
             node.machine.set_available(signal, amount)
+
+    async def hang(self, hang: Hang) -> None:
+        node = self._node(hang.node)
+        self._note_of_node(node, "the container runtime hangs: it says that it is well, but its listings do not return")
+        node.service.hang()
+        await self._clock.sleep(hang.duration)
+        self._note_of_node(node, "the container runtime answers listings again")
+        node.service.recover()
 
     def _note_of_node(self, node: SimulatedNode, text: str) -> None:
         Recorder.because(None)

@@ -169,6 +169,7 @@ class CniExec(Record):
     plugin: str = ""
     command: str = ""
     result: Any = None
+    error: str = ""
     took: int = 0
 
 
@@ -200,6 +201,9 @@ class StatusSet(Record):
     version: int = 0
 
 
+_NODE_STATUS = "pkg/kubelet/kubelet_node_status.go tryUpdateNodeStatus"
+
+
 @dataclass(slots=True, kw_only=True)
 class ApiWrite(Record):
     """The kubelet, or somebody else, changed an object at the API server."""
@@ -210,6 +214,13 @@ class ApiWrite(Record):
     resource: str = ""
     by: str = ""
     summary: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ref(self) -> str:
+        """What users and others do at the API server mirrors nothing of the kubelet."""
+        return {"pods/status": self.REF, "nodes/status": _NODE_STATUS, "pods": self.REF}.get(
+            self.resource if self.by == "kubelet" else "", ""
+        )
 
 
 @dataclass(slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import (
     Delete,
     Exec,
+    Hang,
     Kill,
     Patch,
     Pressure,
@@ -106,6 +107,9 @@ class FakeWorld:
     async def shutdown(self, shutdown: Shutdown) -> None:
         self.note("shutdown")
 
+    async def hang(self, hang: Hang) -> None:
+        self.note(f"hang for {hang.duration}")
+
     def pressure(self, pressure: Pressure) -> None:
         self.note(f"pressure {pressure.available}")
 
@@ -158,8 +162,14 @@ def test_with_steps_the_end_is_when_everything_has_come_to_rest() -> None:
 
 def test_steps_that_are_about_a_node() -> None:
     steps = [{"at": "1s", "pressure": {"pid.available": "3%"}}, {"at": "2s", "shutdown": "node"}]
+    steps.append({"at": "3s", "hang": {"for": "4s"}})
     run = Run({"objects": [POD], "steps": steps})
-    assert run.did == [(0, "apply web"), (1, "pressure {'pid.available': '3%'}"), (2, "shutdown")]
+    assert run.did == [
+        (0, "apply web"),
+        (1, "pressure {'pid.available': '3%'}"),
+        (2, "shutdown"),
+        (3, "hang for 4000000"),
+    ]
 
 
 def test_what_never_comes_to_rest_ends_after_two_minutes() -> None:

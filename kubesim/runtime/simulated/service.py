@@ -1,7 +1,8 @@
 """The runtime as a process that can go away and come back, and the connections that agents have to it.
 
-While it is down every call fails, and the calls under way are cut off; its containers go on. An agent that ends closes
-its connection and hears nothing more.
+While it is down every call fails, and the calls under way are cut off; its containers go on. It can also hang: it says
+that it is well, but a listing does not come back, until the kubelet's patience with a call is over. An agent that ends
+closes its connection and hears nothing more.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from kubesim.api.pod import Pod
+from kubesim.api.timestamps import MINUTE
+from kubesim.clock import LoopClock, wake
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.protocol import (
@@ -34,16 +37,21 @@ REFUSED = (
     'dial unix /run/containerd/containerd.sock: connect: connection refused"'
 )
 CUT_OFF = "rpc error: code = Unavailable desc = error reading from server: EOF"
+LATE = "rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+REQUEST_TIMEOUT = 2 * MINUTE  # runtimeRequestTimeout of the kubelet
 CLOSED = "rpc error: code = Canceled desc = grpc: the client connection is closing"
 
 
 class RuntimeService:
     """One per node: the socket in front of a runtime."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, clock: LoopClock) -> None:
         self.runtime = runtime
+        self.clock = clock
         self.up = True
+        self.hangs = False
         self._connections: list[RuntimeConnection] = []
+        self._waiting: dict[asyncio.Future[None], None] = {}
         runtime.on_change(self._changed)
 
     def connect(self) -> RuntimeConnection:
@@ -64,6 +72,32 @@ class RuntimeService:
     def start(self) -> None:
         self.up = True
         self._changed("")
+
+    def hang(self) -> None:
+        """From now on listings wait. Whoever skips them while nothing changes must try one to notice."""
+        self.hangs = True
+        self._changed("")
+
+    def recover(self) -> None:
+        """The listings that wait are answered."""
+        self.hangs = False
+        for future in self._waiting:
+            wake(future, None)
+
+    async def answers(self) -> None:
+        """Returns when it does not hang, or fails when the kubelet gives up."""
+        clock = self.clock
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[future] = None
+        timer = clock.call_at(clock.now() + REQUEST_TIMEOUT, wake, future, None)
+        try:
+            with clock.waiting_for(future, "the runtime, which hangs"):
+                await future
+        finally:
+            timer.cancel()
+            del self._waiting[future]
+        if self.hangs:
+            raise RuntimeCallError(LATE)
 
     def _changed(self, uid: str) -> None:
         if self.up:  # later everything is looked at anyway
@@ -122,6 +156,11 @@ class RuntimeConnection:
         finally:
             del self._calls[task]
 
+    async def _late(self, call: Callable[[Runtime], Call[T]]) -> T:
+        """A call to a runtime that hangs."""
+        await self._takes_time(self._service.answers())
+        return await call(self._runtime)
+
     # -- answered at once ---------------------------------------------------------------------------------------
 
     def status(self) -> Call[RuntimeConditions]:
@@ -131,12 +170,16 @@ class RuntimeConnection:
         return self._runtime.pod_sandbox_status(sandbox_id)
 
     def list_pod_sandboxes(self, pod_uid: str | None = None) -> Call[list[SandboxInfo]]:
+        if self._service.hangs:
+            return self._late(lambda runtime: runtime.list_pod_sandboxes(pod_uid))
         return self._runtime.list_pod_sandboxes(pod_uid)
 
     def container_status(self, container_id: str) -> Call[ContainerInfo]:
         return self._runtime.container_status(container_id)
 
     def list_containers(self, pod_uid: str | None = None) -> Call[list[ContainerInfo]]:
+        if self._service.hangs:
+            return self._late(lambda runtime: runtime.list_containers(pod_uid))
         return self._runtime.list_containers(pod_uid)
 
     def image_status(self, image: str) -> Call[ImageInfo | None]:

@@ -140,6 +140,8 @@ def _cri_return(record: r.CriReturn) -> Phrase:
 
 
 def _cni_exec(record: r.CniExec) -> Phrase:
+    if record.error:
+        return Phrase("cni", f"{record.command} {record.plugin} failed: {record.error}", _reasons(record), "bad")
     return Phrase("cni", f"{record.command} {record.plugin}", _reasons(record))
 
 

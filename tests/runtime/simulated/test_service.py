@@ -37,7 +37,7 @@ class SlowRuntime:
 def stage() -> tuple[LoopClock, SlowRuntime, RuntimeService, RuntimeConnection]:
     clock = LoopClock()
     runtime = SlowRuntime(clock)
-    service = RuntimeService(runtime)  # type: ignore[arg-type]
+    service = RuntimeService(runtime, clock)  # type: ignore[arg-type]
     return clock, runtime, service, service.connect()
 
 
@@ -85,5 +85,27 @@ def test_going_and_coming_are_changes_of_the_runtime_itself_and_a_closed_connect
         assert heard == ["pod-1", "", ""]
         with pytest.raises(RuntimeCallError, match="closing"):
             await connection.list_containers()
+
+    run_virtual(main)
+
+
+def test_a_runtime_that_hangs_keeps_listings_waiting_until_it_recovers() -> None:
+    async def main() -> None:
+        clock, _, service, connection = stage()
+        service.hang()
+        clock.call_at(clock.now() + 30 * SECOND, service.recover)
+        assert await connection.list_containers() == []
+        assert clock.elapsed() == 30 * SECOND
+
+    run_virtual(main)
+
+
+def test_the_kubelet_gives_up_a_listing_after_two_minutes() -> None:
+    async def main() -> None:
+        clock, _, service, connection = stage()
+        service.hang()
+        with pytest.raises(RuntimeCallError, match="DeadlineExceeded"):
+            await connection.list_containers()
+        assert clock.elapsed() == 120 * SECOND
 
     run_virtual(main)

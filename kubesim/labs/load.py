@@ -1,0 +1,138 @@
+"""Labs on disk: where they are looked for, and how a folder becomes a `Lab`.
+
+A lab is a folder `NN-name` with `lab.yaml`, `text.md`, `scenario.yaml`, `solution.yaml` and, if it has a task,
+`solved.yaml`; a lab about container networking has `network.yaml` instead of a scenario. Folders are looked for in the
+directory that is asked for, else in the one that KUBESIM_LABS names, else in `labs/` beside the package (a clone of the
+repository), else where an installed package has them (`share/kubesim/labs`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from kubesim.errors import InputError, UsageError
+from kubesim.frozen import frozen
+from kubesim.labs.language import LabFile, Solution
+from kubesim.labs.network import NetworkExercise
+from kubesim.scenario.language import Scenario
+from kubesim.scenario.load import load_scenario
+from kubesim.scenario.strict import Strict
+from kubesim.scenario.yaml_source import Marked, read_documents
+
+VARIABLE = "KUBESIM_LABS"
+_FOLDER = re.compile(r"(\d{2})-([a-z0-9]+(?:-[a-z0-9]+)*)")
+S = TypeVar("S", bound=Strict)
+
+
+@frozen
+class Lab:
+    """A lab that was read; its scenarios are read when they are needed."""
+
+    folder: Path
+    number: int
+    file: LabFile
+    text: str
+    solution: Solution
+    network: NetworkExercise | None = None  # in place of a scenario: real CNI plugins
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def scenario_path(self) -> Path:
+        """What is played."""
+        return self.folder / ("scenario.yaml" if self.network is None else "network.yaml")
+
+    def scenario(self) -> Scenario:
+        return load_scenario(str(self.scenario_path))
+
+    def solved(self) -> Scenario:
+        return load_scenario(str(self.folder / "solved.yaml"))
+
+
+def labs_directory(given: str | None = None) -> Path:
+    """Raises UsageError if there is none."""
+    asked = given or os.environ.get(VARIABLE, "")
+    if asked:
+        if not Path(asked).is_dir():
+            raise UsageError(f"{asked}: no such directory of labs; give --labs DIR or {VARIABLE}")
+        return Path(asked)
+    beside = Path(__file__).resolve().parents[2] / "labs"
+    installed = Path(sys.prefix) / "share" / "kubesim" / "labs"
+    for place in (beside, installed):
+        if _folders(place):
+            return place
+    raise UsageError(f"no labs beside the package and none in {installed}; give --labs DIR or {VARIABLE}")
+
+
+def find_labs(directory: Path) -> list[Lab]:
+    """All labs, by number."""
+    return [load_lab(folder) for folder in _folders(directory)]
+
+
+def _folders(directory: Path) -> list[Path]:
+    return sorted(path.parent for path in directory.glob("*/lab.yaml") if _FOLDER.fullmatch(path.parent.name))
+
+
+def find_lab(directory: Path, asked: str) -> Lab:
+    """By number or name."""
+    for folder in _folders(directory):
+        number, name = folder.name.split("-", 1)
+        if asked in (folder.name, name) or (asked.isdigit() and int(asked) == int(number)):
+            return load_lab(folder)
+    raise UsageError(f"no lab {asked!r} in {directory}; kubesim lab list shows those there are")
+
+
+def load_lab(folder: Path) -> Lab:
+    """Raises InputError that says what is wrong with the folder."""
+    matched = _FOLDER.fullmatch(folder.name)
+    if matched is None:
+        raise InputError(str(folder), "the folder of a lab is named as 07-some-name")
+    file = read_yaml(folder / "lab.yaml", LabFile)
+    solution = read_yaml(folder / "solution.yaml", Solution)
+    exercise = folder / "network.yaml"
+    network = read_yaml(exercise, NetworkExercise) if exercise.is_file() else None
+    lab = Lab(folder, int(matched[1]), file, _text(folder / "text.md"), solution, network)
+    if not lab.scenario_path.is_file():
+        raise InputError(str(lab.scenario_path), "no such file; a lab needs a scenario")
+    if file.task is not None and not (folder / "solved.yaml").is_file():
+        raise InputError(str(folder / "solved.yaml"), "no such file; a task needs the scenario that solves it")
+    return lab
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(str(path), "no such file; a lab has lab.yaml, text.md, scenario.yaml, solution.yaml") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(str(path), f"cannot be read: {error}") from None
+
+
+def read_yaml(path: Path, kind: type[S]) -> S:
+    """A file with one document. Raises InputError."""
+    documents = read_documents(_text(path), str(path))
+    if len(documents) != 1:
+        raise InputError(str(path), "one YAML document is needed")
+    return validated(documents[0], str(path), kind)
+
+
+def validated(document: Marked, source: str, kind: type[S]) -> S:
+    """A document as a strict model, or the first mistake with its line."""
+    try:
+        return kind.model_validate(document.value)
+    except ValidationError as error:
+        details = error.errors(include_url=False)[0]
+        path = tuple(step for step in details["loc"] if isinstance(step, str | int))
+        context: dict[str, Any] = details.get("ctx", {})
+        if details["type"] == "unknown_field":
+            path = (*path, context["field"])
+        field = ".".join(map(str, path))
+        raise InputError(source, details["msg"].lower(), line=document.line_of(path), field=field) from None

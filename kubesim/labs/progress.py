@@ -1,0 +1,131 @@
+"""What a learner has done, kept in one small file, and the results that a teacher collects.
+
+The file lies in the state directory (XDG_STATE_HOME, by default ~/.local/state/kubesim) and is written so that a crash
+leaves the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kubesim.errors import UsageError
+from kubesim.labs.load import Lab
+
+
+@dataclass(slots=True)
+class QuestionProgress:
+    """`first` is the first answer, which is the prediction where one is asked for."""
+
+    first: str = ""
+    right_at_first: bool = False
+    done: bool = False
+    tries: int = 0
+    hints: int = 0
+
+
+@dataclass(slots=True)
+class LabProgress:
+    questions: dict[str, QuestionProgress] = field(default_factory=dict)
+    task_done: bool = False
+
+    def of(self, question: str) -> QuestionProgress:
+        return self.questions.setdefault(question, QuestionProgress())
+
+    def answered(self, lab: Lab) -> int:
+        return sum(self.questions[q.id].done for q in lab.file.questions if q.id in self.questions)
+
+    def is_done(self, lab: Lab) -> bool:
+        return self.answered(lab) == len(lab.file.questions) and (lab.file.task is None or self.task_done)
+
+
+class Progress:
+    """Read once, changed, saved."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._path = directory / "labs.json"
+        self.current = ""
+        self.labs: dict[str, LabProgress] = {}
+        self._read()
+
+    def _read(self) -> None:
+        try:
+            content = json.loads(self._path.read_text(encoding="utf-8"))
+            self.current = str(content["current"])
+            for name, lab in content["labs"].items():
+                questions = {id: QuestionProgress(**item) for id, item in lab["questions"].items()}
+                self.labs[name] = LabProgress(questions, bool(lab["task_done"]))
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            raise UsageError(f"{self._path}: cannot be read as progress of labs; remove it to begin anew") from None
+
+    def of(self, lab: Lab) -> LabProgress:
+        return self.labs.setdefault(lab.name, LabProgress())
+
+    def working_copy(self, lab: Lab) -> Path:
+        """The learner's own copy of a lab's scenario, for its task."""
+        return self.directory / "labs" / lab.name / "scenario.yaml"
+
+    def save(self) -> None:
+        labs = {name: asdict(lab) for name, lab in self.labs.items()}
+        write_file(self._path, json.dumps({"current": self.current, "labs": labs}, indent=1) + "\n")
+
+
+def state_directory(given: str | None) -> Path:
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(base) if base else Path.home() / ".local" / "state") / "kubesim"
+
+
+def write_file(path: Path, text: str) -> None:
+    """The old content or the new one, never half of it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(path.name + ".new")
+        with new.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+# -- a class ----------------------------------------------------------------------------------------------------
+
+
+def class_results(learner: str, labs: list[Lab], progress: Progress) -> dict[str, Any]:
+    """What one learner's file says: every lab that was begun, question by question."""
+    begun = []
+    for lab in labs:
+        done = progress.labs.get(lab.name)
+        if done is None or not any(question.tries for question in done.questions.values()):
+            continue
+        questions = [{"id": q.id, "predict": q.predict, **asdict(done.of(q.id))} for q in lab.file.questions]
+        entry: dict[str, Any] = {"lab": lab.name, "title": lab.file.title, "done": done.is_done(lab)}
+        if lab.file.task is not None:
+            entry["taskDone"] = done.task_done
+        begun.append({**entry, "questions": questions})
+    return {"learner": learner, "labs": begun}
+
+
+def class_table(results: list[dict[str, Any]]) -> list[str]:
+    """One line per learner and lab."""
+    lines = [f"{'LEARNER':<16} {'LAB':<28} {'DONE':<5} {'ANSWERED':>8} {'AT FIRST':>8} {'TRIES':>6} {'HINTS':>6}"]
+    for result in sorted(results, key=lambda result: str(result["learner"])):
+        for lab in result["labs"]:
+            questions = lab["questions"]
+            done, first = sum(q["done"] for q in questions), sum(q["right_at_first"] for q in questions)
+            tries, hints = sum(q["tries"] for q in questions), sum(q["hints"] for q in questions)
+            answered = f"{done}/{len(questions)}"
+            lines.append(
+                f"{result['learner']:<16} {lab['lab']:<28} {'yes' if lab['done'] else 'no':<5} {answered:>8} "
+                f"{first:>8} {tries:>6} {hints:>6}"
+            )
+    return lines

@@ -1,0 +1,129 @@
+"""A walk through the creation of a pod, from its manifest to the first packet, in the order of the code path.
+
+Each stop shows a record of a real run and what the node looks like there. `kubesim lab walk` tells it in the terminal,
+and `docs/walk.md` is the same as a page.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from kubesim.frozen import frozen
+from kubesim.labs.explain import WIDTH, shown, stop_record
+from kubesim.labs.language import StopItem, WalkFile
+from kubesim.labs.lesson import Play
+from kubesim.labs.load import read_yaml
+from kubesim.scenario.load import parse_scenario
+from kubesim.trace.records import CriCall, Record
+from kubesim.trace.stepping import Stepper
+from kubesim.trace.stepping.screen import node_lines
+
+FILE = Path(__file__).with_name("pod_creation.yaml")
+
+
+@frozen
+class Stop:
+    """One stop, with what it shows."""
+
+    title: str
+    say: str
+    record: tuple[str, ...]
+    node: tuple[str, ...]
+    extra: tuple[str, ...] = ()
+
+
+@frozen
+class Walk:
+    title: str
+    intro: str
+    manifest: str
+    stops: tuple[Stop, ...]
+
+    def lines(self) -> list[str]:
+        """For a terminal."""
+        lines = [self.title, "", *textwrap.wrap(" ".join(self.intro.split()), WIDTH), ""]
+        for number, stop in enumerate(self.stops, start=1):
+            lines += [f"{number}. {stop.title}"]
+            lines += textwrap.wrap(stop.say, WIDTH, initial_indent="   ", subsequent_indent="   ")
+            lines += ["", *(f"     {line}" for line in stop.record)]
+            for block in (stop.extra, stop.node):
+                if block:
+                    lines += ["", *(f"     {line}" for line in block)]
+            lines += [""]
+        return lines
+
+    def markdown(self) -> list[str]:
+        """As a page."""
+        lines = [
+            f"# {self.title}",
+            "",
+            *textwrap.wrap(self.intro, 120),
+            "",
+            "    $ kubesim lab walk",
+            "",
+            "The scenario:",
+            "",
+        ]
+        lines += [f"    {line}" for line in self.manifest.splitlines()]
+        for number, stop in enumerate(self.stops, start=1):
+            lines += ["", f"## {number}. {stop.title}", "", *textwrap.wrap(stop.say, 120), ""]
+            for block in (stop.record, stop.extra, stop.node):
+                if block:
+                    lines += [*(f"    {line}" for line in block), ""]
+            lines.pop()
+        return [line.rstrip() for line in lines]
+
+
+def pod_creation(play: Play) -> Walk:
+    """Play the pod and go through its creation."""
+    file = read_yaml(FILE, WalkFile)
+    records = play(parse_scenario(file.scenario, str(FILE))).records
+    return Walk(file.title, file.intro, file.scenario, tuple(_stops(records, file.stops)))
+
+
+def _stops(records: Sequence[Record], items: Sequence[StopItem]) -> Iterator[Stop]:
+    stepper = Stepper(records)
+    for item in items:
+        record = stop_record(records, item, str(FILE))
+        stepper.go_to(record.seq)
+        node = tuple(line.rstrip() for line in node_lines(stepper.picture, WIDTH, record))
+        extra = tuple(cni_request(stepper, str(getattr(record, "result", "")))) if "CNI" in item.title else ()
+        yield Stop(item.title, item.say, tuple(shown(records, record)), node, extra)
+
+
+def cni_request(stepper: Stepper, sandbox_id: str) -> Iterator[str]:
+    """What the first plugin is given for a sandbox: environment and standard input.
+
+    Mirrors: containerd internal/cri/server/sandbox_run.go setupPodNetwork, go-cni, libcni/api.go addNetwork
+    """
+    call = stepper.records[(stepper.here.cause or 1) - 1]
+    assert isinstance(call, CriCall)
+    namespace, _, name = call.pod.partition("/")
+    arguments = {
+        "IgnoreUnknown": "1",
+        "K8S_POD_NAMESPACE": namespace,
+        "K8S_POD_NAME": name,
+        "K8S_POD_INFRA_CONTAINER_ID": sandbox_id,
+        "K8S_POD_UID": call.args["uid"],
+    }
+    yield from (
+        "CNI_COMMAND=ADD",
+        f"CNI_CONTAINERID={sandbox_id}",
+        "CNI_NETNS=/var/run/netns/cni-...",
+        "CNI_IFNAME=eth0",
+        "CNI_PATH=/opt/cni/bin",
+    )
+    head = "CNI_ARGS="
+    for key, value in arguments.items():
+        yield f"{head}{key}={value};"
+        head = " " * len(head)
+    yield f"stdin: {json.dumps(_plugin_configuration())}"
+
+
+def _plugin_configuration() -> dict[str, Any]:
+    """A plugin of a list gets its own part, with the list's name and version put in."""
+    return {"cniVersion": "1.0.0", "name": "pods", "type": "bridge", "ipam": {"type": "host-local"}}

@@ -1,0 +1,191 @@
+"""The stepper: a place in a trace that can be moved, and what can be asked there.
+
+`forward`, `back`, `go_on`, `go_back`, `go_to` move; `picture` is the state of the node; `why` the chain of causes,
+`due` what is on its way and when. All of it is computed from the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from kubesim.frozen import frozen
+from kubesim.trace import records as r
+from kubesim.trace.sinks.phrases import phrase, subject
+from kubesim.trace.stepping.conditions import Condition
+from kubesim.trace.stepping.state import Call, Picture, Worker
+
+_EVERY = 200  # a picture is kept for every so many records
+
+
+@frozen
+class Due:
+    """Something that is on its way: what, for whom, when (None: nobody has said so yet)."""
+
+    t: int | None
+    text: str
+    subject: str = ""
+    seq: int = 0  # the record at which it comes, 0 if it does not come in this trace
+
+
+class Stepper:
+    """Stands on one record of a trace, at first on the first one."""
+
+    def __init__(self, records: Sequence[r.Record], breaks: Sequence[Condition] = ()) -> None:
+        assert records, "a trace without records has no place to stand on"
+        self.records = records
+        self.breaks = tuple(breaks)
+        self.place = 0
+        self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
+
+    @property
+    def here(self) -> r.Record:
+        return self.records[self.place]
+
+    @property
+    def at_end(self) -> bool:
+        return self.place == len(self.records) - 1
+
+    # -- moving: each answers whether it moved -------------------------------------------------------------------
+
+    def forward(self, *, every_record: bool = False) -> bool:
+        """To the next decision, or to the very next record."""
+        return self._move(1, every_record)
+
+    def back(self, *, every_record: bool = False) -> bool:
+        return self._move(-1, every_record)
+
+    def _move(self, direction: int, every_record: bool) -> bool:
+        place = self.place + direction
+        while 0 <= place < len(self.records):
+            if every_record or is_decision(self.records[place]):
+                self.place = place
+                return True
+            place += direction
+        return False
+
+    def go_on(self) -> bool:
+        """To the next record that a condition is about; without one, False, and the stepper stays where it is."""
+        return self._find(range(self.place + 1, len(self.records)))
+
+    def go_back(self) -> bool:
+        return self._find(range(self.place - 1, -1, -1))
+
+    def _find(self, places: range) -> bool:
+        for place in places:
+            if self.stopped_by(self.records[place]):
+                self.place = place
+                return True
+        return False
+
+    def stopped_by(self, record: r.Record) -> Condition | None:
+        return next((condition for condition in self.breaks if condition.matches(record)), None)
+
+    def go_to(self, seq: int) -> bool:
+        """To the record with this number."""
+        if 1 <= seq <= len(self.records):
+            self.place = seq - 1
+            return True
+        return False
+
+    def go_to_time(self, t: int) -> None:
+        """To the first record at or after this time (microseconds), or to the last one."""
+        self.place = next((n for n, record in enumerate(self.records) if record.t >= t), len(self.records) - 1)
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    @property
+    def picture(self) -> Picture:
+        """The node just after the record on which we stand."""
+        kept = (self.place + 1) // _EVERY
+        while len(self._kept) <= kept:
+            picture = self._kept[-1].copy()
+            start = (len(self._kept) - 1) * _EVERY
+            for record in self.records[start : start + _EVERY]:
+                picture.take(record)
+            self._kept.append(picture)
+        picture = self._kept[kept].copy()
+        for record in self.records[kept * _EVERY : self.place + 1]:
+            picture.take(record)
+        return picture
+
+    def why(self, seq: int | None = None) -> list[r.Record]:
+        """The record, what caused it, what caused that, and so on."""
+        chain = [self.here if seq is None else self.records[seq - 1]]
+        while (cause := chain[-1].cause) is not None and cause < chain[-1].seq:
+            chain.append(self.records[cause - 1])
+        return chain
+
+    def follows(self) -> list[r.Record]:
+        """What the record on which we stand led to."""
+        return [self.records[place] for place in self._effects.get(self.here.seq, ())]
+
+    @cached_property
+    def _effects(self) -> dict[int, list[int]]:
+        effects: dict[int, list[int]] = {}
+        for place, record in enumerate(self.records):
+            if record.cause is not None:
+                effects.setdefault(record.cause, []).append(place)
+        return effects
+
+    def due(self) -> list[Due]:
+        """What is under way or waits for its time here, soonest first."""
+        picture = self.picture
+        out = [self._return_of(call) for call in picture.calls.values()]
+        for uid, worker in picture.workers.items():
+            out += self._due_of(uid, worker)
+        return sorted(out, key=lambda due: (due.t is None, due.t or 0))
+
+    def _return_of(self, call: Call) -> Due:
+        about = _about(call.pod, call.container)
+        for place in self._effects.get(call.seq, ()):
+            record = self.records[place]
+            if isinstance(record, r.CriReturn):
+                return Due(record.t, f"{call.call} returns", about, record.seq)
+        if call.call == "StopContainer":
+            deadline = call.t + call.args.get("timeout", 0) * 1_000_000
+            return Due(deadline, "the grace period is over: SIGKILL", about)
+        return Due(None, f"{call.call} does not return any more", about)
+
+    def _due_of(self, uid: str, worker: Worker) -> list[Due]:
+        about = _about(worker.pod, "")
+        out = []
+        if worker.pending:
+            begin = self._next_sync(uid)
+            after = "after this sync" if worker.sync else "with a newer runtime status"
+            t, seq = (None, 0) if begin is None else (begin.t, begin.seq)
+            out.append(Due(t, f"takes up {worker.pending} {after}", about, seq))
+        if worker.due is not None:
+            out.append(Due(worker.due, "tries again" if worker.error else "regular resync", about))
+        return out
+
+    def _next_sync(self, uid: str) -> r.Record | None:
+        later = self.records[self.place + 1 :]
+        return next((record for record in later if isinstance(record, r.SyncBegin) and record.uid == uid), None)
+
+
+def is_decision(record: r.Record) -> bool:
+    """Not an echo: a source's raw words, a status that waits to be written, a call that came back well."""
+    if isinstance(record, r.SourceSnapshot | r.StatusSet):
+        return False
+    if isinstance(record, r.CriReturn):
+        return bool(record.error)
+    if isinstance(record, r.ConfigUpdate):
+        return record.op != "RECONCILE" and bool(record.pods)
+    if isinstance(record, r.LoopSelect):
+        return not record.why.startswith("RECONCILE")
+    if isinstance(record, r.Handler):
+        return record.name != "HandlePodReconcile"
+    return True
+
+
+def told(record: r.Record) -> str:
+    """One line: `decide crash: start main`."""
+    said = phrase(record)
+    about = subject(record)
+    return f"{said.part} {about}: {said.text}" if about else f"{said.part}: {said.text}"
+
+
+def _about(pod: str, container: str) -> str:
+    name = pod.removeprefix("default/")
+    return f"{name}:{container}" if container else name

@@ -1,0 +1,109 @@
+"""Where labs are found, and what is said about a folder that is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubesim.cli.lab import play
+from kubesim.errors import UsageError
+from kubesim.labs.load import find_lab, find_labs, labs_directory, load_lab
+from kubesim.labs.scaffold import new_lab
+from kubesim.labs.validate import problems
+
+
+def changed(folder: Path, file: str, old: str, new: str) -> Path:
+    text = (folder / file).read_text()
+    assert old in text
+    (folder / file).write_text(text.replace(old, new, 1))
+    return folder
+
+
+def test_a_new_lab_is_valid_and_gets_the_next_number(tmp_path: Path) -> None:
+    first, second = new_lab(tmp_path, "short-life"), new_lab(tmp_path, "other")
+    assert [lab.name for lab in find_labs(tmp_path)] == ["01-short-life", "02-other"]
+    assert problems(load_lab(first), play) == []
+    assert problems(load_lab(second), play) == []
+    assert find_lab(tmp_path, "2").name == find_lab(tmp_path, "other").name == "02-other"
+
+
+@pytest.mark.parametrize("name", ["Slow", "a b", "../x", ""])
+def test_a_bad_name_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="no name for a lab"):
+        new_lab(tmp_path, name)
+
+
+def test_a_new_lab_never_replaces_one(tmp_path: Path) -> None:
+    new_lab(tmp_path, "07-x")
+    with pytest.raises(UsageError, match="is there already"):
+        new_lab(tmp_path, "07-x")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "problem"),
+    [
+        (
+            "lab.yaml",
+            "predict: true",
+            "predict: false",
+            "the first question is the prediction",
+        ),
+        ("lab.yaml", "title:", "titel:", r"lab.yaml:2: titel: unknown field; did you mean title"),
+        ("lab.yaml", "happens: pleg.event", "happens: pleg.evnt", "there is no kind 'pleg.evnt'"),
+        ("lab.yaml", "happens: pleg.event", "happens: foo=1", "no record has a field 'foo'"),
+        (
+            "lab.yaml",
+            "happens:",
+            "count: note\n    happens:",
+            "a question has one of time, count, order, value, happens",
+        ),
+        ("lab.yaml", "id: died", "id: code", "two questions have the same id"),
+        ("solution.yaml", "answers:", "answer:", "unknown field; did you mean answers"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(tmp_path: Path, file: str, old: str, new: str, problem: str) -> None:
+    folder = changed(new_lab(tmp_path, "x"), file, old, new)
+    with pytest.raises(UsageError, match=problem):
+        load_lab(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "problem"),
+    [
+        ("lab.yaml", "answer: 10s", "answer: 1s", "second-start: '1s' is listed as wrong, but the run says"),
+        ("solution.yaml", "second-start: 1s", "second-start: 20s", "'20s' is not what the run says:"),
+        ("solution.yaml", "  code: terminated/0/Completed\n", "", "solution.yaml: no answer to code"),
+        ("solution.yaml", "answers:", "answers:\n  more: x", "there is no question 'more'"),
+        ("lab.yaml", "at: pleg.event ContainerDied", "at: event reason=Evicted", "the run never comes to the stop"),
+        ("lab.yaml", "choices: [terminated/0/Completed,", "choices: [other,", "which is none of the choices"),
+        ("text.md", "is left alone", "goes away", "does not quote the belief"),
+        ("text.md", "## What to know", "## Else", "What to know is missing"),
+        ("scenario.yaml", "duration: 20s", "duration: 20s\n  expect: [{pod: short, phase: Failed}]", "not met"),
+        ("scenario.yaml", "sleep 2", "sleep 200", "second-start: the run has no record"),
+    ],
+)
+def test_what_a_lab_claims_is_held_against_its_run(tmp_path: Path, file: str, old: str, new: str, problem: str) -> None:
+    folder = changed(new_lab(tmp_path, "x"), file, old, new)
+    assert any(problem in told for told in problems(load_lab(folder), play))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    folder = new_lab(tmp_path, "x")
+    (folder / "text.md").unlink()
+    with pytest.raises(UsageError, match=r"text.md: no such file; a lab has"):
+        load_lab(folder)
+
+
+def test_labs_are_looked_for_where_the_flag_the_environment_or_the_clone_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBESIM_LABS", str(tmp_path))
+    assert labs_directory() == tmp_path
+    other = tmp_path / "other"
+    other.mkdir()
+    assert labs_directory(str(other)) == other
+    monkeypatch.delenv("KUBESIM_LABS")
+    assert (labs_directory() / "01-first-crash" / "lab.yaml").is_file()
+    with pytest.raises(UsageError, match="no such directory of labs"):
+        labs_directory(str(tmp_path / "nowhere"))

@@ -1,0 +1,92 @@
+"""The documentation: pages made from the code are current, every command that is shown works, links lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs_pages import DOCS, PAGES
+from tests.labs.played import LABS
+
+ROOT = Path(__file__).parent.parent
+PROSE = sorted(DOCS.glob("*.md"))
+COMMAND = re.compile(r"^    \$ (.+)$", re.MULTILINE)
+INLINE = re.compile(r"`(kubesim (?:run|lab|conformance)[^`]*)`")
+
+
+def commands(text: str) -> list[str]:
+    return COMMAND.findall(text)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_that_is_made_from_the_code_is_current(name: str) -> None:
+    assert (DOCS / name).read_text() == PAGES[name](), f"docs/{name} is old: run make docs"
+
+
+def run(command: str, place: Path) -> None:
+    """As a reader would, in a clone; what it writes stays in `place`."""
+    first, _, second = command.rpartition(" | ")
+    given = ""
+    if first.startswith("cat "):
+        given = (place / first.removeprefix("cat ")).read_text()
+    elif first.startswith("echo "):
+        given = shlex.split(first)[1] + "\n"
+    else:
+        assert not first, command
+    words = shlex.split(second)
+    assert words[0] == "kubesim", command
+    environment = {**os.environ, "XDG_STATE_HOME": str(place / "state"), "PYTHONPATH": str(ROOT)}
+    line = [sys.executable, "-m", "kubesim", *words[1:]]
+    done = subprocess.run(line, input=given, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), command
+    assert done.stdout, command
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    for name in ("scenarios", "tests", "labs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [path for path in PROSE if commands(path.read_text())], ids=lambda path: path.name)
+def test_the_commands_of_a_page_work_in_their_order(page: Path, clone: Path) -> None:
+    for command in commands(page.read_text()):
+        run(command, clone)
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_the_commands_in_a_labs_text_work(lab: object, clone: Path) -> None:
+    from kubesim.labs.load import Lab
+
+    assert isinstance(lab, Lab)
+    run(f"kubesim lab start {lab.number}", clone)
+    for command in INLINE.findall(lab.text):
+        run(command, clone)
+
+
+def test_commands_within_sentences_exist() -> None:
+    """Those with placeholders (`start N`) cannot be run; their parser at least must know them."""
+    from kubesim.cli.main import make_parser
+
+    for path in [*PROSE, ROOT / "README.md"]:
+        for command in INLINE.findall(path.read_text()):
+            words = shlex.split(command.replace("...", ""))[1:]
+            known = {"run", "lab", "conformance"}
+            assert words[0] in known, command
+            if words[0] == "lab" and len(words) > 1 and not words[1].isupper():
+                with pytest.raises(SystemExit) as ended:
+                    make_parser().parse_args([*words[:2], "--help"])
+                assert ended.value.code == 0, command
+
+
+@pytest.mark.parametrize("page", [*PROSE, ROOT / "README.md"], ids=lambda path: path.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), target
