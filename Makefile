@@ -35,8 +35,8 @@ clean:
 	find kubesim tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian packages that the tests use. Installed only if one is missing and we are root; without them the tests that
-# need them fail and say so: CNI plugins, and what looks at their work.
-SYSTEM_PACKAGES := containernetworking-plugins iproute2 iptables procps util-linux
+# need them fail and say so: CNI plugins, what looks at their work, and what makes certificates.
+SYSTEM_PACKAGES := containernetworking-plugins iproute2 iptables openssl procps util-linux
 
 system-packages:
 	@missing=""; \
@@ -53,5 +53,5 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(PY)
 	@touch $@
 
 $(VENV)/.installed-for-tests: pyproject.toml constraints.txt | $(PY)
-	$(PIP) --editable '.[cluster,test]'
+	$(PIP) --editable '.[cluster,sources,test]'
 	@touch $@ $(VENV)/.installed

@@ -29,8 +29,10 @@ from kubesim.scenario.language import Scenario
 from kubesim.scenario.node import SimulatedNode, Surroundings
 from kubesim.scenario.node_lifecycle import NodeLifecycle
 from kubesim.scenario.player import Player
+from kubesim.scenario.static_sources import url_plan
 from kubesim.scenario.volume_binder import VolumeBinder
 from kubesim.scenario.world import SimulatedWorld
+from kubesim.sources.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
 
 DEFAULT_LATENCIES = Latencies()
@@ -132,6 +134,8 @@ class Simulation:
         self.traced = bool(sinks)
         self.store = Store(self.clock.now, new_uids(self.randomness))
         self.network = SimulatedNetwork(self.clock)
+        plan = url_plan(scenario.spec)
+        self.url = None if plan is None or plan.real else SimulatedUrl(self.clock, plan.url)
         around = Surroundings(
             self.clock,
             self.randomness,
@@ -141,6 +145,7 @@ class Simulation:
             self.network,
             {},
             latencies,
+            self.url,
             scenario.spec,
             self.gates,
             traced=bool(sinks),
@@ -149,7 +154,7 @@ class Simulation:
         NodeLifecycle(self.clock, self.store)
         VolumeBinder(self.clock, self.store)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
-        self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes)
+        self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes, self.url)
 
     def kubelets(self) -> dict[str, Kubelet | None]:
         """The agent of each node, None while it is stopped."""

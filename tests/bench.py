@@ -20,6 +20,7 @@ from kubesim.conformance.runner import run_corpus
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.load import parse_scenario
 from kubesim.trace import MemorySink
+from tests import bench_apiserver
 from tests.convergence import converge
 
 DATA = Path(__file__).parent / "conformance" / "data"
@@ -87,11 +88,11 @@ def idle_day(count: str) -> None:
 
 
 def converging(count: str) -> None:
-    """All pods at once, half from the API server, half from files; the runtime fails and hangs."""
+    """All pods at once, a third each from the API server, from files and from a url; the runtime fails and hangs."""
     watch = Stopwatch()
     found = converge(int(count), failing=0.1, hanging=0.05)
     minutes = f"{found.took / 60_000_000:.0f} min on the node"
-    line(f"{count} pods at once, 10 % of calls fail, 5 % hang: all ready", minutes)
+    line(f"{count} pods, 3 sources, 10 % of calls fail, 5 % hang: all ready", minutes)
     line(
         f"... with {found.calls} runtime calls ({found.failed} failed, {found.hung} hung)",
         f"{watch.cpu_seconds():.1f} s CPU",
@@ -103,6 +104,14 @@ def recorded_lives() -> None:
     result = run_corpus(DATA / "lifecycle_trace.jsonl.gz")
     per_life = 1000 * watch.cpu_seconds() / result.cases
     line("one life of lifecycle_trace (the real kubelet: 43 ms)", f"{per_life:.1f} ms CPU")
+
+
+def api_events(count: str) -> None:
+    bench_apiserver.events(count, line, resident)
+
+
+def api_served(count: str) -> None:
+    bench_apiserver.served(count, line)
 
 
 def start_up() -> None:
@@ -133,6 +142,8 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
     "idle_day": idle_day,
     "converging": converging,
     "recorded_lives": recorded_lives,
+    "api_events": api_events,
+    "api_served": api_served,
     "start_up": start_up,
     "cni": cni,
     "attached": attached,
@@ -140,6 +151,8 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
 PROGRAMME = [
     ["start_up"],
     ["recorded_lives"],
+    ["api_events", "250000"],
+    ["api_served", "20000"],
     *(["lives", count, kept] for count in ("110", "1000", "10000") for kept in ("not kept", "kept")),
     ["memory", "2000"],
     ["idle_day", "110"],

@@ -14,12 +14,17 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.language import Scenario
+from kubesim.scenario.source_items import ServeManifest
 from tests.faulty_runtime import FaultyRuntime
 
 SCENARIO = Scenario.model_validate(
     {
         "metadata": {"name": "convergence"},
-        "spec": {"kubeletConfiguration": {"maxPods": 1000}, "images": [{"name": "nginx:1", "present": True}]},
+        "spec": {
+            "kubeletConfiguration": {"maxPods": 1000},
+            "images": [{"name": "nginx:1", "present": True}],
+            "sources": {"http": {}},
+        },
     }
 )
 LIMIT = 24 * 60 * MINUTE
@@ -34,8 +39,8 @@ class Converged:
 
 
 def converge(pods: int, *, failing: float, hanging: float, seed: int = 0) -> Converged:
-    """Half of the pods come from the API server, half from files. Raises AssertionError if they are not all ready in a
-    day, or if a container runs twice."""
+    """A third each of the pods comes from the API server, from files and from a url. Raises AssertionError if they are
+    not all ready in a day, or if a container runs twice."""
     return run_virtual(_main, pods, failing, hanging, seed)
 
 
@@ -56,11 +61,12 @@ async def _converge(tasks: TaskSet, pods: int, failing: float, hanging: float, s
     node.start()
     await clock.sleep_until(VIRTUAL_START)
     readiness = _Readiness(simulation)
-    for number in range(pods):
-        if number % 2:
-            node.manifests.write(f"{number}.yaml", json.dumps(_pod(number)))
-        else:
-            simulation.world.apply(_pod(number))
+    for number in range(0, pods, 3):
+        simulation.world.apply(_pod(number))
+    for number in range(1, pods, 3):
+        node.manifests.write(f"{number}.yaml", json.dumps(_pod(number)))
+    served = [_pod(number) for number in range(2, pods, 3)]
+    simulation.world.serve_manifest(ServeManifest.model_validate({"manifests": served}))
     while len(readiness.ready) < pods and clock.now() < VIRTUAL_START + LIMIT:
         await clock.sleep(SECOND)
     took = clock.now() - VIRTUAL_START

@@ -1,4 +1,4 @@
-"""A runtime of which some calls fail and some hang until their time is up, drawn from a stream."""
+"""A runtime of which some calls fail, some hang until their time is up, and of some the answer is lost."""
 
 from __future__ import annotations
 
@@ -13,36 +13,61 @@ from kubesim.errors import RuntimeCallError
 from kubesim.runtime.protocol import DeadlineExceeded, Runtime
 
 REQUEST_TIMEOUT = 2 * MINUTE
+_ALWAYS_FINE = ("name", "tells_changes", "on_change")
 
 
 class FaultyRuntime:
-    """Stands before another runtime; `calls` counts what was asked, `failed` and `hung` what became of it."""
+    """Stands before another runtime; `calls` counts what was asked, `failed`, `hung` and `lost` what became of it.
 
-    def __init__(self, inner: Runtime, clock: LoopClock, stream: Stream, *, failing: float, hanging: float) -> None:
+    A call that fails or hangs had no effect; one whose answer is lost had. `heard` is told every call as it begins.
+    After `until` (a moment) there are no faults any more.
+    """
+
+    def __init__(
+        self,
+        inner: Runtime,
+        clock: LoopClock,
+        stream: Stream,
+        *,
+        failing: float,
+        hanging: float,
+        losing: float = 0,
+        until: int | None = None,
+        heard: Callable[[str, tuple[Any, ...]], None] = lambda name, args: None,
+    ) -> None:
         self._inner = inner
         self._clock = clock
         self._stream = stream
         self._failing = failing
-        self._hanging = hanging
+        self._hanging = failing + hanging
+        self._losing = failing + hanging + losing
+        self._until = until
+        self._heard = heard
         self.calls: Counter[str] = Counter()
         self.failed = 0
         self.hung = 0
+        self.lost = 0
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
-        return found if name in ("name", "tells_changes", "on_change") else self._faulty(name, found)
+        return found if name in _ALWAYS_FINE else self._faulty(name, found)
 
     def _faulty(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         async def faulty(*args: Any, **options: Any) -> Any:
             self.calls[name] += 1
-            drawn = self._stream.random()
+            self._heard(name, args)
+            drawn = 1.0 if self._until is not None and self._clock.now() >= self._until else self._stream.random()
             if drawn < self._failing:
                 self.failed += 1
                 raise RuntimeCallError("rpc error: code = Unknown desc = something went wrong")
-            if drawn < self._failing + self._hanging:
+            if drawn < self._hanging:
                 self.hung += 1
                 await self._clock.sleep(REQUEST_TIMEOUT)
                 raise DeadlineExceeded("rpc error: code = DeadlineExceeded desc = context deadline exceeded")
-            return await call(*args, **options)
+            answer = await call(*args, **options)
+            if drawn < self._losing:
+                self.lost += 1
+                raise RuntimeCallError("rpc error: code = Unavailable desc = error reading from server: EOF")
+            return answer
 
         return faulty

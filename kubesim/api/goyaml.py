@@ -72,7 +72,8 @@ def _fail(message: str) -> NoReturn:
 
 
 def _first_document(text: str) -> _Node | None:
-    events = yaml.parse(text.encode(), Loader=_LOADER)
+    # Bytes that were no text are given to the parser as they were: it has its own words for them.
+    events = yaml.parse(text.encode(errors="surrogateescape"), Loader=_LOADER)
     try:
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):

@@ -9,7 +9,7 @@ field is looked at, thousands of times in a pod's life, and makes it ten times a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, KeysView, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, dataclass_transform, get_type_hints
 
 from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
@@ -85,6 +85,10 @@ class Model:
         @property
         def extra(self) -> dict[str, Any]:
             """The fields that the type does not know, as they were read."""
+
+    @classmethod
+    def field_names(cls) -> KeysView[str]:
+        return _DEFAULTS[cls].keys()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise TypeError(f"{type(self).__name__} is frozen: make a copy with changed({name}=...)")

@@ -19,6 +19,7 @@ class Taint(Model):
 class NodeSpec(Model):
     pod_cidr: str = ""
     pod_cidrs: tuple[str, ...] = ()
+    provider_id: str = ""
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 

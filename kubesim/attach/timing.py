@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from kubesim.api.goduration import parse_duration
 from kubesim.api.pod import Container, Pod, Probe
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.attach.observation import ContainerView, CrashEntry, Observation, moment
@@ -29,7 +30,6 @@ from kubesim.runtime.backoff import (
 from kubesim.runtime.naming import backoff_key
 from kubesim.runtime.restart_policy import is_restartable_init_container
 from kubesim.runtime.termination import MINIMUM_GRACE_PERIOD_S, termination_grace_period
-from kubesim.scenario.durations import parse_duration
 
 INTERVALS = Intervals()
 # A time in a status has lost what came after its second.

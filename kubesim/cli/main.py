@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from kubesim import __version__
-from kubesim.cli import attach, cni, conformance, explain, run
+from kubesim.cli import attach, cni, conformance, explain, kubelet_flags, run
 from kubesim.errors import KubesimError, UsageError
 
 COMMANDS = {"run": run, "explain": explain, "attach": attach, "cni": cni, "conformance": conformance}
@@ -45,7 +45,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
-        args = make_parser().parse_args(arguments)
+        given = sys.argv[1:] if arguments is None else arguments
+        args = make_parser().parse_args(kubelet_flags.spell_out(given))
         code: int = COMMANDS[args.command].execute(args)
         sys.stdout.flush()
         return code

@@ -42,7 +42,7 @@ def positive_number(text: str) -> float:
 
 def duration(text: str) -> int:
     """Microseconds from a duration as Go writes it: 90s, 1m30s, 250ms, 2h."""
-    from kubesim.scenario.durations import parse_duration
+    from kubesim.api.goduration import parse_duration
 
     try:
         micros = parse_duration(text)

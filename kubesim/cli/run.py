@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from kubesim.cli import options
+from kubesim.cli import kubelet_flags, options
 
 if TYPE_CHECKING:
     from kubesim.app import RunResult
@@ -40,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="[ADDRESS:]PORT",
         help="with --speed: answer /healthz, /pods, /metrics, /statusz there meanwhile; on loopback by default",
     )
+    kubelet_flags.add_configuration(parser)
 
 
 def _format(text: str) -> str:
@@ -58,9 +59,10 @@ def execute(args: argparse.Namespace) -> int:
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 0.0
     gates = options.feature_gates(args)
     serve = _serve_address(args.serve, speed)
-    scenarios = [
-        (file, load_scenario(file, gates)) for file in args.files
-    ]  # every mistake is told before anything runs
+    around = kubelet_flags.overlay(args, gates)
+    # Every mistake is told before anything runs.
+    scenarios = [(file, load_scenario(file, gates, around)) for file in args.files]
+    kubelet_flags.tell_without_effect(scenario.spec.kubelet_configuration for _, scenario in scenarios)
     report = _report(args)
     results: list[RunResult] = []
     for file, scenario in scenarios:

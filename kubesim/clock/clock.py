@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time as wall_time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Protocol
 
 from kubesim.clock.virtual import VirtualLoop, wake
@@ -98,6 +98,51 @@ class LoopClock:
         """Hold virtual time while something real is awaited."""
         with external():
             yield
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Something outside may be heard at any time; in virtual time it is heard before the next jump."""
+        if self._virtual is None:
+            yield
+            return
+        self._virtual.listening += 1
+        try:
+            yield
+        finally:
+            self._virtual.listening -= 1
+
+    @asynccontextmanager
+    async def outside(self, limit_s: float) -> AsyncIterator[None]:
+        """Around an exchange with the real world that may take so many seconds of the wall; then TimeoutError.
+
+        Virtual time stands still meanwhile, unless it is paced: then an exchange takes the time that it takes.
+        """
+        virtual = self._virtual
+        if virtual is None:
+            async with asyncio.timeout(limit_s):
+                yield
+            return
+        held = not virtual.speed
+        virtual.externals += held
+        task = asyncio.current_task()
+        assert task is not None
+        over = False
+
+        def end() -> None:
+            nonlocal over
+            over = True
+            task.cancel()
+
+        handle = virtual.call_after_real(limit_s, end)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if over and task.uncancel() == 0:
+                raise TimeoutError from None
+            raise
+        finally:
+            handle.cancel()
+            virtual.externals -= held
 
     def waits(self, future: asyncio.Future[Any], what: object) -> None:
         """Name what a future stands for, so that a deadlock can be told in words."""

@@ -2,7 +2,9 @@
 
 Stock asyncio compares only the deadlines of timers, so two that tie fire in heap order; here a timer is ordered by
 (deadline, creation), on a grid of whole microseconds. While real work is under way (a process, a thread) the loop holds
-its time and waits for it. Nothing ready, no timer and nothing outside is a `Deadlock` that names who waits for what.
+its time and waits for it; limits on that work are counted on the wall. What merely may be heard from outside at any
+time (a watched directory) holds nothing: it is listened to before each jump. Nothing ready, no timer and nothing
+outside is a `Deadlock` that names who waits for what.
 """
 
 from __future__ import annotations
@@ -52,6 +54,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._timers: list[tuple[int, int, asyncio.TimerHandle | asyncio.Future[None]]] = []
         self._orders = 0
         self.externals = 0  # real things under way; time stands still meanwhile
+        self.listening = 0  # file descriptors on which something may be heard at any time
+        self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
         self.speed = speed  # virtual seconds for each second on the wall; 0 = as fast as possible
         self._wall_start = wall_time.monotonic()
         self.waiting: dict[asyncio.Future[Any], object] = {}  # who waits for what, for Deadlock
@@ -96,6 +100,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._timer_cancelled_count += 1
             raise
 
+    def call_after_real(self, seconds: float, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
+        """A limit for real work: fires when so much time has passed on the wall and the loop waits outside."""
+        handle = asyncio.Handle(callback, args, self)
+        self._orders += 1
+        heapq.heappush(self._limits, (wall_time.monotonic() + seconds, self._orders, handle))
+        return handle
+
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
@@ -123,7 +134,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         if not self._ready and self._next is None:
             if self.externals or self.speed:
                 self._wait_outside()
-            if not self._ready and not self.externals:
+            elif self.listening:
+                self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
+            if not self._ready and not self.externals and not self._is_early():
                 self._jump()
         ready = self._ready
         handle: Any
@@ -146,13 +159,41 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                     )
 
     def _wait_outside(self) -> None:
-        """Wait for real events; with a speed, no longer than until the next timer is due on the wall."""
-        timeout: float | None = None
+        """Wait for real events, no longer than until a limit or, with a speed, the next timer is due on the wall."""
+        limits = self._limits
+        while limits and limits[0][2].cancelled():
+            heapq.heappop(limits)
+        ends = [limits[0][0]] if limits else []
         due = self._next_due()
         if not self.externals and due is not None:
-            due_on_wall = self._wall_start + due / SECOND / self.speed
-            timeout = max(0.0, due_on_wall - wall_time.monotonic())
+            ends.append(self._wall_start + due / SECOND / self.speed)
+        timeout = max(0.0, min(ends) - wall_time.monotonic()) if ends else None
         self._process_events(self._selector.select(timeout))  # type: ignore[attr-defined]
+        while limits and limits[0][0] <= wall_time.monotonic():
+            handle = heapq.heappop(limits)[2]
+            if not handle.cancelled():
+                self._ready.append(handle)
+        if self._ready and self.speed and not self.externals:
+            # What came from outside came between two timers, not at the earlier one.
+            passed = int((wall_time.monotonic() - self._wall_start) * self.speed * SECOND)
+            self._micros = max(self._micros, passed if due is None else min(passed, due))
+
+    async def shutdown_default_executor(self, *args: Any, **options: Any) -> None:
+        """Threads end in real time."""
+        self.externals += 1
+        try:
+            await super().shutdown_default_executor(*args, **options)
+        finally:
+            self.externals -= 1
+
+    def _is_early(self) -> bool:
+        """With a speed: was the wait over before a limit or the next timer was quite due?"""
+        if not self.speed:
+            return False
+        due = self._next_due()
+        if due is None:
+            return bool(self._limits)
+        return wall_time.monotonic() < self._wall_start + due / SECOND / self.speed
 
     def _next_due(self) -> int | None:
         """When the next timer fires that nobody has cancelled."""

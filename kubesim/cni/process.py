@@ -1,8 +1,11 @@
 """Real plugins: processes with a bound on their number, their output and, through the context, their time.
 
-A plugin runs in a session of its own. When its context is done, it is killed together with everything that it started;
-libcni kills only the plugin itself and then waits for whoever still holds its output. A call that is cancelled leaves
-nothing behind either.
+A plugin runs in a process group of its own. When its context is done, it is killed together with everything that it
+started; libcni kills only the plugin itself and then waits for whoever still holds its output. A call that is cancelled
+leaves nothing behind either.
+
+Most plugins print little: what they print waits in its pipes until they have ended, so that one wake-up is enough for a
+run. Only who takes long is read from meanwhile, since a full pipe would hold it up.
 
 Mirrors: containernetworking/cni pkg/invoke/raw_exec.go; Go's os/exec Cmd.Run
 """
@@ -19,7 +22,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from kubesim.clock import external
+from kubesim.clock import VirtualLoop, external
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.clock.wall_timer import WallTimer, wall_sleep
 from kubesim.cni.context import BACKGROUND, Context
@@ -33,7 +36,9 @@ AT_ONCE: Final = 64
 MOST_OUTPUT: Final = 16 * 1024 * 1024  # bytes of each stream
 _BUSY_TRIES = 6
 _LINGERING_S = 0.5  # how long the output of a killed plugin may stay open
+_PATIENCE_S = 0.02  # how long a plugin's output may wait in its pipes
 _CHUNK = 65536
+_CHUNKS = 64  # that are read in a row
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and a child would inherit that
 
 
@@ -156,6 +161,7 @@ class _Process:
         self._pidfd = -1
         self._status: int | None = None
         self._outputs: dict[int, bytearray] = {}  # the open ends, and where what comes out is collected
+        self._reading = False  # are we woken by its outputs?
         self._killed = False
         self._interrupted = False  # it was killed while it ran
         self._lingering: WallTimer | None = None
@@ -181,7 +187,7 @@ class _Process:
                     (os.POSIX_SPAWN_DUP2, out_end, 1),
                     (os.POSIX_SPAWN_DUP2, err_end, 2),
                 ],
-                setsid=True,
+                setpgroup=0,  # a session of its own would cost more: the kernel makes a scheduling group for each
                 setsigdef=_DEFAULT_SIGNALS,
             )
             fds.remove(out)
@@ -195,9 +201,15 @@ class _Process:
         """How it ended."""
         loop = asyncio.get_running_loop()
         self._ended = loop.create_future()
+        self._pidfd = os.pidfd_open(self._pid)
+        loop.add_reader(self._pidfd, self._exited)
         for fd in self._outputs:
             os.set_blocking(fd, False)
-            loop.add_reader(fd, self._read, fd)
+        patience: asyncio.TimerHandle | None = None
+        if isinstance(loop, VirtualLoop):  # its timers stand still meanwhile
+            self._read_meanwhile()
+        else:
+            patience = loop.call_later(_PATIENCE_S, self._read_meanwhile)
         try:
             if ctx is BACKGROUND:
                 await self._ended
@@ -205,38 +217,53 @@ class _Process:
                 with ctx.listening(self._kill):
                     await self._ended
         finally:
+            if patience is not None:
+                patience.cancel()
             self._finish()
         assert self._status is not None
         if self._interrupted and not self._status:  # it ended well, but perhaps only because it was interrupted
             return ctx.problem
         return describe_status(self._status)
 
+    def _read_meanwhile(self) -> None:
+        """From now on be woken by what comes out, too."""
+        self._reading = True
+        for fd in self._outputs:
+            asyncio.get_running_loop().add_reader(fd, self._read, fd)
+
     def _read(self, fd: int) -> None:
+        """What is there, but not for ever; the end of it closes."""
         collected = self._outputs[fd]
-        try:
-            data = os.read(fd, _CHUNK)
-        except BlockingIOError:
-            return
-        if data:
-            collected += data
+        for _ in range(_CHUNKS):
+            try:
+                data = os.read(fd, _CHUNK)
+            except BlockingIOError:
+                return
+            if not data:
+                self._close(fd)
+                self._check_ended()
+                return
+            if not self.too_much:
+                collected += data
             if len(collected) > self._most_output and not self.too_much:
                 self.too_much = True
                 self._kill()
-            return
-        self._close(fd)
-        if not self._outputs:
-            self._reap()
 
     def _close(self, fd: int) -> None:
-        asyncio.get_running_loop().remove_reader(fd)
+        if self._reading:
+            asyncio.get_running_loop().remove_reader(fd)
         del self._outputs[fd]
         os.close(fd)
 
-    def _reap(self) -> None:
-        """The outputs are closed: usually it has ended, too. One that lives on is waited for."""
-        self._look()
+    def _exited(self) -> None:
+        """Its outputs are usually closed by now; whoever it left behind may hold them open."""
+        self._close_pidfd()
         if self._status is None:
-            self._watch_end()
+            _, self._status = os.waitpid(self._pid, 0)
+        for fd in list(self._outputs):
+            self._read(fd)
+        if self._outputs and not self._reading:
+            self._read_meanwhile()
         self._check_ended()
 
     def _look(self) -> None:
@@ -244,17 +271,6 @@ class _Process:
         if self._status is None:
             pid, status = os.waitpid(self._pid, os.WNOHANG)
             self._status = status if pid else None
-
-    def _watch_end(self) -> None:
-        if self._pidfd < 0:
-            self._pidfd = os.pidfd_open(self._pid)
-            asyncio.get_running_loop().add_reader(self._pidfd, self._exited)
-
-    def _exited(self) -> None:
-        self._close_pidfd()
-        if self._status is None:
-            _, self._status = os.waitpid(self._pid, 0)
-        self._check_ended()
 
     def _close_pidfd(self) -> None:
         if self._pidfd >= 0:
@@ -274,8 +290,6 @@ class _Process:
         self._look()
         self._interrupted = self._status is None
         kill_all(self._pid, self._status is None, self._outputs)
-        if self._status is None:
-            self._watch_end()
         self._lingering = WallTimer(_LINGERING_S, self._give_up)
 
     def _give_up(self) -> None:
@@ -289,7 +303,6 @@ class _Process:
             self._lingering.close()
         if self._status is None:
             kill_all(self._pid, True, self._outputs)
-            self._watch_end()
             poll = select.poll()
             poll.register(self._pidfd, select.POLLIN)
             poll.poll(1000)

@@ -1,7 +1,7 @@
 """Ending a process together with everything that it started.
 
-Its session is the first net; the tree of children catches what left the session; and whoever holds one of its outputs
-open, though it left session and tree, is found by that.
+Its process group is the first net; the tree of children catches what left the group; and whoever holds one of its
+outputs open, though it left group and tree, is found by that.
 """
 
 from __future__ import annotations

@@ -52,6 +52,7 @@ from kubesim.runtime.manager import RuntimeManager
 from kubesim.runtime.network import Network, NetworkError
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.protocol import Runtime
+from kubesim.sources.checkpoint import PodCheckpoints
 from kubesim.sources.config import ConfigStream
 from kubesim.trace import Recorder
 
@@ -81,12 +82,13 @@ class Kubelet:
         disk: KubeletDisk | None = None,
         node_parts: NodeParts | None = None,
         find: Find = lambda kind, namespace, name: None,
+        checkpoints: PodCheckpoints | None = None,
     ) -> None:
         self._clock, self._tasks, self.settings = clock, tasks.child(), settings
         tasks, disk = self._tasks, disk or KubeletDisk()
         self._network, self._find, self._gates = network, find, gates
         every, jitter = settings.every_tick, settings.jitter
-        self.pods = PodManager()
+        self.pods = PodManager(checkpoints)
         self.cache = PodCache(clock)
         self.statuses = StatusManager(
             client,
@@ -111,7 +113,15 @@ class Kubelet:
             gates=gates,
         )
         images = ImageManager(
-            runtime, events, clock, serialize=settings.serialize_image_pulls, records=disk.pulls, gates=gates
+            runtime,
+            events,
+            clock,
+            serialize=settings.serialize_image_pulls,
+            max_parallel_image_pulls=settings.max_parallel_image_pulls,
+            registry_pull_qps=settings.registry_pull_qps,
+            registry_burst=settings.registry_burst,
+            records=disk.pulls,
+            gates=gates,
         )
         backoff = new_crash_loop_backoff(settings.max_container_restart_period, gates)
         self.runtime = RuntimeManager(

@@ -151,7 +151,9 @@ class AllocationManager:
         return bool(self._pending)
 
     async def run(self) -> None:
-        await self._timer.run()
+        """Without the feature nothing is ever pending."""
+        if self.enabled:
+            await self._timer.run()
 
     async def push_pending_resize(self, uid: str) -> None:
         async with self._lock:

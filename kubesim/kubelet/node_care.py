@@ -110,9 +110,10 @@ class NodeCare:
             client,
             settings.node_name,
             self._health,
-            runtime_state.is_failing,
+            lambda: runtime_state.is_failing(clock.now()),
             events.node_event,
             randomness.stream("node status"),
+            period=settings.node_status_period,
             jitter=settings.jitter,
             every=every,
         )

@@ -145,6 +145,7 @@ class NodeStatusUpdater:
         tell: Callable[[str, str, str], None],
         stream: Stream,
         *,
+        period: int = UPDATE_PERIOD,
         jitter: bool = True,
         every: bool = False,
     ) -> None:
@@ -156,6 +157,7 @@ class NodeStatusUpdater:
         self._is_changing = is_changing
         self._tell = tell
         self._stream = stream
+        self._period = period
         self._jitter = UPDATE_JITTER if jitter else 0.0
         self._every = every
         self._due: Channel[None] = Channel("node status", 1)
@@ -173,7 +175,7 @@ class NodeStatusUpdater:
         self._timer = self._clock.call_at(self._next, self._fire)
 
     def _interval(self) -> int:
-        return UPDATE_PERIOD + round(UPDATE_PERIOD * self._jitter * self._stream.random())
+        return self._period + round(self._period * self._jitter * self._stream.random())
 
     def _fire(self) -> None:
         self._timer = None

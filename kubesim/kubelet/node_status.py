@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from kubesim.api.meta import ApiObject, ObjectMeta
 from kubesim.api.node import Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, Taint
+from kubesim.api.quantity import Quantity, quantity
 from kubesim.api.timestamps import SECOND, format_micro_time, format_time
 from kubesim.clock.randomness import Stream
 from kubesim.kubelet.settings import KubeletSettings
@@ -19,7 +20,7 @@ from kubesim.kubelet.settings import KubeletSettings
 KUBELET_VERSION = "v1.36.4"
 LEASE_NAMESPACE = "kube-node-lease"
 LEASE_DURATION_S = 40
-RENEW_INTERVAL = 10 * SECOND
+RENEWALS = 4  # while a lease lasts
 RENEW_JITTER = 0.04
 DEFAULT_CAPACITY: Mapping[str, str] = {"cpu": "8", "memory": "16Gi", "ephemeral-storage": "100Gi"}
 
@@ -38,8 +39,11 @@ def initial_node(
     labels: Mapping[str, str] | None = None,
     taints: tuple[Taint, ...] = (),
     capacity: Mapping[str, str | int | float] | None = None,
+    reserved: Mapping[str, Quantity] | None = None,
+    provider_id: str = "",
 ) -> Node:
-    """A node that is well, with nothing on it."""
+    """A node that is well, with nothing on it. What is reserved is not for pods; what a hard eviction threshold keeps
+    free is not subtracted: a scenario's capacity is what pods can have."""
     name = settings.node_name
     own = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
     resources = {**DEFAULT_CAPACITY, "pods": str(settings.max_pods), **(capacity or {})}
@@ -48,10 +52,10 @@ def initial_node(
         api_version="v1",
         kind="Node",
         metadata=ObjectMeta(name=name, labels={**own, **(labels or {})}),
-        spec=NodeSpec(taints=taints),
+        spec=NodeSpec(taints=taints).changed(**({"provider_id": provider_id} if provider_id else {})),
         status=NodeStatus(
             capacity=resources,
-            allocatable=resources,
+            allocatable=allocatable(resources, reserved or {}),
             conditions=tuple(
                 NodeCondition(
                     type=type,
@@ -77,18 +81,33 @@ def initial_node(
     )
 
 
+def allocatable(
+    capacity: Mapping[str, str | int | float], reserved: Mapping[str, Quantity]
+) -> dict[str, str | int | float]:
+    """What is left for pods, never less than nothing."""
+    left = dict(capacity)
+    for resource in reserved.keys() & capacity.keys():
+        remaining = quantity(capacity[resource]) - reserved[resource]
+        left[resource] = str(remaining) if remaining.sign > 0 else "0"
+    return left
+
+
 class Heartbeat:
     """The lease of one node."""
 
-    def __init__(self, node_name: str, started: int, stream: Stream, *, jitter: bool) -> None:
+    def __init__(
+        self, node_name: str, started: int, stream: Stream, *, jitter: bool, duration_s: int = LEASE_DURATION_S
+    ) -> None:
         self._node_name = node_name
+        self._duration_s = duration_s
+        self._interval = duration_s * SECOND // RENEWALS
         self._acquired = self._last = started
         self._stream = stream
         self._jitter = RENEW_JITTER if jitter else 0.0
         self._next = started + self._draw()
 
     def _draw(self) -> int:
-        return RENEW_INTERVAL + round(RENEW_INTERVAL * self._jitter * self._stream.random())
+        return self._interval + round(self._interval * self._jitter * self._stream.random())
 
     def renewed_at(self, now: int) -> int:
         """The moment of the last renewal. Time only goes forward."""
@@ -106,7 +125,7 @@ class Heartbeat:
                 "metadata": {"name": self._node_name, "namespace": LEASE_NAMESPACE},
                 "spec": {
                     "holderIdentity": self._node_name,
-                    "leaseDurationSeconds": LEASE_DURATION_S,
+                    "leaseDurationSeconds": self._duration_s,
                     "acquireTime": format_micro_time(self._acquired),
                     "renewTime": format_micro_time(self.renewed_at(now)),
                 },

@@ -11,6 +11,7 @@ from collections.abc import KeysView
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_mirror_pod, is_static_pod, pod_full_name
 from kubesim.frozen import frozen
+from kubesim.sources.checkpoint import PodCheckpoints
 
 
 @frozen
@@ -21,9 +22,10 @@ class PodAndMirror:
 
 
 class PodManager:
-    """All lookups are by uid or by full name; order is the order of arrival."""
+    """All lookups are by uid or by full name; order is the order of arrival. `checkpoints` has only a v1.12 kubelet."""
 
-    def __init__(self) -> None:
+    def __init__(self, checkpoints: PodCheckpoints | None = None) -> None:
+        self._checkpoints = checkpoints
         self._by_uid: dict[str, Pod] = {}
         self._by_full_name: dict[str, Pod] = {}
         self._mirrors_by_uid: dict[str, Pod] = {}
@@ -31,6 +33,11 @@ class PodManager:
         self._pod_of_mirror: dict[str, str] = {}
 
     def update(self, pod: Pod) -> None:
+        self._index(pod)
+        if self._checkpoints is not None:
+            self._checkpoints.put(pod)
+
+    def _index(self, pod: Pod) -> None:
         name = pod_full_name(pod)
         if is_mirror_pod(pod):
             self._mirrors_by_uid[pod.metadata.uid] = pod
@@ -54,6 +61,8 @@ class PodManager:
         else:
             self._by_uid.pop(pod.metadata.uid, None)
             self._by_full_name.pop(name, None)
+        if self._checkpoints is not None:
+            self._checkpoints.remove(pod)
 
     def pods(self) -> list[Pod]:
         return list(self._by_uid.values())

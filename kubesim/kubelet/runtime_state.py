@@ -59,9 +59,9 @@ class RuntimeState:
             problems.append(self._runtime_problem)
         return f"[{', '.join(problems)}]" if len(problems) > 1 else "".join(problems)
 
-    def is_failing(self) -> bool:
+    def is_failing(self, now: int) -> bool:
         """Whether what is told here may change without anybody doing something."""
-        return not self._asked or self._good_until is not None
+        return not self._asked or self._good_until is not None or not self._pleg_healthy(now)[0]
 
     def network_problem(self) -> str:
         return self._network_problem

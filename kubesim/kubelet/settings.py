@@ -50,8 +50,16 @@ class KubeletSettings:
     volume_populator_starts: int = 0
     volume_reconciler_starts: int = 0
 
+    node_status_period: int = 10 * SECOND
+    lease_duration_s: int = 40
+
     policies: NodePolicies = field(default_factory=NodePolicies)
     serialize_image_pulls: bool = True
+    max_parallel_image_pulls: int | None = None
+    registry_pull_qps: int = 5  # 0: as many as one likes
+    registry_burst: int = 10
+    event_qps: int = 50
+    event_burst: int = 100
     max_container_restart_period: int = 300 * SECOND
     containers_to_keep: int = 1  # dead ones for each container name
     eviction: EvictionConfig = field(default_factory=EvictionConfig)

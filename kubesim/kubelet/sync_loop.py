@@ -151,8 +151,8 @@ class SyncLoop:
     # -- one method per channel ---------------------------------------------------------------------------------
 
     async def _config_update(self, update: PodUpdate) -> None:
-        """DELETE is an update: the pod has to be ended gracefully first."""
-        if update.op == "ADD":
+        """DELETE is an update: the pod has to be ended gracefully first. RESTORE says nothing about its source."""
+        if update.op in ("ADD", "RESTORE"):
             self._handler("HandlePodAdditions", update.pods)
             await self._handlers.handle_pod_additions(update.pods)
         elif update.op in ("UPDATE", "DELETE"):
@@ -166,7 +166,7 @@ class SyncLoop:
             await self._handlers.handle_pod_reconcile(update.pods)
         for pod in update.pods:
             self._watch_deadline(pod)
-        if update.source not in self._seen:
+        if update.source not in self._seen and update.op != "RESTORE":
             self._seen.add(update.source)
             self._handlers.source_heard(all_ready=self._seen_all_sources(self._seen))
         self._housekeeping.wanted()
@@ -198,8 +198,8 @@ class SyncLoop:
         earliest = self._queue.earliest()
         if earliest is not None:
             self._sync_ticker.want(earliest + 1)  # work is due strictly after its time
-        if late:
-            self._sync_ticker.want(now + 1)
+        for uid in self._deadlines:
+            self._want_deadline(self._pods.by_uid(uid))
 
     def _rests(self, uid: str) -> bool:
         pod = self._pods.by_uid(uid)
@@ -214,14 +214,17 @@ class SyncLoop:
 
     def _watch_deadline(self, pod: Pod) -> None:
         """A pod with an active deadline wants the tick at which it passes."""
-        seconds = pod.spec.active_deadline_seconds
-        if seconds is None:
+        if pod.spec.active_deadline_seconds is not None:
+            self._deadlines[pod.metadata.uid] = None
+            self._want_deadline(pod)
+
+    def _want_deadline(self, pod: Pod | None) -> None:
+        """Asked anew at each tick: an earlier tick takes the place of this one, and a pod may begin late."""
+        if pod is None or pod.spec.active_deadline_seconds is None:
             return
-        uid = pod.metadata.uid
-        self._deadlines[uid] = None
-        status = self._statuses.get_pod_status(uid) or pod.status
+        status = self._statuses.get_pod_status(pod.metadata.uid) or pod.status
         start = parse_time(status.start_time) if status.start_time else self._clock.now()
-        self._sync_ticker.want(start + seconds * SECOND)
+        self._sync_ticker.want(start + pod.spec.active_deadline_seconds * SECOND)
 
     def _probe_update(self, channel: Channel[Any], update: Update, ready: tuple[str, ...]) -> None:
         success = update.result == "success"

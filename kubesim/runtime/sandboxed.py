@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubesim.clock import LoopClock, Randomness
+from kubesim.cni.context import with_timeout
 from kubesim.cni.info import network_condition, status_problem
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.protocol import RuntimeConditions, SandboxConfig
@@ -23,7 +24,8 @@ UNKNOWN_ERROR = "rpc error: code = Unknown desc = "
 
 
 class SandboxedRuntime(SimulatedRuntime):
-    """`networking` is asked how the network is; None: it is always ready."""
+    """`networking` is asked how the network is; None: it is always ready. Real plugins have as long as the kubelet
+    would wait for a stop, and twice that for a start, on the wall clock: a hung one must not hold up virtual time."""
 
     def __init__(
         self,
@@ -33,10 +35,12 @@ class SandboxedRuntime(SimulatedRuntime):
         service: PodSandboxService,
         networking: CniNetworking | None = None,
         settings: SimulatedSettings | None = None,
+        request_timeout_s: float = 120.0,
     ) -> None:
         super().__init__(clock, randomness, processes, settings)
         self.service = service
         self._networking = networking
+        self._request_timeout_s = request_timeout_s
 
     async def status(self) -> RuntimeConditions:
         conditions = await super().status()
@@ -57,7 +61,8 @@ class SandboxedRuntime(SimulatedRuntime):
         )
         self._made_sandboxes += 1
         try:
-            sandbox = await self.service.run(request)
+            with with_timeout(2 * self._request_timeout_s) as ctx:
+                sandbox = await self.service.run(request, ctx)
         except SandboxFailed as error:
             if error.kept is not None:
                 self._enter_sandbox(request.id, config, SandboxNetwork(), ready=False)
@@ -69,7 +74,8 @@ class SandboxedRuntime(SimulatedRuntime):
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.stop_sandbox)
         try:
-            await self.service.stop(sandbox_id)
+            with with_timeout(self._request_timeout_s) as ctx:
+                await self.service.stop(sandbox_id, ctx)
         except RuntimeCallError as error:
             raise RuntimeCallError(f"{UNKNOWN_ERROR}{error}") from error
         if sandbox_id in self._sandboxes:
@@ -77,7 +83,8 @@ class SandboxedRuntime(SimulatedRuntime):
 
     async def remove_pod_sandbox(self, sandbox_id: str) -> None:
         try:
-            await self.service.remove(sandbox_id)
+            with with_timeout(self._request_timeout_s) as ctx:
+                await self.service.remove(sandbox_id, ctx)
         except RuntimeCallError as error:
             raise RuntimeCallError(f"{UNKNOWN_ERROR}{error}") from error
         await super().remove_pod_sandbox(sandbox_id)

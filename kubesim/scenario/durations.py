@@ -1,45 +1,13 @@
-"""Durations as Go writes them (`1m30s`, `250ms`), and distributions of them, for the fields of scenarios."""
+"""Durations in the fields of scenarios."""
 
 from __future__ import annotations
 
-import re
-from fractions import Fraction
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
-_UNITS = {
-    "ns": Fraction(1, 1000),
-    "us": Fraction(1),
-    "µs": Fraction(1),
-    "μs": Fraction(1),
-    "ms": Fraction(1000),
-    "s": Fraction(1_000_000),
-    "m": Fraction(60_000_000),
-    "h": Fraction(3_600_000_000),
-}
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
-MAX_DURATION = 10 * 365 * 24 * 3_600_000_000  # ten years, in microseconds
-
-
-def parse_duration(text: str) -> int:
-    """`1m30s` -> microseconds. Raises ValueError that says what a duration looks like."""
-    if text == "0":
-        return 0
-    total, position = Fraction(0), 0
-    while position < len(text):
-        part = _PART.match(text, position)
-        if part is None:
-            break
-        number, unit = part.groups()
-        total += Fraction(number.rstrip(".")) * _UNITS[unit]
-        position = part.end()
-    if position < len(text) or not text:
-        raise ValueError(f"{text!r} is not a duration such as 1m30s or 250ms")
-    if total > MAX_DURATION:
-        raise ValueError(f"{text!r} is longer than ten years")
-    return round(total)
+from kubesim.api.goduration import parse_duration
 
 
 def _duration(value: Any) -> Any:

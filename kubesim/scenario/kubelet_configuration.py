@@ -1,13 +1,21 @@
-"""The fields of a KubeletConfiguration that change what is simulated, with the kubelet's own rules about them."""
+"""A kubelet's configuration: as somebody wrote it, with what it means to the parts that are played.
+
+It comes from a file of the real type, from a scenario, from flags, or from several of them: what is more particular is
+laid over what is more general. `jitter` is ours and stands in scenarios only.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
-from pydantic import BeforeValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
-
-from kubesim.api.quantity import quantity
+from kubesim.api.goduration import parse_duration
+from kubesim.api.node import Taint
+from kubesim.api.quantity import Quantity, quantity
+from kubesim.errors import GateError
+from kubesim.features import FeatureGates, configured_gates
 from kubesim.kubelet.eviction.thresholds import (
     DEFAULT_EVICTION_HARD,
     EvictionConfig,
@@ -18,110 +26,192 @@ from kubesim.kubelet.image_gc import ImageGCPolicy
 from kubesim.kubelet.log_rotation import LogRotatePolicy
 from kubesim.kubelet.node_shutdown import ShutdownGracePeriod, shutdown_periods
 from kubesim.kubelet.resize_feasibility import NodePolicies
-from kubesim.scenario.durations import Duration
-from kubesim.scenario.strict import Strict, as_list, is_amount
+from kubesim.kubeletconfig.decode import ConfigurationProblem, Path, Values, read_configuration
+from kubesim.kubeletconfig.fields import Field, all_fields
+from kubesim.kubeletconfig.rules import check_configuration
+from kubesim.runtime.pull_records import VerificationPolicy, verification_policy
 
-MINUTE = 60_000_000
+JsonObject = dict[str, Any]
 
-
-class CrashLoopBackOff(Strict):
-    max_container_restart_period: Duration | None = None
-
-
-class ByPodPriority(Strict):
-    priority: int
-    shutdown_grace_period_seconds: int = Field(ge=0)
+JITTER = "jitter"
 
 
-class KubeletConfiguration(Strict):
-    """As upstream spells and defaults them, and `jitter`, which is ours."""
+@dataclass(frozen=True)
+class KubeletConfiguration:
+    """`given` is what was written, in the spelling of v1beta1; raises ConfigurationProblem for what cannot be read."""
 
+    given: Mapping[str, Any] = field(default_factory=dict)
     jitter: bool = True
-    max_pods: int = Field(default=110, ge=0)
-    serialize_image_pulls: bool = True
-    sync_frequency: Duration | None = None
-    crash_loop_back_off: CrashLoopBackOff = CrashLoopBackOff()
+    values: Values = field(init=False, repr=False, compare=False)
 
-    cpu_manager_policy: Literal["none", "static"] = "none"
-    memory_manager_policy: Literal["None", "Static"] = "None"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", read_configuration(dict(self.given)))
 
-    eviction_hard: dict[str, str] | None = None
-    eviction_soft: dict[str, str] = Field(default_factory=dict)
-    eviction_soft_grace_period: dict[str, Duration] = Field(default_factory=dict)
-    eviction_minimum_reclaim: dict[str, str] = Field(default_factory=dict)
-    eviction_pressure_transition_period: Duration = 5 * MINUTE
-    eviction_max_pod_grace_period: int = Field(default=0, ge=0)  # seconds
-    merge_default_eviction_settings: bool = False
+    def over(self, base: Mapping[str, Any]) -> KubeletConfiguration:
+        """Laid over a more general one."""
+        return KubeletConfiguration(merged(base, self.given), self.jitter)
 
-    image_gc_high_threshold_percent: int = Field(default=85, ge=0, le=100, alias="imageGCHighThresholdPercent")
-    image_gc_low_threshold_percent: int = Field(default=80, ge=0, le=100, alias="imageGCLowThresholdPercent")
-    image_minimum_gc_age: Duration = Field(default=2 * MINUTE, alias="imageMinimumGCAge")
-    image_maximum_gc_age: Duration = Field(default=0, alias="imageMaximumGCAge")
+    def under(self, top: Mapping[str, Any]) -> KubeletConfiguration:
+        """With flags over it. A flag that holds several things replaces them all."""
+        given = dict(self.given)
+        for name, value in top.items():
+            inner = given.get(name)
+            deeper = isinstance(inner, dict) and name in _NESTED
+            given[name] = merged(inner, value) if deeper else value
+        return KubeletConfiguration(given, self.jitter)
 
-    container_log_max_size: str = "10Mi"
-    container_log_max_files: int = Field(default=5, gt=1)
-    container_log_monitor_interval: Duration = Field(default=10_000_000, ge=3_000_000)
-
-    shutdown_grace_period: Duration = 0
-    shutdown_grace_period_critical_pods: Duration = 0
-    shutdown_grace_period_by_pod_priority: Annotated[tuple[ByPodPriority, ...], BeforeValidator(as_list)] = ()
-
-    @model_validator(mode="after")
-    def _as_the_kubelet_wants_it(self) -> KubeletConfiguration:
+    def check(self, gates: FeatureGates) -> None:
+        """Raises ConfigurationProblem if a kubelet with these gates would not start with it."""
+        for problem in check_configuration(self.values, gates):
+            raise problem
         try:
             _ = self.eviction
         except InvalidThreshold as error:
-            raise PydanticCustomError("eviction", "{problem}", {"problem": str(error)}) from None
-        is_amount(self.container_log_max_size)
-        if self.image_gc_low_threshold_percent >= self.image_gc_high_threshold_percent:
-            raise PydanticCustomError(
-                "image_gc", "imageGCLowThresholdPercent must be less than imageGCHighThresholdPercent"
-            )
-        if 0 < self.image_maximum_gc_age <= self.image_minimum_gc_age:
-            raise PydanticCustomError("image_gc", "imageMaximumGCAge must be greater than imageMinimumGCAge")
-        if self.shutdown_grace_period_critical_pods > self.shutdown_grace_period:
-            raise PydanticCustomError(
-                "shutdown", "shutdownGracePeriodCriticalPods must not be greater than shutdownGracePeriod"
-            )
-        if self.shutdown_grace_period and self.shutdown_grace_period_by_pod_priority:
-            raise PydanticCustomError(
-                "shutdown", "give shutdownGracePeriodByPodPriority or shutdownGracePeriod, not both"
-            )
-        return self
+            raise ConfigurationProblem(_eviction_field(str(error), self.given), str(error)) from None
+
+    def without_effect(self) -> list[str]:
+        """The outermost fields that are given and change nothing here."""
+        names = (name for name, known in all_fields() if not known.played and _says_something(name, known, self.given))
+        return list(dict.fromkeys(name.partition(".")[0] for name in names))
+
+    # -- what the parts take ------------------------------------------------------------------------------------
 
     @property
+    def feature_gates(self) -> dict[str, bool]:
+        return self.values["featureGates"] or {}
+
+    def check_gates(self, profile: str) -> None:
+        try:
+            configured_gates(self.feature_gates, profile)
+        except GateError as error:
+            raise ConfigurationProblem(("featureGates",), str(error)) from None
+
+    @property
+    def serialize_image_pulls(self) -> bool:
+        """If it is not said, pulls go side by side exactly when several at a time are allowed."""
+        given: bool | None = self.values["serializeImagePulls"]
+        return (self.values["maxParallelImagePulls"] or 0) < 2 if given is None else given
+
+    @property
+    def verification(self) -> VerificationPolicy:
+        name = self.values["imagePullCredentialsVerificationPolicy"] or "NeverVerifyPreloadedImages"
+        return verification_policy(name, self.values["preloadedImagesVerificationAllowlist"] or ())
+
+    def max_pods(self, cpus: int) -> int:
+        limit: int = self.values["maxPods"]
+        per_core: int = self.values["podsPerCore"]
+        return min(limit, per_core * cpus) if per_core else limit
+
+    @property
+    def reserved(self) -> dict[str, Quantity]:
+        """By resource: what of the node is not for pods. CPUs that are named count instead of amounts of CPU."""
+        system, kube = dict(self.values["systemReserved"] or {}), dict(self.values["kubeReserved"] or {})
+        if self.values["reservedSystemCPUs"]:
+            kube.pop("cpu", None)
+            system["cpu"] = str(_cpus(self.values["reservedSystemCPUs"]))
+        total: dict[str, Quantity] = {}
+        for reserved in (system, kube):
+            for resource, amount in reserved.items():
+                known = total.get(resource)
+                total[resource] = quantity(amount) if known is None else known + quantity(amount)
+        return total
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        return tuple(
+            Taint(key=taint["key"], value=taint["value"], effect=taint["effect"])
+            for taint in self.values["registerWithTaints"] or ()
+        )
+
+    @cached_property
     def eviction(self) -> EvictionConfig:
         """Hard thresholds that are given replace all the defaults, unless they are to be merged with them."""
-        hard = self.eviction_hard
-        if hard is None or self.merge_default_eviction_settings:
+        values = self.values
+        hard = values["evictionHard"]
+        if hard is None or values["mergeDefaultEvictionSettings"]:
             hard = {**DEFAULT_EVICTION_HARD, **(hard or {})}
+        graces = {name: parse_duration(text) for name, text in (values["evictionSoftGracePeriod"] or {}).items()}
         thresholds = parse_threshold_config(
-            hard, self.eviction_soft, self.eviction_soft_grace_period, self.eviction_minimum_reclaim
+            hard, values["evictionSoft"] or {}, graces, values["evictionMinimumReclaim"] or {}
         )
-        return EvictionConfig(thresholds, self.eviction_pressure_transition_period, self.eviction_max_pod_grace_period)
+        return EvictionConfig(
+            thresholds, values["evictionPressureTransitionPeriod"], values["evictionMaxPodGracePeriod"]
+        )
 
     @property
     def policies(self) -> NodePolicies:
-        return NodePolicies(self.cpu_manager_policy, self.memory_manager_policy)
+        return NodePolicies(self.values["cpuManagerPolicy"], self.values["memoryManagerPolicy"])
 
     @property
     def image_gc(self) -> ImageGCPolicy:
+        values = self.values
         return ImageGCPolicy(
-            self.image_gc_high_threshold_percent,
-            self.image_gc_low_threshold_percent,
-            self.image_minimum_gc_age,
-            self.image_maximum_gc_age,
+            values["imageGCHighThresholdPercent"],
+            values["imageGCLowThresholdPercent"],
+            values["imageMinimumGCAge"],
+            values["imageMaximumGCAge"],
         )
 
     @property
     def log_rotation(self) -> LogRotatePolicy:
-        size = quantity(self.container_log_max_size).value()
-        return LogRotatePolicy(size, self.container_log_max_files, self.container_log_monitor_interval)
+        values = self.values
+        size = quantity(values["containerLogMaxSize"]).value()
+        return LogRotatePolicy(size, values["containerLogMaxFiles"], values["containerLogMonitorInterval"])
 
     @property
     def shutdown_periods(self) -> tuple[ShutdownGracePeriod, ...]:
+        values = self.values
         by_priority = tuple(
-            ShutdownGracePeriod(item.priority, item.shutdown_grace_period_seconds)
-            for item in self.shutdown_grace_period_by_pod_priority
+            ShutdownGracePeriod(item["priority"], item["shutdownGracePeriodSeconds"])
+            for item in values["shutdownGracePeriodByPodPriority"] or ()
         )
-        return shutdown_periods(self.shutdown_grace_period, self.shutdown_grace_period_critical_pods, by_priority)
+        return shutdown_periods(values["shutdownGracePeriod"], values["shutdownGracePeriodCriticalPods"], by_priority)
+
+
+_NESTED = ("authentication", "authorization", "logging", "memorySwap", "crashLoopBackOff")
+
+
+def merged(base: Any, patch: Any) -> Any:
+    """A JSON merge patch (RFC 7396), as the kubelet merges its drop-in files."""
+    if not isinstance(patch, Mapping):
+        return patch
+    result = dict(base) if isinstance(base, Mapping) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), value)
+    return result
+
+
+def _says_something(dotted: str, known: Field, given: Mapping[str, Any]) -> bool:
+    """Given, and not with the zero that stands for the default."""
+    value: Any = given
+    for step in dotted.split("."):
+        if not isinstance(value, Mapping) or value.get(step) is None:
+            return False
+        value = value[step]
+    return known.pointer or value not in ("", "0", "0s", 0, False)
+
+
+def _eviction_field(problem: str, given: Mapping[str, Any]) -> Path:
+    """The field that a problem with thresholds is about: the one that speaks of the signal."""
+    names = ("evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim", "evictionHard")
+    for name, signal in _signals(names, given):
+        if signal in problem:
+            return (name, signal)
+    return ("evictionHard",)
+
+
+def _signals(names: Sequence[str], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        yield from ((name, signal) for signal in given.get(name) or ())
+
+
+def _cpus(text: str) -> int:
+    """How many are in `0-3,7`."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return len(found)

@@ -9,14 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from kubesim.errors import GateError
-from kubesim.features import FeatureGates, configured_gates
+from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
+from kubesim.kubeletconfig.decode import ConfigurationProblem
 from kubesim.scenario.durations import Duration
 from kubesim.scenario.kubelet_configuration import KubeletConfiguration
+from kubesim.scenario.overlay import Overlay, configuration_error, read_in_scenario
+from kubesim.scenario.source_items import Manifest, ServeManifest, Sources
 from kubesim.scenario.strict import Strict, as_list, is_amount, is_amount_or_percentage, wrap
 
 API_VERSION = "kubesim.dev/v1alpha1"
@@ -165,9 +176,6 @@ class Kill(PodTarget):
         return self
 
 
-Manifest = JsonObject | str  # an object, or the text of a file, which may be wrong
-
-
 class StaticPodFile(Strict):
     """A file in the directory of manifests, on the first node unless another one is named."""
 
@@ -180,9 +188,9 @@ class WriteStaticPod(StaticPodFile):
 
 
 class Stop(Strict):
-    """The kubelet or the runtime of a node goes away."""
+    """The kubelet or the runtime of a node goes away, or its way to the API server."""
 
-    what: Literal["kubelet", "runtime"]
+    what: Literal["kubelet", "runtime", "apiserver"]
     containers: Literal["kept", "gone"] = "kept"  # when the runtime stops: does it find them again?
     node: str = ""
 
@@ -194,7 +202,7 @@ class Stop(Strict):
 
 
 class Start(Strict):
-    what: Literal["kubelet", "runtime"]
+    what: Literal["kubelet", "runtime", "apiserver"]
     node: str = ""
 
 
@@ -242,8 +250,8 @@ class Pressure(Strict):
 
 
 ACTIONS = (
-    "apply", "patch", "delete", "exec", "kill", "write_static_pod", "remove_static_pod", "stop", "start", "restart",
-    "reboot", "shutdown", "pressure",
+    "apply", "patch", "delete", "exec", "kill", "write_static_pod", "remove_static_pod", "serve_manifest", "stop",
+    "start", "restart", "reboot", "shutdown", "pressure",
 )  # fmt: skip
 
 
@@ -258,6 +266,7 @@ class Step(Strict):
     kill: Kill | None = None
     write_static_pod: WriteStaticPod | None = None
     remove_static_pod: StaticPodFile | None = None
+    serve_manifest: ServeManifest | None = None
     stop: Annotated[Stop, wrap("what")] | None = None
     start: Annotated[Start, wrap("what")] | None = None
     restart: Annotated[Restart, wrap("what")] | None = None
@@ -300,17 +309,13 @@ class Expect(PodTarget):
         return self
 
 
-class SimulatedFileSource(Strict):
-    """A directory of manifests on each node: what is in it from the beginning, and how often all of it is read."""
-
-    manifests: dict[str, Manifest] = Field(default_factory=dict)
-    check_every: Duration = Field(default=20_000_000, gt=0)
-
-
-class Sources(Strict):
-    """Where pods come from beside the API server."""
-
-    file: SimulatedFileSource = SimulatedFileSource()
+def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
+    try:
+        own = value if isinstance(value, KubeletConfiguration) else read_in_scenario(value)
+        overlay = Overlay.of(info)
+        return overlay.around(overlay.with_local_path(own))
+    except ConfigurationProblem as problem:
+        raise configuration_error(problem) from None
 
 
 class Spec(Strict):
@@ -319,9 +324,11 @@ class Spec(Strict):
     )
     sources: Sources = Sources()
     runtime: Literal["simulated"] = "simulated"
-    profile: Literal["v1.36"] = "v1.36"
+    profile: Literal["v1.36", "v1.12"] = "v1.36"
     feature_gates: dict[str, bool] = Field(default_factory=dict)
-    kubelet_configuration: KubeletConfiguration = KubeletConfiguration()
+    kubelet_configuration: Annotated[KubeletConfiguration, PlainValidator(_configuration)] = Field(
+        default=KubeletConfiguration(), validate_default=True
+    )
     images: Annotated[tuple[ImageItem, ...], BeforeValidator(as_list)] = ()
     behaviours: Annotated[tuple[BehaviourItem, ...], BeforeValidator(as_list)] = ()
     objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
@@ -332,12 +339,34 @@ class Spec(Strict):
 
     @field_validator("feature_gates")
     @classmethod
-    def _known_gates(cls, value: dict[str, bool]) -> dict[str, bool]:
+    def _known_gates(cls, value: dict[str, bool], info: ValidationInfo) -> dict[str, bool]:
         try:
-            configured_gates(value)
+            configured_gates(value, info.data.get("profile", DEFAULT_PROFILE))
         except GateError as error:
             raise PydanticCustomError("gate", "{problem}", {"problem": str(error)}) from None
         return value
+
+    @model_validator(mode="after")
+    def _a_kubelet_would_start(self, info: ValidationInfo) -> Spec:
+        configuration, given = self.kubelet_configuration, Overlay.of(info).gates
+        try:
+            configuration.check_gates(self.profile)
+            gates = {**configuration.feature_gates, **self.feature_gates, **given}
+            configuration.check(configured_gates(gates, self.profile))
+        except ConfigurationProblem as problem:
+            raise configuration_error(problem) from None
+        except GateError:
+            pass  # told by with_feature_gates, which knows that the command line is to blame
+        return self
+
+    @model_validator(mode="after")
+    def _sources_fit(self) -> Spec:
+        if self.sources.bootstrap_checkpoint is not None and self.profile != "v1.12":
+            raise PydanticCustomError("sources", "bootstrapCheckpoint is there in profile v1.12 only")
+        has_url = self.sources.http is not None or self.kubelet_configuration.values["staticPodURL"]
+        if not has_url and any(step.serve_manifest is not None for step in self.steps):
+            raise PydanticCustomError("sources", "serveManifest needs sources.http")
+        return self
 
     @model_validator(mode="after")
     def _names_of_nodes(self) -> Spec:
@@ -369,12 +398,13 @@ class Scenario(Strict):
 
     @property
     def gates(self) -> FeatureGates:
-        return configured_gates(self.spec.feature_gates, self.spec.profile)
+        spec = self.spec
+        return configured_gates({**spec.kubelet_configuration.feature_gates, **spec.feature_gates}, spec.profile)
 
     def with_feature_gates(self, settings: Mapping[str, bool]) -> Scenario:
         """The same with these settings, which go before its own. Raises GateError."""
         merged = {**self.spec.feature_gates, **settings}
-        configured_gates(merged, self.spec.profile)
+        configured_gates({**self.spec.kubelet_configuration.feature_gates, **merged}, self.spec.profile)
         return self.model_copy(update={"spec": self.spec.model_copy(update={"feature_gates": merged})})
 
     def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:

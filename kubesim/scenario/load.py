@@ -7,21 +7,22 @@ which are applied at time 0 after the scenario's own. A file with only objects i
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
-from kubesim.errors import InputError
+from kubesim.errors import InputError, UsageError
 from kubesim.features import FeatureGates
+from kubesim.scenario import overlay
 from kubesim.scenario.language import API_VERSION, Scenario
 from kubesim.scenario.manifests import LISTS, field_name, find_problem
+from kubesim.scenario.overlay import Overlay
+from kubesim.scenario.text_files import STANDARD_INPUT, read_text
 from kubesim.scenario.yaml_source import Marked, Path, read_documents
 
-MAX_BYTES = 8 << 20
-STANDARD_INPUT = "-"
-
+CONFIGURATION = ("spec", "kubeletConfiguration")
 _MESSAGES = {
     "missing": "is needed",
     "string_type": "must be text (put it in quotes)",
@@ -33,18 +34,27 @@ _MESSAGES = {
 }
 
 
-def load_scenario(path: str, feature_gates: Mapping[str, bool] | None = None) -> Scenario:
+def load_scenario(
+    path: str, feature_gates: Mapping[str, bool] | None = None, around: Overlay | None = None
+) -> Scenario:
     """Read a scenario or plain manifests from a file; "-" is standard input. Raises InputError.
 
-    The feature gates go before those of the scenario; GateError if a kubelet would not start with them.
+    The feature gates go before those of the scenario; GateError if a kubelet would not start with them. `around` is
+    what else the command line says about the kubelet.
     """
     source = "standard input" if path == STANDARD_INPUT else path
-    return parse_scenario(_read(path, source), source, feature_gates)
+    around = around or Overlay(gates=feature_gates or {})
+    if path != STANDARD_INPUT:
+        around = replace(around, directory=os.path.dirname(path))
+    return parse_scenario(read_text(path, source), source, feature_gates, around)
 
 
-def parse_scenario(text: str, source: str, feature_gates: Mapping[str, bool] | None = None) -> Scenario:
+def parse_scenario(
+    text: str, source: str, feature_gates: Mapping[str, bool] | None = None, around: Overlay | None = None
+) -> Scenario:
     """The scenario in a text; `source` names it in errors and, without a Scenario document, names the scenario."""
     settings = feature_gates or {}
+    around = around or Overlay(gates=settings)
     documents = read_documents(text, source)
     scenario: Scenario | None = None
     manifests: list[tuple[Marked, Path]] = []
@@ -55,45 +65,17 @@ def parse_scenario(text: str, source: str, feature_gates: Mapping[str, bool] | N
         if _is_scenario(document.value):
             if scenario is not None:
                 raise InputError(source, "a second Scenario; a file has one", line=document.line)
-            scenario = _scenario(document, source, settings)
+            scenario = _scenario(document, source, settings, around)
         else:
             manifests.extend(_objects(document))
     if scenario is None and not manifests:
         raise InputError(source, "nothing in it: no Scenario and no Kubernetes objects")
     if scenario is None:
-        scenario = Scenario.model_validate({"metadata": {"name": _name(source)}}).with_feature_gates(settings)
+        scenario = _validated(Marked({"metadata": {"name": _name(source)}}, 1), source, around)
+        scenario = scenario.with_feature_gates(settings)
     for document, path in manifests:
         _check(document, path, source, scenario.gates)
     return scenario.with_objects(tuple(_at(document.value, path) for document, path in manifests))
-
-
-def _read(path: str, source: str) -> str:
-    try:
-        if path == STANDARD_INPUT:
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
-        else:
-            with open(path, "rb") as file:
-                data = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise InputError(source, "no such file") from None
-    except IsADirectoryError:
-        raise InputError(source, "is a directory; give a file") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise InputError(source, f"cannot be read: {reason or error}") from None
-    if len(data) > MAX_BYTES:
-        raise InputError(source, f"is larger than {MAX_BYTES >> 20} MB, the limit for a scenario")
-    if b"\0" in data:
-        raise InputError(source, "is not a text file (it has zero bytes)", line=_line(data, data.index(b"\0")))
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        problem = f"is not UTF-8 text (byte 0x{data[error.start]:02x})"
-        raise InputError(source, problem, line=_line(data, error.start)) from None
-
-
-def _line(data: bytes, position: int) -> int:
-    return data.count(b"\n", 0, position) + 1
 
 
 def _name(source: str) -> str:
@@ -119,15 +101,18 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _scenario(document: Marked, source: str, settings: Mapping[str, bool]) -> Scenario:
+def _validated(document: Marked, source: str, around: Overlay) -> Scenario:
+    try:
+        return Scenario.model_validate({"spec": {}, **document.value}, context=around.context)
+    except ValidationError as error:
+        raise _invalid(error, document, source, around) from None
+
+
+def _scenario(document: Marked, source: str, settings: Mapping[str, bool], around: Overlay) -> Scenario:
     value = document.value
     if value.get("kind") != "Scenario":
         raise InputError(source, f"{API_VERSION} has the kind Scenario", line=document.line_of(("kind",)), field="kind")
-    try:
-        scenario = Scenario.model_validate(value)
-    except ValidationError as error:
-        raise _invalid(error, document, source) from None
-    scenario = scenario.with_feature_gates(settings)
+    scenario = _validated(document, source, around).with_feature_gates(settings)
     gates = scenario.gates
     for n in range(len(scenario.spec.objects)):
         _check(document, ("spec", "objects", n), source, gates)
@@ -136,17 +121,36 @@ def _scenario(document: Marked, source: str, settings: Mapping[str, bool]) -> Sc
             _check(document, ("spec", "steps", n, "apply"), source, gates)
         if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):
             _check(document, ("spec", "steps", n, "writeStaticPod", "manifest"), source, gates)
+        if step.serve_manifest is not None:
+            _check_answer(document, ("spec", "steps", n, "serveManifest"), source, gates)
     for name, manifest in scenario.spec.sources.file.manifests.items():
         if isinstance(manifest, dict):
             _check(document, ("spec", "sources", "file", "manifests", name), source, gates)
+    if scenario.spec.sources.http is not None:
+        _check_answer(document, ("spec", "sources", "http"), source, gates)
     return scenario
 
 
-def _invalid(error: ValidationError, document: Marked, source: str) -> InputError:
+def _check_answer(document: Marked, path: Path, source: str, gates: FeatureGates) -> None:
+    """The pods that a url answers with, one by itself or in a list; what is given as text may be wrong."""
+    answer = _at(document.value, path)
+    for n in range(len(answer.get("manifests", ()))):
+        _check(document, (*path, "manifests", n), source, gates)
+    manifest = answer.get("manifest")
+    if isinstance(manifest, dict):
+        items = manifest.get("items") if manifest.get("kind") in LISTS else None
+        inner: list[Path] = [()] if not isinstance(items, list) else [("items", n) for n in range(len(items))]
+        for more in inner:
+            _check(document, (*path, "manifest", *more), source, gates)
+
+
+def _invalid(error: ValidationError, document: Marked, source: str, around: Overlay) -> UsageError:
     """The first mistake, in words."""
     details = error.errors(include_url=False)[0]
     path = tuple(step for step in details["loc"] if isinstance(step, str | int))
     context: dict[str, Any] = details.get("ctx", {})
+    if details["type"] == overlay.ERROR:
+        return _invalid_configuration(tuple(context["path"]), details["msg"], document, source, around)
     if details["type"] == "unknown_field":
         path = (*path, context["field"])
     path = _shown(path, document)
@@ -154,6 +158,24 @@ def _invalid(error: ValidationError, document: Marked, source: str) -> InputErro
     if details["type"] == "literal_error":
         text = f"must be {context['expected']}, not {details['input']!r}"
     return InputError(source, text, line=document.line_of(path), field=field_name(path))
+
+
+def _invalid_configuration(inner: Path, text: str, document: Marked, source: str, around: Overlay) -> UsageError:
+    """Of the kubelet configuration; told of the scenario, the file or the flag that says it."""
+    path = (*CONFIGURATION, *inner)
+    blamed = around.blame(inner, text)
+    if blamed is not None and not _is_in(document, path[: len(CONFIGURATION) + 1]):
+        return blamed
+    return InputError(source, text, line=document.line_of(path), field=field_name(path))
+
+
+def _is_in(document: Marked, path: Path) -> bool:
+    value = document.value
+    for step in path:
+        if not isinstance(value, dict) or step not in value:
+            return False
+        value = value[step]
+    return True
 
 
 def _shown(path: Path, document: Marked) -> Path:

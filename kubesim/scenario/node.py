@@ -7,11 +7,14 @@ and from what its sources tell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from kubesim.api.node import Node, Taint
+from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock, Randomness
+from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.object_watch import MemoryObjectWatcher
@@ -29,6 +32,7 @@ from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.cgroups import PodCgroups
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.pull_records import PullRecords
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.programs import Programs
@@ -39,13 +43,23 @@ from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language import NodeItem, Spec
 from kubesim.scenario.machine import Machine
+from kubesim.scenario.namespaces import ensure_namespace
 from kubesim.scenario.settings import behaviours, coming_up, kubelet_settings, runtime_settings
-from kubesim.sources import file, memory
-from kubesim.sources.config import ConfigStream, Source
+from kubesim.scenario.static_sources import file_plan, url_plan
+from kubesim.sources import file, http, memory
+from kubesim.sources.checkpoint import CheckpointDirectory, CheckpointStore, MemoryCheckpoints, PodCheckpoints
+from kubesim.sources.config import ConfigStream, Source, StaticSource
 from kubesim.sources.file import FileSource
+from kubesim.sources.http import HttpSource
+from kubesim.sources.manifest_files import ManifestFiles
+from kubesim.sources.manifest_url import ManifestUrl
 from kubesim.sources.memory import ClusterSource
+from kubesim.sources.mux import DroppedPod
+from kubesim.sources.real_files import RealFiles
 from kubesim.sources.simulated_files import SimulatedFiles
+from kubesim.sources.simulated_url import SimulatedUrl
 from kubesim.trace import Recorder
+from kubesim.trace.records import Note
 
 API_LATENCIES = ApiLatencies(get=2 * MILLISECOND, patch=5 * MILLISECOND)
 WATCH_LATENCY = 5 * MILLISECOND
@@ -66,6 +80,7 @@ class Surroundings:
     network: SimulatedNetwork
     storage: SharedStorage
     latencies: Latencies
+    url: SimulatedUrl | None  # of the http source, if there is one and it is simulated
     spec: Spec
     gates: FeatureGates
     traced: bool
@@ -80,17 +95,15 @@ class SimulatedNode:
         self.name = item.name
         clock, store, spec = around.clock, around.store, around.spec
         self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
+        configuration = spec.kubelet_configuration
         self._settings = kubelet_settings(
-            item.name,
-            number,
-            spec.kubelet_configuration,
-            self._randomness.stream("phases"),
-            every_tick=around.every_tick,
+            item, number, configuration, self._randomness.stream("phases"), every_tick=around.every_tick
         )
 
         # What outlives the agent.
-        self.disk = KubeletDisk()
-        self.manifests = SimulatedFiles()
+        self.disk = KubeletDisk(pulls=PullRecords(configuration.verification))
+        self.manifests = SimulatedFiles(file_plan(spec).path)
+        self.checkpoints = _checkpoint_store(spec)
         self.log_files = SimulatedLogFiles()
         self.volumes = NodeVolumes(clock.now, around.storage)
         self.api = ApiConnection()
@@ -98,14 +111,23 @@ class SimulatedNode:
         self.service = RuntimeService(self._traced())
 
         # The node at the API server.
-        taints = tuple(Taint.from_json(taint) for taint in item.taints)
         self._node = initial_node(
-            self._settings, clock.now(), labels=item.labels, taints=taints, capacity=item.capacity
+            self._settings,
+            clock.now(),
+            labels=item.labels,
+            taints=(*(Taint.from_json(taint) for taint in item.taints), *configuration.taints),
+            capacity=item.capacity,
+            reserved=configuration.reserved,
+            provider_id=configuration.values["providerID"],
         )
         store.create(self._node)
         self.machine = Machine(clock, self.runtime, self._node, behaviours(spec), item.image_fs)
         self._heartbeat = Heartbeat(
-            item.name, clock.now(), self._randomness.stream("lease"), jitter=self._settings.jitter
+            item.name,
+            clock.now(),
+            self._randomness.stream("lease"),
+            jitter=self._settings.jitter,
+            duration_s=self._settings.lease_duration_s,
         )
         store.create(self._heartbeat.lease(clock.now()))
 
@@ -167,6 +189,10 @@ class SimulatedNode:
         self._agent.start()
         self._running = True
 
+    def withdraw_real_sources(self) -> None:
+        """The kubelet is to want nothing more of files and urls that are not ours to change."""
+        self._agent.withdraw_real_sources()
+
     async def stop_kubelet(self) -> None:
         """Kill the agent, whatever it is doing."""
         self._running = False
@@ -205,6 +231,13 @@ class SimulatedNode:
             await self.stop_kubelet()
 
 
+def _checkpoint_store(spec: Spec) -> CheckpointStore | None:
+    wanted = spec.sources.bootstrap_checkpoint
+    if wanted is None:
+        return None
+    return CheckpointDirectory(wanted.path) if wanted.path else MemoryCheckpoints()
+
+
 class _Agent:
     """One life of the kubelet on a node."""
 
@@ -216,19 +249,28 @@ class _Agent:
         self._clock = clock
         self._tasks = around.tasks.child()
         client = MemoryClient(clock, around.store, API_LATENCIES, node.api)
-        self._events = KubeletEvents(client, name, clock, recorder, randomness.stream("events"))
-        self._config = ConfigStream(clock, recorder, (file.SOURCE, memory.SOURCE), name)
-        self._file_source = FileSource(
-            clock,
-            self._tasks,
-            recorder,
-            self._config,
-            node.manifests,
+        self._around = around
+        self._events = KubeletEvents(
+            client,
             name,
-            period=around.spec.sources.file.check_every,
-            every=around.every_tick,
-            gates=around.gates,
+            clock,
+            recorder,
+            randomness.stream("events"),
+            qps=settings.event_qps,
+            burst=settings.event_burst,
         )
+        url = url_plan(around.spec)
+        sources = (file.SOURCE, memory.SOURCE) if url is None else (file.SOURCE, http.SOURCE, memory.SOURCE)
+        self._config = ConfigStream(clock, recorder, sources, name, heard=self._heard, dropped=self._dropped)
+        self._static_sources: list[tuple[StaticSource, bool]] = []  # and whether what they tell of is real
+        self._add_file_source(node)
+        if url is not None:
+            self._add_http_source(node)
+        self._checkpoints = None
+        if node.checkpoints is not None:
+            self._checkpoints = PodCheckpoints(
+                node.checkpoints, lambda text: recorder.record(Note(node=name, text=text))
+            )
         self._api_source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
         self._objects = MemoryObjectWatcher(clock, around.store, node.api)
         self._connection = node.service.connect()
@@ -250,14 +292,71 @@ class _Agent:
             disk=node.disk,
             node_parts=NodeParts(node.machine, self._events, node.log_files),
             find=around.store.find,
+            checkpoints=self._checkpoints,
         )
 
+    def _add_file_source(self, node: SimulatedNode) -> None:
+        around, plan = self._around, file_plan(self._around.spec)
+        files: ManifestFiles = RealFiles(plan.path, self._clock, self._tasks) if plan.real else node.manifests
+        source = FileSource(
+            self._clock,
+            self._tasks,
+            around.recorder,
+            self._config,
+            files,
+            node.name,
+            period=plan.period,
+            every=around.every_tick,
+            gates=around.gates,
+        )
+        self._static_sources.append((source, plan.real))
+
+    def _add_http_source(self, node: SimulatedNode) -> None:
+        around, plan = self._around, url_plan(self._around.spec)
+        assert plan is not None
+        url: ManifestUrl | None = around.url
+        if url is None:
+            from kubesim.sources.real_url import RealUrl
+
+            url = RealUrl(plan.url, self._clock, plan.options)
+        source = HttpSource(
+            self._clock,
+            self._tasks,
+            around.recorder,
+            self._config,
+            url,
+            node.name,
+            period=plan.period,
+            every=around.every_tick,
+            gates=around.gates,
+        )
+        self._static_sources.append((source, plan.real))
+
+    def _heard(self, source: str, pods: Sequence[Pod]) -> None:
+        """The mirror pod of a static pod needs a namespace, which a cluster would have."""
+        if source != memory.SOURCE:
+            for pod in pods:
+                ensure_namespace(self._around.store, pod.metadata.namespace)
+
+    def _dropped(self, duplicate: DroppedPod) -> None:
+        self._events.event(duplicate.pod, "Warning", "FailedValidation", duplicate.message)
+
     def start(self) -> None:
+        """What is real is not looked at before the story begins, so that the story tells of it."""
         self._tasks.start("events", self._events.run())
         self.kubelet.start()
-        now = self._clock.now()
-        self._clock.call_at(now + self.kubelet.settings.sync_loop_starts, self._start_source, self._file_source)
+        now, delay = self._clock.now(), self.kubelet.settings.sync_loop_starts
+        for source, real in self._static_sources:
+            begin = max(now, VIRTUAL_START) if real else now
+            self._clock.call_at(begin + delay, self._start_source, source)
+        if self._checkpoints is not None:
+            self._config.restore(memory.SOURCE, self._checkpoints.load())
         self._clock.call_at(now + NODE_SYNC, self._start_source, self._api_source)
+
+    def withdraw_real_sources(self) -> None:
+        for source, real in self._static_sources:
+            if real and not self.ended:
+                source.withdraw()
 
     def _start_source(self, source: Source) -> None:
         if not self.ended:
@@ -265,7 +364,8 @@ class _Agent:
 
     async def end(self) -> None:
         self.ended = True
-        self._file_source.stop()
+        for source, _ in self._static_sources:
+            source.stop()
         self._api_source.stop()
         self._objects.stop()
         self._connection.close()

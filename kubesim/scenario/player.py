@@ -54,6 +54,8 @@ class Player:
         try:
             for name, content in self._spec.sources.file.manifests.items():
                 self._world.write_static_pod_everywhere(name, content)
+            if self._spec.sources.http is not None and self._spec.sources.http.answers:
+                self._world.serve_manifest(self._spec.sources.http)
             for manifest in self._spec.objects:
                 text = f"apply {manifest['kind']} {manifest['metadata']['name']}"
                 self._attempt(text, partial(self._world.apply, manifest))
@@ -83,6 +85,8 @@ class Player:
             self._attempt(text, partial(self._world.write_static_pod, step.write_static_pod))
         elif step.remove_static_pod is not None:
             self._attempt(text, partial(self._world.remove_static_pod, step.remove_static_pod))
+        elif step.serve_manifest is not None:
+            self._attempt(text, partial(self._world.serve_manifest, step.serve_manifest))
         elif step.start is not None:
             self._attempt(text, partial(self._world.start, step.start))
         elif step.pressure is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
@@ -12,7 +13,7 @@ from kubesim.api.timestamps import MILLISECOND, MINUTE
 from kubesim.clock.randomness import Stream
 from kubesim.frozen import replace
 from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
-from kubesim.kubelet.node_conditions import UPDATE_PERIOD
+from kubesim.kubelet.node_status import DEFAULT_CAPACITY
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
 from kubesim.runtime.simulated.behaviour import Behaviour, LogEntry
@@ -20,25 +21,35 @@ from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
 from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.kubelet_configuration import KubeletConfiguration
-from kubesim.scenario.language import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, Spec
+from kubesim.scenario.language import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, NodeItem, Spec
+
+CLIENT_QPS = 5  # what a client of the API server takes for 0
 
 
 def kubelet_settings(
-    node_name: str, number: int, configuration: KubeletConfiguration, stream: Stream, *, every_tick: bool
+    item: NodeItem, number: int, configuration: KubeletConfiguration, stream: Stream, *, every_tick: bool
 ) -> KubeletSettings:
     """The kubelet of the node with this number (from 0). When its parts were started, a real node leaves to chance."""
-    base = KubeletSettings()
-    back_off = configuration.crash_loop_back_off.max_container_restart_period
+    base, values = KubeletSettings(), configuration.values
+    back_off = values["crashLoopBackOff.maxContainerRestartPeriod"]
+    cpus = quantity(item.capacity.get("cpu", DEFAULT_CAPACITY["cpu"])).value()
     return replace(
         base,
-        node_name=node_name,
+        node_name=item.name,
         host_ips=(f"10.0.{number // 250}.{number % 250 + 1}",),
-        max_pods=configuration.max_pods,
+        max_pods=configuration.max_pods(cpus),
         jitter=configuration.jitter,
         every_tick=every_tick,
-        resync_interval=base.resync_interval if configuration.sync_frequency is None else configuration.sync_frequency,
+        resync_interval=values["syncFrequency"],
+        node_status_period=values["nodeStatusUpdateFrequency"],
+        lease_duration_s=values["nodeLeaseDurationSeconds"],
         policies=configuration.policies,
         serialize_image_pulls=configuration.serialize_image_pulls,
+        max_parallel_image_pulls=values["maxParallelImagePulls"],
+        registry_pull_qps=values["registryPullQPS"],
+        registry_burst=values["registryBurst"],
+        event_qps=values["eventRecordQPS"] or CLIENT_QPS,
+        event_burst=values["eventBurst"],
         max_container_restart_period=base.max_container_restart_period if back_off is None else back_off,
         status_manager_starts=stream.randrange(base.status_sync_period),
         container_gc_starts=stream.randrange(base.container_gc_period),
@@ -46,7 +57,7 @@ def kubelet_settings(
         sync_loop_starts=stream.randrange(base.housekeeping_period),
         eviction_starts=stream.randrange(MONITORING_PERIOD),
         image_gc_starts=stream.randrange(MINUTE),
-        node_status_starts=stream.randrange(UPDATE_PERIOD),
+        node_status_starts=stream.randrange(values["nodeStatusUpdateFrequency"]),
         log_rotation_starts=stream.randrange(configuration.log_rotation.monitoring_period),
         volume_populator_starts=stream.randrange(base.volume_loop_period),
         volume_reconciler_starts=stream.randrange(base.volume_loop_period),
@@ -76,12 +87,16 @@ def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
 
 
 def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> SimulatedSettings:
-    """The runtime of the node with this number; each node has its own range of pod addresses."""
-    return SimulatedSettings(
-        latencies=latencies,
-        images={name: _image(name, item) for name, item in _images(spec)},
-        first_ip=f"10.{88 + number // 256}.{number % 256}.10",
-    )
+    """The runtime of the node with this number; each node has its own range of pod addresses.
+
+    A single node takes them from the `podCIDR` of its configuration; of several, each is told its own by the cluster.
+    """
+    first_ip = f"10.{88 + number // 256}.{number % 256}.10"
+    cidr = spec.kubelet_configuration.values["podCIDR"]
+    if cidr and len(spec.nodes) == 1:
+        first_ip = str(ipaddress.ip_network(cidr, strict=False)[2])
+    images = {name: _image(name, item) for name, item in _images(spec)}
+    return SimulatedSettings(latencies=latencies, images=images, first_ip=first_ip)
 
 
 def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:

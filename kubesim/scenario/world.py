@@ -10,7 +10,6 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock
 from kubesim.cluster import registry
-from kubesim.cluster.bootstrap import create_namespace, furnish_namespace
 from kubesim.cluster.deletion import DeleteOptions
 from kubesim.cluster.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.kinds import RESOURCES, resource_of
@@ -25,7 +24,6 @@ from kubesim.scenario.language import (
     Delete,
     Exec,
     Kill,
-    Manifest,
     Patch,
     PodTarget,
     Pressure,
@@ -37,8 +35,12 @@ from kubesim.scenario.language import (
     Stop,
     WriteStaticPod,
 )
+from kubesim.scenario.namespaces import ensure_namespace
 from kubesim.scenario.node import SimulatedNode
+from kubesim.scenario.source_items import Manifest, ServeManifest
+from kubesim.scenario.static_sources import behaviour
 from kubesim.scenario.volume_binder import CLAIM, STANDARD_CLASS
+from kubesim.sources.simulated_url import Behaviour, SimulatedUrl
 from kubesim.trace import Recorder
 from kubesim.trace.records import ApiWrite, Note
 
@@ -64,6 +66,7 @@ class World(Protocol):
     def write_static_pod(self, write: WriteStaticPod) -> None: ...
     def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None: ...
     def remove_static_pod(self, remove: StaticPodFile) -> None: ...
+    def serve_manifest(self, answer: ServeManifest) -> None: ...
     def remove_all_static_pods(self) -> None: ...
     async def stop(self, stop: Stop) -> None: ...
     def start(self, start: Start) -> None: ...
@@ -80,7 +83,15 @@ class World(Protocol):
 class SimulatedWorld:
     """The in-memory cluster, and simulated nodes by name. Pods that name no node go to the first."""
 
-    def __init__(self, clock: LoopClock, store: Store, recorder: Recorder, nodes: Mapping[str, SimulatedNode]) -> None:
+    def __init__(
+        self,
+        clock: LoopClock,
+        store: Store,
+        recorder: Recorder,
+        nodes: Mapping[str, SimulatedNode],
+        url: SimulatedUrl | None = None,
+    ) -> None:
+        self._url = url
         self._clock = clock
         self._store = store
         self._recorder = recorder
@@ -131,10 +142,7 @@ class SimulatedWorld:
             self._store.write(old, ApiObject.from_json(merge_patch(old.to_json(), manifest)))
 
     def ensure_namespace(self, name: str) -> None:
-        """A namespace with all that the controllers of a cluster would have made in it."""
-        if self._store.find("Namespace", "", name) is None:
-            create_namespace(self._store, name)
-        furnish_namespace(self._store, name)
+        ensure_namespace(self._store, name)
 
     def _ensure_priority_class(self, name: str) -> None:
         """Every cluster has those of the system; here they come when they are needed."""
@@ -235,10 +243,27 @@ class SimulatedWorld:
     def remove_static_pod(self, remove: StaticPodFile) -> None:
         self._remove(self._node(remove.node), remove.file)
 
+    def serve_manifest(self, answer: ServeManifest) -> None:
+        if self._url is None:
+            raise StepFailed("there is no simulated url that could answer")
+        self._serve(self._url, behaviour(answer))
+
+    def _serve(self, url: SimulatedUrl, behaviour: Behaviour) -> None:
+        what = behaviour.error or behaviour.answer.status_line
+        if behaviour.answer.body and not behaviour.error:
+            what += f", {len(behaviour.answer.body)} bytes"
+        Recorder.because(None)
+        Recorder.because(self._recorder.record(Note(text=f"{url.url} answers from now on: {what}")))
+        url.behave(behaviour)
+
     def remove_all_static_pods(self) -> None:
+        """Files and urls of the real world stay as they are; the kubelets are told to want nothing of them."""
+        if self._url is not None:
+            self._serve(self._url, Behaviour())
         for node in self._nodes.values():
             for file in node.manifests.names():
                 self._remove(node, file)
+            node.withdraw_real_sources()
 
     def _remove(self, node: SimulatedNode, file: str) -> None:
         if node.manifests.read(file) is None:
@@ -252,6 +277,9 @@ class SimulatedWorld:
         if stop.what == "kubelet":
             self._note_of_node(node, "the kubelet is killed; what it had in its memory is lost")
             await node.stop_kubelet()
+        elif stop.what == "apiserver":
+            self._note_of_node(node, "the API server cannot be reached")
+            node.api.cut()
         else:
             lost = "; it loses all containers" if stop.containers == "gone" else "; its containers go on"
             self._note_of_node(node, "the container runtime stops" + lost)
@@ -263,12 +291,16 @@ class SimulatedWorld:
         if start.what == "kubelet":
             self._note_of_node(node, "the kubelet starts and asks its sources and the runtime what there is")
             node.start()
+        elif start.what == "apiserver":
+            self._note_of_node(node, "the API server can be reached again")
+            node.api.restore()
         else:
             self._note_of_node(node, "the container runtime answers again")
             node.start_runtime()
 
     def _expect(self, node: SimulatedNode, what: str, *, running: bool) -> None:
-        if (node.kubelet_runs if what == "kubelet" else node.service.up) != running:
+        runs = {"kubelet": node.kubelet_runs, "runtime": node.service.up, "apiserver": node.api.up}
+        if runs[what] != running:
             raise StepFailed(f"the {what} of node {node.name} is {'not running' if running else 'running already'}")
 
     async def restart(self, restart: Restart) -> None:

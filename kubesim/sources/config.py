@@ -5,13 +5,13 @@ Mirrors: pkg/kubelet/config/config.go PodConfig.Channel, Updates
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock
 from kubesim.concurrency import Channel
-from kubesim.sources.mux import PodConfig, PodUpdate
+from kubesim.sources.mux import DroppedPod, PodConfig, PodUpdate
 from kubesim.trace import Recorder
 from kubesim.trace.records import ConfigUpdate, SourceSnapshot
 
@@ -23,23 +23,49 @@ class Source(Protocol):
     def stop(self) -> None: ...
 
 
+class StaticSource(Source, Protocol):
+    """One of files or a url."""
+
+    def withdraw(self) -> None:
+        """Stop, and want nothing any more."""
+        ...
+
+
 CAPACITY = 100_000  # upstream's source blocks at 50; here a source never waits, and the bound only stops a runaway
 
 
 class ConfigStream:
-    """The mux and the channel behind it. Items are (update, trace record that caused it)."""
+    """The mux and the channel behind it. Items are (update, trace record that caused it).
 
-    def __init__(self, clock: LoopClock, recorder: Recorder, sources: Iterable[str], node: str = "") -> None:
+    `heard` is told every snapshot before it is looked at, `dropped` every pod of it that had the name of another.
+    """
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        recorder: Recorder,
+        sources: Iterable[str],
+        node: str = "",
+        *,
+        heard: Callable[[str, Sequence[Pod]], None] = lambda source, pods: None,
+        dropped: Callable[[DroppedPod], None] = lambda pod: None,
+    ) -> None:
         self.mux = PodConfig(sources)
         self.updates: Channel[tuple[PodUpdate, int | None]] = Channel("config", CAPACITY)
         self._clock = clock
         self._recorder = recorder
         self._node = node
+        self._heard = heard
+        self._dropped = dropped
 
     def snapshot(self, source: str, pods: Iterable[Pod]) -> None:
         """A source tells everything it wants."""
         given = list(pods)
-        self._send(self.mux.merge(source, given, self._clock.now()), source, len(given))
+        self._heard(source, given)
+        updates = self.mux.merge(source, given, self._clock.now())
+        for duplicate in self.mux.dropped:
+            self._dropped(duplicate)
+        self._send(updates, source, len(given))
 
     def upsert(self, source: str, pod: Pod) -> None:
         """A source tells that one pod came or changed; the same as a snapshot with only that difference."""
@@ -47,6 +73,11 @@ class ConfigStream:
 
     def remove(self, source: str, namespace: str, name: str) -> None:
         self._send(self.mux.remove(source, namespace, name, self._clock.now()), source, None)
+
+    def restore(self, source: str, pods: Iterable[Pod]) -> None:
+        """Pods that a kubelet wrote down before it ended (v1.12), on behalf of a source that has not been heard yet."""
+        for update in self.mux.restore(source, pods):
+            self.updates.try_send((update, self._record(update, None)))
 
     def _send(self, updates: list[PodUpdate], source: str, count: int | None) -> None:
         if not updates:
@@ -82,4 +113,5 @@ _WHY = {
     "DELETE": "a known pod was marked for deletion",
     "REMOVE": "a known pod is gone from the source",
     "RECONCILE": "only the status of a known pod changed",
+    "RESTORE": "the last kubelet wrote this pod down for the next one",
 }

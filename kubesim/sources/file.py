@@ -4,45 +4,35 @@ What the source wants is kept by pod name, not by file: of two files with the sa
 removal of either takes the pod away until the next reading of everything. Where the files are is another's matter
 (`ManifestFiles`).
 
-Mirrors: pkg/kubelet/config/file.go sourceFile, file_linux.go
+Mirrors: pkg/kubelet/config/file.go sourceFile, file_linux.go consumeWatchEvent
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
 
+from kubesim.api.gotext import quoted
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.concurrency import TaskSet, Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.sources.config import ConfigStream
-from kubesim.sources.static_pod import Manifest, read_manifest
+from kubesim.sources.manifest_files import (
+    MISSING,
+    PATH_ITSELF,
+    FileEvent,
+    FileMissing,
+    FileProblem,
+    ManifestFiles,
+)
+from kubesim.sources.static_pod import Manifest, StaticPods, read_manifest, shown
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 
 SOURCE = "file"
 CHECK_PERIOD = 20 * SECOND
-
-
-class ManifestFiles(Protocol):
-    """A directory of manifests."""
-
-    path: str
-
-    def names(self) -> list[str]:
-        """Of the regular files in it, sorted."""
-        ...
-
-    def read(self, name: str) -> str | None:
-        """The text of a file; None if it is gone."""
-        ...
-
-    def watch(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Tell the name of every file that is written or removed from now on; the answer ends it."""
-        ...
 
 
 class FileSource:
@@ -68,10 +58,12 @@ class FileSource:
         self._files = files
         self._node_name = node_name
         self._period = period
-        self._every = every
+        self._every = every or not files.tells_all
         self._gates = gates
         self._store: dict[str, Pod] = {}  # namespace/name -> what is wanted
+        self._told: list[Pod] | None = None  # what the mux heard last
         self._key_of_file: dict[str, str] = {}
+        self._known: dict[str, tuple[str, StaticPods]] = {}  # file -> its text, and what that means
         self._problems: dict[str, str] = {}  # file -> what was last wrong with it
         self._ticker: Ticker | None = None
         self._checks: asyncio.Task[None] | None = None
@@ -79,7 +71,7 @@ class FileSource:
 
     def start(self) -> None:
         self._ticker = Ticker(self._clock, "file check", self._period, phase=self._clock.now(), every=self._every)
-        self._stop_watch = self._files.watch(self._file_changed)
+        self._stop_watch = self._files.watch(self)
         self._checks = self._tasks.start("file source", self._check(self._ticker))
         self._list()
 
@@ -90,68 +82,144 @@ class FileSource:
             self._checks.cancel()
             self._stop_watch = None
 
+    def withdraw(self) -> None:
+        """Want nothing any more, whatever the files say."""
+        self.stop()
+        self._tell([])
+
     async def _check(self, ticker: Ticker) -> None:
         while True:
             await ticker.channel.receive(self._clock)
             self._recorder.because(None)
             self._list()
 
+    # -- everything ---------------------------------------------------------------------------------------------
+
     def _list(self) -> None:
-        """Read everything. An empty directory says that nothing is wanted, but does not empty the store."""
-        pods = [pod for name in self._files.names() if not _is_hidden(name) and (pod := self._pod_in(name)) is not None]
+        """Read everything. What is missing or empty says that nothing is wanted, but does not empty the store."""
+        try:
+            pods = self._pods()
+        except FileProblem as problem:
+            self._note(PATH_ITSELF, str(problem), f"Unable to read config path {self._files.path}: {problem}")
+            return
         if not pods:
-            self._config.snapshot(SOURCE, ())
+            self._tell([])
             return
         self._store = {_key(pod): pod for pod in pods}
-        self._tell()
+        self._tell(list(self._store.values()))
 
-    def _file_changed(self, name: str) -> None:
-        """Here a change is heard in the same instant."""
-        if not _is_hidden(name):
-            self._clock.call_at(self._clock.now(), self._consume, name)
+    def _pods(self) -> list[Pod]:
+        kind = self._files.kind()
+        if kind == "missing":
+            self._tell([])
+            raise FileMissing(MISSING)
+        if kind == "other":
+            raise FileProblem("path is not a directory or file")
+        if kind == "file":
+            return [self._pod_in(PATH_ITSELF)]
+        self._problems.pop(PATH_ITSELF, None)
+        return self._pods_in_directory()
+
+    def _pods_in_directory(self) -> list[Pod]:
+        names = [name for name in self._files.names() if not name.startswith(".")]
+        pods = [pod for name in names if (pod := self._pod_in_directory(name)) is not None]
+        for gone in (self._known.keys() | self._problems.keys()) - {*names, PATH_ITSELF}:
+            self._known.pop(gone, None)
+            self._problems.pop(gone, None)
+        return pods
+
+    def _pod_in_directory(self, name: str) -> Pod | None:
+        """A manifest that cannot be used must not keep the others away."""
+        path = self._path(name)
+        try:
+            kind = self._files.kind(name)
+        except FileProblem as problem:
+            self._note(name, str(problem), f"Could not get metadata of {path}: {problem}")
+            return None
+        if kind == "directory":
+            self._note(name, kind, f"Manifest path {path} is a directory, not recursing into it")
+        elif kind == "other":
+            self._note(name, kind, f"Manifest path {path} is not a directory or file")
+        elif kind == "file":
+            try:
+                return self._pod_in(name)
+            except FileMissing:
+                pass  # it went while we looked
+            except FileProblem as problem:
+                self._note(name, str(problem), f"Could not process manifest file {path}: {problem}")
+        return None
+
+    # -- one change ---------------------------------------------------------------------------------------------
+
+    def changed(self, event: FileEvent) -> None:
+        """Heard in the same instant; what the whole directory says may differ from what one file says."""
+        if not event.name.startswith("."):
+            self._clock.call_at(self._clock.now(), self._consume, event)
             if self._ticker is not None:
-                self._ticker.want(self._clock.now())  # what the whole directory says may differ from what one file says
+                self._ticker.want(self._clock.now())
 
-    def _consume(self, name: str) -> None:
+    def cannot_watch(self, problem: FileProblem) -> None:
+        if isinstance(problem, FileMissing):
+            self._tell([])
+        self._note(PATH_ITSELF, str(problem), f"Unable to read config path {self._files.path}: {problem}")
+
+    def _consume(self, event: FileEvent) -> None:
         if self._stop_watch is None:
             return
-        if self._files.read(name) is not None:
-            pod = self._pod_in(name)
-            if pod is not None:
-                self._store[_key(pod)] = pod
-                self._tell()
-        elif (key := self._key_of_file.pop(name, None)) is not None and key in self._store:
-            del self._store[key]
-            self._tell()
+        if event.change != "delete":
+            try:
+                pod = self._pod_in(event.name)
+            except FileMissing:
+                return  # and an event will tell so
+            except FileProblem as problem:
+                text = f"Unable to process watch event: can't process config file {quoted(self._path(event.name))}"
+                self._note(event.name, str(problem), f"{text}: {problem}")
+                return
+            self._store[_key(pod)] = pod
+        else:
+            key = self._key_of_file.get(event.name)
+            if key not in self._store:
+                return  # no pod came from this file, or it went with another file
+            del self._store[key], self._key_of_file[event.name]
+        self._tell(list(self._store.values()))
 
-    def _tell(self) -> None:
-        self._config.snapshot(SOURCE, self._store.values())
+    # -- helpers ------------------------------------------------------------------------------------------------
 
-    def _pod_in(self, name: str) -> Pod | None:
-        """One manifest that cannot be used must not keep the others away."""
+    def _tell(self, pods: list[Pod]) -> None:
+        """To the mux, unless it is the same as before."""
+        told = self._told
+        if told is None or len(pods) != len(told) or any(map(_differ, pods, told)):
+            self._told = pods
+            self._config.snapshot(SOURCE, pods)
+
+    def _pod_in(self, name: str) -> Pod:
+        """The pod that a file wants. A text is looked into once; that it is the same again costs nothing."""
         text = self._files.read(name)
-        if text is None:
-            return None
-        path = f"{self._files.path}/{name}"
-        found = read_manifest(Manifest("file", path, self._node_name, text), self._gates)
+        known = self._known.get(name)
+        if known is None or known[0] != text:
+            manifest = Manifest("file", self._path(name), self._node_name, text)
+            known = self._known[name] = (text, read_manifest(manifest, self._gates))
+        found = known[1]
         if not found.pods:
-            self._tell_problem(name, found.error)
-            return None
+            raise FileProblem(found.error)
         self._problems.pop(name, None)
         pod = found.pods[0]
         self._key_of_file[name] = _key(pod)
         return pod
 
-    def _tell_problem(self, name: str, problem: str) -> None:
+    def _path(self, name: str) -> str:
+        return f"{self._files.path}/{name}" if name else self._files.path
+
+    def _note(self, name: str, problem: str, text: str) -> None:
+        """Each problem once, until it is another one."""
         if self._problems.get(name) != problem:
             self._problems[name] = problem
-            text = f"Could not process manifest file {self._files.path}/{name}: {problem}"
-            self._recorder.record(Note(node=self._node_name, text=text))
-
-
-def _is_hidden(name: str) -> bool:
-    return name.startswith(".")
+            self._recorder.record(Note(node=self._node_name, text=shown(text)))
 
 
 def _key(pod: Pod) -> str:
     return f"{pod.metadata.namespace}/{pod.metadata.name}"
+
+
+def _differ(one: Pod, other: Pod) -> bool:
+    return one is not other

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from kubesim.api.meta import ApiObject
@@ -21,6 +20,7 @@ from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.cluster.remote.transport import Call, Reply, Transport, read_all
 from kubesim.errors import ApiError, TransportError
+from kubesim.frozen import frozen
 from kubesim.sources.backoff import Backoff
 from kubesim.sources.reflector import (
     InitialEvents,
@@ -43,7 +43,7 @@ OVERDUE = 30 * SECOND  # how much longer a server may leave it open
 SILENCE = 30 * SECOND  # how long a streaming list may pause before it is given up on
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Watched(Generic[T]):
     """What to follow: a collection, a part of it, and what its objects are."""
 
@@ -157,6 +157,7 @@ class ListWatch(Generic[T]):
 
     def _replace(self, objects: list[T], version: str) -> None:
         self.reflector.replace(objects, version)
+        self._decoder.forget({obj.metadata.uid for obj in objects})
         self._listener.replaced(self.reflector.objects.values())
 
     # -- watching -----------------------------------------------------------------------------------------------

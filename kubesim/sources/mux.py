@@ -23,7 +23,7 @@ from kubesim.api.pod_kinds import pod_full_name
 from kubesim.api.timestamps import format_micro_time
 from kubesim.frozen import frozen
 
-Operation = Literal["ADD", "UPDATE", "DELETE", "REMOVE", "RECONCILE"]
+Operation = Literal["ADD", "UPDATE", "DELETE", "REMOVE", "RECONCILE", "RESTORE"]
 
 # Set by the kubelet itself; the source neither knows nor changes them.
 LOCAL_ANNOTATIONS = frozenset({CONFIG_SOURCE, CONFIG_MIRROR, CONFIG_SEEN})
@@ -158,6 +158,12 @@ class PodConfig:
             known.drop(full_name)
             changes.removes.append(known.pods.pop(gone.metadata.uid))
         return _messages(source, changes, known, first=False)
+
+    def restore(self, source: str, pods: Iterable[Pod]) -> list[PodUpdate]:
+        """Pods from before a restart, which the source may not know any more: passed on, and neither kept nor counted
+        as a report of the source."""
+        restored = tuple(pods)
+        return [PodUpdate("RESTORE", source, restored)] if restored else []
 
     def seen_all_sources(self, seen: Set[str]) -> bool:
         """Has every registered source reported, and was a report of each handled by the sync loop (`seen`)?"""

@@ -4,36 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kubesim.sources.manifest_files import PATH_ITSELF, Change, FileEvent, FileMissing, Kind, Watcher
+
 DIRECTORY = "/etc/kubernetes/manifests"
 
 
 class SimulatedFiles:
+    tells_all = True
+
     def __init__(self, path: str = DIRECTORY) -> None:
         self.path = path
         self._texts: dict[str, str] = {}
-        self._listeners: dict[Callable[[str], None], None] = {}
+        self._watchers: dict[Watcher, None] = {}
+
+    def kind(self, name: str = PATH_ITSELF) -> Kind:
+        if name == PATH_ITSELF:
+            return "directory"
+        return "file" if name in self._texts else "missing"
 
     def names(self) -> list[str]:
         return sorted(self._texts)
 
-    def read(self, name: str) -> str | None:
-        return self._texts.get(name)
+    def read(self, name: str = PATH_ITSELF) -> str:
+        if name not in self._texts:
+            raise FileMissing(f"open {self.path}/{name}: no such file or directory")
+        return self._texts[name]
 
-    def watch(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        self._listeners[listener] = None
-        return lambda: self._listeners.pop(listener, None)
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        self._watchers[watcher] = None
+        return lambda: self._watchers.pop(watcher, None)
 
     def write(self, name: str, text: str) -> None:
+        change: Change = "modify" if name in self._texts else "add"
         self._texts[name] = text
-        self._tell(name)
+        self._tell(FileEvent(name, change))
 
     def remove(self, name: str) -> bool:
         """Was it there?"""
         if self._texts.pop(name, None) is None:
             return False
-        self._tell(name)
+        self._tell(FileEvent(name, "delete"))
         return True
 
-    def _tell(self, name: str) -> None:
-        for listener in list(self._listeners):
-            listener(name)
+    def _tell(self, event: FileEvent) -> None:
+        for watcher in list(self._watchers):
+            watcher.changed(event)

@@ -31,6 +31,8 @@ _TOLERATION = {"operator": "Exists", "effect": "NoExecute"}
 _FNV_OFFSET = 0x6C62272E07BB014262B821756295C58D
 _FNV_PRIME = 0x0000000001000000000000000000013B
 _FNV_MASK = (1 << 128) - 1
+MAX_SHOWN = 1500  # characters of a problem
+TOO_DEEP = "yaml: exceeded max depth of 10000"  # our limit is lower, but nothing that is meant comes near it
 
 
 @frozen
@@ -62,6 +64,8 @@ def read_manifest(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> St
         return StaticPods(True, error=str(refused))
     except ManifestError as error:
         single_error = str(error)
+    except RecursionError:
+        single_error = TOO_DEEP
     if manifest.source == "file":
         text = f"{manifest.path}: couldn't parse as pod({single_error}), please check config file"
         return StaticPods(False, error=text, single_error=single_error)
@@ -71,10 +75,11 @@ def read_manifest(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> St
         return StaticPods(False, decode_pod_list(manifest, gates), is_list=True)
     except _Refused as refused:
         return StaticPods(False, is_list=True, error=str(refused))
-    except ManifestError as error:
+    except (ManifestError, RecursionError) as error:
+        list_error = TOO_DEEP if isinstance(error, RecursionError) else error
         text = (
             f"{manifest.path}: received '{manifest.text}', but couldn't parse as "
-            f"single ({single_error}) or multiple pods ({error})"
+            f"single ({single_error}) or multiple pods ({list_error})"
         )
         return StaticPods(False, error=text, single_error=single_error)
 
@@ -105,6 +110,18 @@ def decode_pod_list(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> 
         raise ManifestError(f"invalid pods list: &core.{kind}{{...}}")
     items = [_default(item, gates) for item in pods.get("items") or ()]
     return tuple(_make_static(item, manifest, gates) for item in items)
+
+
+def manifest_text(data: bytes) -> str:
+    """The text of a file or an answer. What is no UTF-8 is replaced in JSON, and makes YAML unreadable."""
+    is_json = data.lstrip().startswith(b"{")
+    return data.decode(errors="replace" if is_json else "surrogateescape")
+
+
+def shown(text: str) -> str:
+    """A problem as it can be told: a manifest may be quoted in it, and be long or no text at all."""
+    cut = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}... ({len(text) - MAX_SHOWN} more characters)"
+    return cut.encode(errors="replace").decode()
 
 
 def _is_json(text: str) -> bool:
@@ -185,7 +202,7 @@ def static_pod_uid(pod: JsonObject, manifest: Manifest) -> str:
         origin = f"host:{manifest.node_name}file:{manifest.path}"
     else:
         origin = f"url:{manifest.path}"
-    return f"{fnv1a_128((content + origin).encode()):032x}"
+    return f"{fnv1a_128((content + origin).encode(errors='surrogateescape')):032x}"
 
 
 def fnv1a_128(data: bytes) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
 import threading
@@ -152,3 +153,73 @@ def test_an_ordinary_loop_gives_the_time_of_the_wall() -> None:
         return clock.elapsed()
 
     assert 2_000 <= anyio.run(main) < 60 * SECOND
+
+
+def silent_server() -> socket.socket:
+    """Takes connections and says nothing."""
+    server = socket.create_server(("127.0.0.1", 0))
+    server.setblocking(False)
+    return server
+
+
+@pytest.mark.parametrize("speed", [0.0, 1000.0])
+def test_an_exchange_outside_is_limited_by_the_wall(speed: float) -> None:
+    """Virtual timers cannot end it: time stands still, or runs at another speed."""
+
+    async def scene(clock: LoopClock) -> int:
+        clock.begin(speed)
+        with silent_server() as server:
+            reader, writer = await asyncio.open_connection(*server.getsockname())
+            with pytest.raises(TimeoutError):
+                async with clock.outside(0.02):
+                    await reader.read()
+            writer.close()
+            await writer.wait_closed()
+        return clock.elapsed()
+
+    assert (play(scene) == 0) == (speed == 0), "only a paced run goes on meanwhile"
+
+
+def test_an_exchange_that_is_cancelled_was_not_too_slow() -> None:
+    async def scene(clock: LoopClock) -> str:
+        async def exchange() -> None:
+            async with clock.outside(60):
+                await asyncio.get_running_loop().create_future()
+
+        task = asyncio.get_running_loop().create_task(exchange())
+        asyncio.get_running_loop().call_soon(task.cancel)
+        try:
+            await task
+        except asyncio.CancelledError:
+            return "cancelled"
+        return ""
+
+    assert play(scene) == "cancelled"
+
+
+def test_what_is_listened_to_is_heard_before_time_jumps() -> None:
+    async def scene(clock: LoopClock) -> list[tuple[int, bytes]]:
+        heard: list[tuple[int, bytes]] = []
+        near, far = socket.socketpair()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(near, lambda: heard.append((clock.elapsed(), near.recv(100))))
+        with near, far, clock.listening():
+            for word in (b"one", b"two"):
+                far.send(word)
+                await clock.sleep(SECOND)
+            loop.remove_reader(near)
+        return heard
+
+    assert play(scene) == [(0, b"one"), (SECOND, b"two")]
+
+
+def test_threads_are_waited_for_at_the_end() -> None:
+    """A look-up of a name, say, that nobody waits for any more."""
+    release = threading.Event()
+
+    async def scene(clock: LoopClock) -> None:
+        asyncio.get_running_loop().run_in_executor(None, release.wait, 30)
+        threading.Timer(0.05, release.set).start()
+
+    play(scene)
+    assert release.is_set()

@@ -68,6 +68,7 @@ _CHANGES = [
 # Not among them: watches 2 and 4, which met a server without an up-to-date etcd.
 SHORT_STORIES: dict[str, list[Step]] = {
     "minimal-pod-defaults": _SHORT["minimal-pod-defaults"],
+    "errors-create": _SHORT["errors-create"],
     "update-patch, kubelet-status": _SHORT["update-patch"] + _SHORT["kubelet-status"],
     "delete": _SHORT["delete"],
     "lists": _lists(),

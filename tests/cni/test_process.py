@@ -80,6 +80,15 @@ def test_a_plugin_that_prints_a_megabyte(plugins: Plugins) -> None:
     assert run(path) == b"x" * 1_000_000
 
 
+def test_a_megabyte_also_where_time_is_virtual(plugins: Plugins) -> None:
+    path = plugins.write("big", "head -c 1000000 /dev/zero")
+
+    async def main() -> int:
+        return len(await RealExec().exec_plugin(path, b"", dict(os.environ)))
+
+    assert run_virtual(main) == 1_000_000
+
+
 def test_a_plugin_that_never_stops_printing_is_killed(plugins: Plugins) -> None:
     path = plugins.write("endless", "yes")
     assert run(path, most_output=100_000) == "netplugin printed more than 100000 bytes and was killed"

@@ -67,7 +67,7 @@ def test_the_mirror_goes_with_the_file_and_is_never_called_ended() -> None:
 
 def test_a_manifest_that_cannot_be_used_is_told_once_and_keeps_nobody_else_away() -> None:
     story = Played(write("5s", "kind: Nonsense", "bad.yaml"), write("6s", pod("web")))
-    told = [note for note in story.notes() if "Could not process" in note]
+    told = [note for note in story.notes() if "can't process config file" in note]
     assert len(told) == 1
     assert "/etc/kubernetes/manifests/bad.yaml" in told[0]
     assert story.result.phases == {f"default/{MIRROR}": "Running"}

@@ -22,6 +22,14 @@ def test_a_new_node_is_well() -> None:
     assert node.metadata.labels["kubernetes.io/hostname"] == "a"
 
 
+def test_a_longer_lease_is_renewed_less_often() -> None:
+    heartbeat = Heartbeat("a", 0, Randomness(0).stream("lease"), jitter=False, duration_s=60)
+    assert heartbeat.renewed_at(14 * SECOND) == 0
+    assert heartbeat.renewed_at(15 * SECOND) == 15 * SECOND
+    lease = heartbeat.lease(15 * SECOND).to_json()
+    assert lease["spec"]["leaseDurationSeconds"] == 60
+
+
 def test_the_lease_is_renewed_every_ten_seconds() -> None:
     heartbeat = Heartbeat("a", 0, Randomness(0).stream("lease"), jitter=False)
     assert heartbeat.renewed_at(9 * SECOND) == 0

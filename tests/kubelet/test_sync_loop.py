@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
+
+from kubesim.api.node import Node, NodeCondition
 from kubesim.app import Simulation
 from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.runtime.protocol import RuntimeConditions
 from kubesim.scenario.load import parse_scenario
 from kubesim.trace import MemorySink
-from kubesim.trace.records import LoopSelect, Note, Record
+from kubesim.trace.records import EventRecorded, LoopSelect, Note, Record
+from tests.played import Played, pod
 
 SCENARIO = """
 apiVersion: kubesim.dev/v1alpha1
@@ -75,3 +79,23 @@ def test_a_pod_that_rests_is_not_looked_at_any_more() -> None:
 def test_a_runtime_that_goes_down_is_noticed_as_if_every_tick_were_executed() -> None:
     skipping, executing = (played(60, down=(20.5, 45.5), every_tick=every) for every in (False, True))
     assert [r.to_json() for r in skipping] == [r.to_json() for r in executing]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_deadline_is_noticed_at_its_tick_although_others_came_before(seed: int) -> None:
+    story = pod("late", command=["sh", "-c", "sleep 2; exit 1"], activeDeadlineSeconds=25)
+    noticed = Played({"at": "0s", "apply": story}, seed=seed).when(EventRecorded, "late", reason="DeadlineExceeded")
+    assert 24 <= noticed[0] <= 26.5  # the start is told in whole seconds, and ticks come once a second
+
+
+@pytest.mark.parametrize("seed", [27, 105, 157, *range(5)])
+def test_a_node_becomes_ready_also_if_it_is_first_asked_before_the_first_listing(seed: int) -> None:
+    async def main() -> list[NodeCondition]:
+        async with TaskSet() as tasks:
+            simulation = Simulation(parse_scenario(SCENARIO.format(seconds=1), "test.yaml"), seed, tasks)
+            await tasks.run_until(simulation.run())
+        node = simulation.store.get("Node", "", "node-1")
+        assert isinstance(node, Node)
+        return [condition for condition in node.status.conditions if condition.type == "Ready"]
+
+    assert [condition.status for condition in run_virtual(main)] == ["True"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kubesim.scenario.durations import parse_duration
+from kubesim.api.goduration import parse_duration
 from kubesim.scenario.language import Expect, Scenario, Step
 
 

@@ -110,7 +110,7 @@ def test_a_directory(tmp_path: Path) -> None:
 def test_a_file_that_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "large.yaml"
     path.write_bytes(b"# filler\n" * (10_000_000 // 9))
-    assert refused(path) == ": is larger than 8 MB, the limit for a scenario"
+    assert refused(path) == ": is larger than 8 MB, the limit for a file"
 
 
 def test_binary_content(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_objects_that_cannot_be_applied(text: str, expected: str) -> None:
 BAD_SPECS = {
     "  stepz: []\n": "6: spec.stepz: unknown field; did you mean steps?",
     "  faults: []\n": "6: spec.faults: is not supported yet",
-    "  profile: v1.30\n": "6: spec.profile: must be 'v1.36', not 'v1.30'",
+    "  profile: v1.30\n": "6: spec.profile: must be 'v1.36' or 'v1.12', not 'v1.30'",
     "  seed: often\n": "6: spec.seed: must be a whole number",
     "  duration: 10\n": "6: spec.duration: a duration needs its unit: 10s",
     "  behaviours:\n  - runFor: soon\n": (

@@ -18,7 +18,6 @@ from kubesim.scenario.language import (
     Delete,
     Exec,
     Kill,
-    Manifest,
     Patch,
     Pressure,
     Reboot,
@@ -31,6 +30,7 @@ from kubesim.scenario.language import (
     WriteStaticPod,
 )
 from kubesim.scenario.player import Player
+from kubesim.scenario.source_items import Manifest, ServeManifest
 from kubesim.scenario.world import StepFailed
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Expectation
@@ -83,6 +83,9 @@ class FakeWorld:
 
     def remove_static_pod(self, remove: StaticPodFile) -> None:
         self.note(f"remove {remove.file}")
+
+    def serve_manifest(self, answer: ServeManifest) -> None:
+        self.note(f"serve {answer.status}")
 
     def remove_all_static_pods(self) -> None:
         pass

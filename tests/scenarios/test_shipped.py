@@ -16,7 +16,7 @@ def test_there_are_scenarios() -> None:
     assert {path.stem for path in SCENARIOS} >= {
         "hello-pod", "two-containers", "init-containers", "job", "crashloop", "graceful-delete", "missing-image",
         "probes", "static-pod", "kubelet-restart", "memory-pressure", "node-shutdown", "resize",
-        "configmap-missing", "configmap-update",
+        "configmap-missing", "configmap-update", "three-sources",
     }  # fmt: skip
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.cluster.remote.transport import Call
+from kubesim.cluster.remote.transport import Call, Reply
+from kubesim.cluster.rest import Request, handle
 from kubesim.concurrency import TaskSet
 from kubesim.sources.apiserver import CROWDED
-from tests.sources.faulty_api import DirectTransport, Fault, FaultyTransport
+from tests.sources.faulty_api import DirectReply, DirectTransport, Fault, FaultyTransport
 from tests.sources.following import NODE, Follower, new_pod, new_store
 
 
@@ -189,6 +191,52 @@ def test_a_watch_that_goes_silent_is_hung_up_on_when_it_is_overdue() -> None:
         assert await stage.after(6 * MINUTE) == ["UPDATE a"]
 
     on_stage(play, Fault("stall", 2))
+
+
+def test_also_one_that_never_says_anything() -> None:
+    async def play(stage: Stage) -> None:
+        stage.store.create(new_pod("a"))
+        assert await stage.after(31 * SECOND) == ["ADD a"]
+
+    on_stage(play, Fault("stall", 0))
+
+
+def test_a_watch_that_was_taken_up_and_goes_silent() -> None:
+    """The first one ends, the second one says nothing and does not end."""
+
+    async def play(stage: Stage) -> None:
+        stage.store.create(new_pod("a"))
+        await stage.after(5 * SECOND)
+        stage.label("a", "1")
+        assert await stage.after(5 * MINUTE) == []
+        assert await stage.after(6 * MINUTE) == ["UPDATE a"]
+
+    on_stage(play, Fault("close", 2), Fault("stall", 0))
+
+
+def test_what_comes_in_one_breath_with_the_end_of_a_streaming_list_counts() -> None:
+    async def main() -> None:
+        clock = LoopClock()
+        store = new_store(clock)
+        for name in ("a", "b"):
+            store.create(new_pod(name))
+        query = "watch=1&sendInitialEvents=1&allowWatchBookmarks=1&resourceVersionMatch=NotOlderThan"
+        found = handle(store, Request("GET", f"/api/v1/pods?{query}"))
+        store.remove("Pod", "default", "a")
+        store.create(new_pod("c"))
+
+        class OneReply(DirectTransport):
+            @asynccontextmanager
+            async def open(self, call: Call) -> AsyncIterator[Reply]:
+                yield DirectReply(clock, found)
+
+        async with TaskSet() as tasks:
+            follower = Follower(clock, tasks, OneReply(store, clock))
+            follower.source.start()
+            await clock.sleep(SECOND)
+            assert follower.take() == ["ADD a", "ADD b", "REMOVE a", "ADD c"]
+
+    run_virtual(main)
 
 
 def test_pages_are_put_together_and_those_that_expire_are_got_in_one_piece() -> None:

@@ -139,3 +139,15 @@ def test_telling_one_change_is_the_same_as_sending_everything(
             told = single.upsert("api", change, now)
         assert told == whole.merge("api", wanted.values(), now)
         assert single.seen_all_sources({"api"})
+
+
+def test_restored_pods_are_passed_on_and_not_kept() -> None:
+    config = PodConfig({"api"})
+    assert config.restore("api", []) == []
+    [restored] = config.restore("api", [pod("a")])
+    assert (restored.op, [p.metadata.name for p in restored.pods]) == ("RESTORE", ["a"])
+    assert restored.pods[0].metadata.annotations == pod("a").metadata.annotations, "nothing is written into it"
+    assert not config.seen_all_sources({"api"})
+    [added] = config.merge("api", [pod("a")], 0)
+    assert added.op == "ADD", "to its source it is new"
+    assert config.merge("api", [], 0)[0].op == "REMOVE"

@@ -60,7 +60,7 @@ def _validate_tolerations_annotation(errors: Errors, text: str, path: str, optio
         values = gojson.loads(text)
         tolerations = decode_list("Toleration", list(map(renamed, values)) if isinstance(values, list) else values)
     except (gojson.JsonSyntaxError, DecodeError) as error:
-        errors.invalid(path, TOLERATIONS, str(error))
+        errors.invalid(path, TOLERATIONS, str(error).replace("v1.", "core."))
         return
     validate_tolerations(errors, tolerations, f"{path}.{TOLERATIONS}", options)
 

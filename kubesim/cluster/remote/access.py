@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from kubesim.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Access:
     """`expires_at` (microseconds) is when the credentials should be loaded anew; None: when they are refused.
 

@@ -12,17 +12,18 @@ import os
 import signal
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from kubesim.api.timestamps import parse_time
 from kubesim.errors import UsageError
+from kubesim.frozen import frozen
 
 MAX_WORDS = 300  # of what a plugin says about its failure
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Credential:
     """`fields` are those of a kubeconfig's user."""
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from kubesim.errors import ReadOnlyError
+from kubesim.frozen import frozen
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
 METHODS: Mapping[Verb, str] = {
@@ -29,7 +30,7 @@ READS: frozenset[Verb] = frozenset({"get", "list", "watch"})
 CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """`patience_s` is how long the server may be silent before the connection counts as broken; None: for ever."""
 

@@ -65,9 +65,9 @@ class TestTolerations:
         ("text", "problem"),
         [
             ("[", "unexpected end of JSON input"),
-            ("{}", "json: cannot unmarshal object into Go value of type []v1.Toleration"),
-            ("5", "json: cannot unmarshal number into Go value of type []v1.Toleration"),
-            ("[true]", "json: cannot unmarshal bool into Go value of type v1.Toleration"),
+            ("{}", "json: cannot unmarshal object into Go value of type []core.Toleration"),
+            ("5", "json: cannot unmarshal number into Go value of type []core.Toleration"),
+            ("[true]", "json: cannot unmarshal bool into Go value of type core.Toleration"),
             ('[{"key": 1}]', "json: cannot unmarshal number into Go struct field Toleration.key of type string"),
         ],
     )

@@ -1,0 +1,24 @@
+"""The one door to a real API server: finds the credentials, and gives a connection that by default only reads.
+
+What this needs beyond the base installation is imported here, when it is needed.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from kubesim.clock import Clock
+from kubesim.cluster.remote.kubeconfig import find_access
+from kubesim.cluster.remote.transport import ReadOnlyTransport, Transport
+from kubesim.errors import UsageError
+
+
+def connect(clock: Clock, kubeconfig: str = "", context: str = "", *, may_write: bool = False) -> Transport:
+    """To the cluster of a kubeconfig (see `find_access`). Nothing is sent before the first call."""
+    for package in ("aiohttp", "kubernetes"):
+        if find_spec(package) is None:
+            raise UsageError(f"a cluster cannot be reached without {package}: pip install 'kubesim[cluster]'")
+    from kubesim.cluster.remote.http_transport import HttpTransport
+
+    transport = HttpTransport(find_access(kubeconfig, context), clock)
+    return transport if may_write else ReadOnlyTransport(transport)

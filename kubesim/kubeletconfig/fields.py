@@ -1,0 +1,50 @@
+"""The table of fields as objects. Imports nothing heavy: the command line makes its flags from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from kubesim.frozen import frozen
+from kubesim.kubeletconfig.table import KIND, STRUCTS
+
+
+@frozen
+class Field:
+    name: str
+    type: str  # as in Go, without the star of a pointer
+    flag: str  # without its dashes; empty: there is none
+    default: str | None
+    played: bool
+    pointer: bool
+
+
+@cache
+def struct_fields(struct: str = KIND) -> Mapping[str, Field]:
+    """The fields of a struct by name."""
+    fields = {}
+    for row in STRUCTS[struct].splitlines():
+        name, type_, flag, default = row.split()
+        fields[name.lstrip("*")] = Field(
+            name.lstrip("*"),
+            type_.lstrip("*"),
+            "" if flag == "." else flag,
+            None if default == "." else default,
+            name.startswith("*"),
+            type_.startswith("*"),
+        )
+    return fields
+
+
+def all_fields(struct: str = KIND, before: str = "") -> Iterator[tuple[str, Field]]:
+    """Every field that is not itself made of fields, with its dotted name."""
+    for name, field in struct_fields(struct).items():
+        if field.type in STRUCTS:
+            yield from all_fields(field.type, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", field
+
+
+@cache
+def field_named(dotted: str) -> Field:
+    return dict(all_fields())[dotted]

@@ -1,0 +1,40 @@
+"""A file that a user gave -> its text, or one line that says why that cannot be."""
+
+from __future__ import annotations
+
+import sys
+
+from kubesim.errors import InputError
+
+MAX_BYTES = 8 << 20
+STANDARD_INPUT = "-"
+
+
+def read_text(path: str, source: str) -> str:
+    """`source` is the name of the file in errors; the path "-" is standard input."""
+    try:
+        if path == STANDARD_INPUT:
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(source, "no such file") from None
+    except IsADirectoryError:
+        raise InputError(source, "is a directory; give a file") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise InputError(source, f"cannot be read: {reason or error}") from None
+    if len(data) > MAX_BYTES:
+        raise InputError(source, f"is larger than {MAX_BYTES >> 20} MB, the limit for a file")
+    if b"\0" in data:
+        raise InputError(source, "is not a text file (it has zero bytes)", line=_line(data, data.index(b"\0")))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 text (byte 0x{data[error.start]:02x})"
+        raise InputError(source, problem, line=_line(data, error.start)) from None
+
+
+def _line(data: bytes, position: int) -> int:
+    return data.count(b"\n", 0, position) + 1

@@ -1,0 +1,197 @@
+"""The http source in virtual time: when it asks, what it tells, and that asking in vain can be left out."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.clock import LoopClock, run_virtual
+from kubesim.concurrency import TaskSet
+from kubesim.sources.config import ConfigStream
+from kubesim.sources.http import HttpSource
+from kubesim.sources.manifest_files import MAX_CONFIG_LENGTH
+from kubesim.sources.manifest_url import Answer
+from kubesim.sources.simulated_url import Behaviour, SimulatedUrl
+from kubesim.trace import MemorySink, Recorder
+from kubesim.trace.records import Note
+from tests.soak import rounds
+from tests.sources.test_manifest_url import pod, pods
+
+
+class Asked(SimulatedUrl):
+    """Remembers when it was asked."""
+
+    def __init__(self, clock: LoopClock) -> None:
+        super().__init__(clock)
+        self.at: list[int] = []
+
+    async def get(self) -> Answer:
+        self.at.append(self._clock.elapsed())
+        return await super().get()
+
+    def serve(self, body: Any, status: int = 200, delay: int = 2 * MILLISECOND) -> None:
+        self.behave(Behaviour(Answer(status, json.dumps(body).encode()), delay=delay))
+
+
+class Stage:
+    def __init__(self, tasks: TaskSet, **options: Any) -> None:
+        self.clock = LoopClock()
+        self.url = Asked(self.clock)
+        self.trace = MemorySink()
+        recorder = Recorder(self.clock, self.trace)
+        self.config = ConfigStream(self.clock, recorder, ("http",))
+        self.source = HttpSource(self.clock, tasks, recorder, self.config, self.url, "node-1", **options)
+
+    async def told(self, after: int = 100 * MILLISECOND) -> list[tuple[str, list[str]]]:
+        """What the sync loop would have received since the last time."""
+        await self.clock.sleep(after)
+        updates: list[tuple[str, list[str]]] = []
+        while (item := self.config.updates.try_receive()) is not None:
+            updates.append((item[0].op, [pod.metadata.name.removesuffix("-node-1") for pod in item[0].pods]))
+        return updates
+
+    def notes(self) -> list[str]:
+        return [record.text for record in self.trace.records if isinstance(record, Note)]
+
+
+def on_stage(play: Callable[[Stage], Coroutine[Any, Any, None]], **options: Any) -> None:
+    async def main() -> None:
+        async with TaskSet() as tasks:
+            await tasks.run_until(play(Stage(tasks, **options)))
+
+    run_virtual(main)
+
+
+def test_it_asks_at_once_and_then_every_20_seconds() -> None:
+    async def play(stage: Stage) -> None:
+        stage.url.serve(pod("a"))
+        stage.source.start()
+        assert await stage.told() == [("ADD", ["a"])]
+        stage.url.serve(pods("a", "b"))
+        assert await stage.told(19 * SECOND) == []
+        assert await stage.told(SECOND) == [("ADD", ["b"])], "the pod that was there before is the same"
+        stage.url.serve(pods())
+        assert await stage.told(20 * SECOND) == [("REMOVE", ["a", "b"])]
+
+    on_stage(play)
+
+
+def test_how_often_it_asks_can_be_set() -> None:
+    async def play(stage: Stage) -> None:
+        stage.source.start()
+        await stage.told(10 * SECOND)
+        assert stage.url.at == [0, 5_002_000]
+
+    on_stage(play, every=True, period=5 * SECOND)
+
+
+def test_the_pause_is_counted_from_the_end_of_the_last_question() -> None:
+    async def play(stage: Stage) -> None:
+        stage.url.serve(pod("a"), delay=3 * SECOND)
+        stage.source.start()
+        await stage.told(50 * SECOND)
+        assert stage.url.at == [0, 23 * SECOND, 46 * SECOND]
+
+    on_stage(play, every=True)
+
+
+def test_a_url_that_hangs_is_given_ten_seconds() -> None:
+    async def play(stage: Stage) -> None:
+        stage.url.behave(Behaviour(delay=3600 * SECOND))
+        stage.source.start()
+        assert await stage.told(35 * SECOND) == []
+        assert stage.url.at == [0, 30 * SECOND]
+        [note] = stage.notes()
+        assert note.startswith('Failed to read pods from URL: Get "http://manifests.example/pods": context deadline ')
+
+    on_stage(play)
+
+
+def test_what_fails_keeps_the_pods_and_what_is_too_long_fails() -> None:
+    async def play(stage: Stage) -> None:
+        stage.url.serve(pod("a"))
+        stage.source.start()
+        await stage.told()
+        for behaviour in (
+            Behaviour(Answer(500)),
+            Behaviour(error="dial tcp 10.0.0.9:80: connect: connection refused"),
+            Behaviour(Answer(200, b"x" * MAX_CONFIG_LENGTH)),
+        ):
+            stage.url.behave(behaviour)
+            assert await stage.told(20_100 * MILLISECOND) == []
+        assert [note.rpartition(": ")[2] for note in stage.notes()] == [
+            "500 Internal Server Error",
+            "connection refused",
+            "the read limit is reached",
+        ]
+        stage.url.behave(Behaviour(Answer(200, b"")))
+        assert await stage.told(20_100 * MILLISECOND) == [("REMOVE", ["a"])]
+
+    on_stage(play)
+
+
+def test_unchanged_content_costs_nothing() -> None:
+    async def play(stage: Stage) -> None:
+        stage.url.serve(pod("a"))
+        stage.source.start()
+        await stage.told(24 * 3600 * SECOND)
+        assert stage.url.at == [0]
+
+    on_stage(play)
+
+
+@pytest.mark.parametrize("seed", range(rounds(300)))
+def test_what_is_left_out_changes_nothing(seed: int) -> None:
+    """The same story with every question asked and with only those that matter: told at the same moments."""
+    draw = random.Random(seed)
+    bodies = [pod("a"), pod("b"), pods("a", "b"), pods(), "neither"]
+    statuses, delays_ms = (200, 200, 503), (2, 900, 12_000)
+    story = [
+        (draw.randrange(1, 200 * SECOND), draw.choice(bodies), draw.choice(statuses), draw.choice(delays_ms))
+        for _ in range(8)
+    ]
+
+    def told(every: bool) -> list[tuple[int, str, str]]:
+        records: list[tuple[int, str, str]] = []
+
+        async def play(stage: Stage) -> None:
+            stage.source.start()
+            for pause, body, status, delay_ms in story:
+                await stage.clock.sleep(pause)
+                stage.url.serve(body, status, delay_ms * MILLISECOND)
+            await stage.clock.sleep(300 * SECOND)
+            records.extend((r.t, r.KIND, str(r.to_json().get("text", ""))) for r in stage.trace.records)
+
+        on_stage(play, every=every)
+        return records
+
+    assert told(every=True) == told(every=False)
+
+
+def test_after_its_stop_nothing_is_asked_and_nothing_heard() -> None:
+    async def play(stage: Stage) -> None:
+        stage.url.behave(Behaviour(delay=5 * SECOND))
+        stage.source.start()
+        await stage.told(SECOND)
+        stage.source.stop()
+        stage.url.serve(pod("a"))
+        assert await stage.told(60 * SECOND) == []
+        assert stage.url.at == [0]
+
+    on_stage(play)
+
+
+def test_a_source_that_is_withdrawn_wants_nothing() -> None:
+    async def play(stage: Stage) -> None:
+        stage.url.serve(pod("a"))
+        stage.source.start()
+        await stage.told()
+        stage.source.withdraw()
+        assert await stage.told() == [("REMOVE", ["a"])]
+
+    on_stage(play)

@@ -1,0 +1,190 @@
+"""Random pods under random faults: phases go on, restarts grow, stages keep their order, grace is kept, pods end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from kubesim.api.timestamps import SECOND
+from kubesim.kubelet.status import container_statuses, generate, phase
+from kubesim.podworkers import requeue, workers
+from kubesim.podworkers.state import PodSyncStatuses
+from kubesim.runtime import actions, container_kill, init_actions, termination
+from kubesim.runtime.action_types import PodActions
+from kubesim.runtime.container_kill import ContainerKiller, TerminationOrdering
+from kubesim.runtime.container_start import ContainerStarter
+from kubesim.runtime.init_actions import _Walk
+from kubesim.runtime.manager import RuntimeManager
+from kubesim.runtime.results import PodSyncResult
+from tests.life import Faults, Happening, Story, live
+from tests.life_stories import DEAF, FALSE, PROMPT, SLOW, SLOW_START, UP, command, stories
+from tests.soak import rounds
+
+LIVES = 2000
+
+
+@settings(max_examples=rounds(LIVES), print_blob=True)
+@given(story=stories())
+def test_every_life_keeps_the_rules(story: Story) -> None:
+    live(story)
+
+
+@settings(max_examples=rounds(LIVES // 4), print_blob=True)
+@given(story=stories().filter(lambda story: story.faults.none))
+def test_ticks_that_change_nothing_may_be_skipped(story: Story) -> None:
+    assert live(replace(story, every_tick=True)) == live(replace(story, every_tick=False))
+
+
+def test_a_life_is_the_same_again() -> None:
+    story = Story(4, spec(main(DEAF)), Faults(0.1, 0.01, 0.1), (Happening(20 * SECOND, "kill sandbox"),))
+    assert live(story) == live(story)
+    assert live(story) != live(replace(story, seed=5))
+
+
+# -- a kubelet that breaks a rule is noticed ------------------------------------------------------------------------
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+def main(program: str, name: str = "main0", **more: Any) -> dict[str, Any]:
+    return {"name": name, "image": "busybox:1", **command(program), **more}
+
+
+def spec(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = (), **more: Any) -> dict[str, Any]:
+    return {"terminationGracePeriodSeconds": 5, "containers": list(containers), "initContainers": list(init), **more}
+
+
+def sidecar(program: str, **more: Any) -> dict[str, Any]:
+    return main(program, "init0", restartPolicy="Always", **more)
+
+
+def at(second: int, what: str, number: int = 0) -> tuple[Happening, ...]:
+    return (Happening(second * SECOND, what, number),)
+
+
+def returns(target: Any, name: str, answer: Any) -> Break:
+    """A function gives this whatever it is asked."""
+    return lambda patch: patch.setattr(target, name, lambda *_, **__: answer)
+
+
+def returns_later(target: Any, name: str, answer: Any) -> Break:
+    async def instead(*_: Any, **__: Any) -> Any:
+        return answer
+
+    return lambda patch: patch.setattr(target, name, instead)
+
+
+def counts_nothing(target: Any, name: str) -> Break:
+    """A wait is made, but not told."""
+    original = getattr(target, name)
+
+    async def waits(*args: Any) -> int:
+        await original(*args)
+        return 0
+
+    return lambda patch: patch.setattr(target, name, waits)
+
+
+def ignores_probe_grace(patch: pytest.MonkeyPatch) -> None:
+    grace = termination.termination_grace_period
+    patch.setattr(container_kill, "termination_grace_period", lambda pod, container, _: grace(pod, container, ""))
+
+
+def ignores_deletion_grace(patch: pytest.MonkeyPatch) -> None:
+    kill = ContainerKiller.kill
+
+    async def with_own_grace(self: ContainerKiller, pod: Any, *args: Any, **options: Any) -> None:
+        if options.get("grace_override_s"):
+            options["grace_override_s"] = pod.spec.termination_grace_period_seconds
+        await kill(self, pod, *args, **options)
+
+    patch.setattr(ContainerKiller, "kill", with_own_grace)
+
+
+def does_not_wait_for_startup(patch: pytest.MonkeyPatch) -> None:
+    def running(self: _Walk, index: int, container: Any, record: Any) -> None:
+        self.mark_initialized(index, "it runs")
+        self.decision.kept.append(container.name)
+
+    patch.setattr(_Walk, "running_sidecar", running)
+
+
+def counts_waiting_as_new(patch: pytest.MonkeyPatch) -> None:
+    count = phase._count_regular
+
+    def counted(counts: Any, container: Any, status: Any, *rest: Any) -> None:
+        if status is not None and status.state.waiting is not None:
+            counts.waiting += 1
+        else:
+            count(counts, container, status, *rest)
+
+    patch.setattr(phase, "_count_regular", counted)
+
+
+def forgets_restarts(patch: pytest.MonkeyPatch) -> None:
+    course = container_statuses._course_from_records
+
+    def newest_record_alone(records: Any, *rest: Any) -> Any:
+        return course(records, *rest)._replace(restart_count=records[0].restart_count)
+
+    patch.setattr(container_statuses, "_course_from_records", newest_record_alone)
+
+
+def never_tries_again(patch: pytest.MonkeyPatch) -> None:
+    after = requeue.requeue_after
+
+    def late(intervals: Any, transition: bool, error: Any, now: int) -> Any:
+        made = after(intervals, transition, error, now)
+        return made if error is None else replace(made, delay=10**6 * SECOND)
+
+    patch.setattr(workers, "requeue_after", late)
+
+
+DONE, FAILS = main("true", "init0"), main("exit 1", "init1")
+SLOW_SIDECAR = (sidecar(SLOW_START, startupProbe=UP),)
+WAITS = Story(1, spec(main(PROMPT), init=(main("exit 1", "init0"), main("true", "init1"))))
+RESTARTED = Story(1, spec(main("sleep 5; exit 1")))
+REBUILT = Story(1, spec(main(PROMPT), init=(DONE, main("true", "init1"))), happenings=at(20, "kill sandbox"))
+HALF_BUILT = Story(1, spec(main(PROMPT), init=(DONE, FAILS)), happenings=at(30, "kill sandbox"))
+DELETED = Story(1, spec(main(DEAF)), happenings=at(20, "delete", 10))
+HOOK: dict[str, Any] = {"lifecycle": {"preStop": {"exec": {"command": ["sleep", "4"]}}}}
+IN_ORDER = Story(1, spec(main(SLOW), init=(sidecar(DEAF),)))
+ENDS = Story(1, spec(main("sleep 3"), main("sleep 9; exit 1", "main1"), restartPolicy="Never"), ends_by_itself=True)
+LATE = Story(1, spec(main(SLOW), activeDeadlineSeconds=20), ends_by_itself=True)
+FAILING = Story(3, spec(main("sleep 3"), restartPolicy="Never"), Faults(failing=0.5), ends_by_itself=True)
+UNHEALTHY = Story(1, spec(main(DEAF, livenessProbe={**FALSE, "terminationGracePeriodSeconds": 20})))
+
+
+@pytest.mark.parametrize(
+    ("broken", "story", "complaint"),
+    [
+        (returns(actions, "compute_init_container_actions", True), WAITS, "created before init0 is done"),
+        (returns(init_actions, "is_init_container_failed", False), WAITS, "created before init0 is done"),
+        (does_not_wait_for_startup, Story(1, spec(main(PROMPT), init=SLOW_SIDECAR)), "main0 is created before init0"),
+        (returns_later(RuntimeManager, "_remove_init_containers", None), REBUILT, "main0 is created before init0"),
+        (returns(ContainerStarter, "_restart_count", 0), RESTARTED, "created with attempt 0"),
+        (forgets_restarts, HALF_BUILT, "init1 restarted"),
+        (returns(actions, "should_container_be_restarted", True), ENDS, "created again, with policy Never"),
+        (returns(PodActions, "kill", None), Story(1, spec(main(PROMPT)), happenings=at(20, "image")), "run twice"),
+        (counts_waiting_as_new, RESTARTED, "was Running and is Pending"),
+        (returns(PodSyncStatuses, "could_have_running_containers", False), LATE, "told to have ended"),
+        (lambda patch: patch.setattr(container_kill, "MINIMUM_GRACE_PERIOD_S", 0),
+         Story(1, spec(main(DEAF), terminationGracePeriodSeconds=1)), "gets only 1000000 to stop"),
+        (counts_nothing(ContainerKiller, "_execute_pre_stop_hook"), Story(1, spec(main(DEAF, **HOOK))), "more than"),
+        (counts_nothing(TerminationOrdering, "wait_for_turn"), IN_ORDER, "more than its grace"),
+        (ignores_probe_grace, UNHEALTHY, "less than its grace"),
+        (ignores_deletion_grace, DELETED, "less than its grace"),
+        (returns_later(RuntimeManager, "kill_pod", PodSyncResult()), DELETED, "was deleted and is still there"),
+        (never_tries_again, FAILING, "has no end"),
+        (returns(generate, "past_active_deadline", False), LATE, "has no end"),
+    ],
+)  # fmt: skip
+def test_a_broken_rule_is_noticed(broken: Break, story: Story, complaint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    live(story)
+    broken(monkeypatch)
+    with pytest.raises(AssertionError, match=complaint):
+        live(story)
