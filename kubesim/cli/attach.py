@@ -99,15 +99,13 @@ async def _attach(args: argparse.Namespace, output: str) -> int:
     from kubesim.attach.agent import Agent
     from kubesim.attach.views import LinesView, QuietView, respond
     from kubesim.clock import LoopClock, Randomness
-    from kubesim.cluster.remote.http_transport import HttpTransport
-    from kubesim.cluster.remote.kubeconfig import find_access
-    from kubesim.cluster.remote.transport import ReadOnlyTransport
+    from kubesim.cluster.remote.connect import connect
     from kubesim.concurrency import TaskSet
     from kubesim.kubelet.server import ReadOnlyServer, parse_address
 
     clock = LoopClock()
     viewer: Any = LinesView(sys.stdout, sys.stderr) if output == "jsonl" else QuietView(sys.stderr)
-    transport = ReadOnlyTransport(HttpTransport(find_access(args.kubeconfig, args.context), clock))
+    transport = connect(clock, args.kubeconfig, args.context)
     agent = Agent(clock, transport, args.node, viewer)
     server = ReadOnlyServer(lambda method, target: respond(agent, method, target))
     if args.serve:

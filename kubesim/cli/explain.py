@@ -89,15 +89,13 @@ def _from_cluster(args: argparse.Namespace) -> Observation:
 
     from kubesim.attach.live import look
     from kubesim.clock import LoopClock
-    from kubesim.cluster.remote.http_transport import HttpTransport
-    from kubesim.cluster.remote.kubeconfig import find_access
-    from kubesim.cluster.remote.transport import ReadOnlyTransport
+    from kubesim.cluster.remote.connect import connect
 
     namespace, _, name = args.source.rpartition("/")
 
     async def main() -> Observation:
         clock = LoopClock()
-        transport = ReadOnlyTransport(HttpTransport(find_access(args.kubeconfig, args.context), clock))
+        transport = connect(clock, args.kubeconfig, args.context)
         try:
             return await look(transport, namespace or args.namespace, name, clock.now() if args.at is None else args.at)
         finally:

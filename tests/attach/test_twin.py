@@ -69,10 +69,14 @@ def test_static_and_finished_pods_have_none() -> None:
 
 
 def test_what_is_not_read_from_the_cluster_is_left_out() -> None:
-    container = {"name": "main", "image": "x", "volumeMounts": [{"name": "v", "mountPath": "/v"}],
-                 "envFrom": [{"secretRef": {"name": "s"}}],
-                 "env": [{"name": "A", "value": "1"},
-                         {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]}  # fmt: skip
+    secret = {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+    container = {
+        "name": "main",
+        "image": "x",
+        "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+        "envFrom": [{"secretRef": {"name": "s"}}],
+        "env": [{"name": "A", "value": "1"}, secret],
+    }
     spec = {
         "containers": [container],
         "volumes": [{"name": "v", "secret": {"secretName": "s"}}],
