@@ -16,7 +16,7 @@ metadata:
 rules:
 - apiGroups: [""]
   resources: [pods, nodes, events]
-  verbs: [get, list, watch]{references}
+  verbs: [get, list, watch]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -56,13 +56,7 @@ subjects:
   namespace: {namespace}
 """
 
-# RBAC cannot tell metadata from the whole object: this right reads Secrets, though only their metadata is asked for.
-_REFERENCES = """
-- apiGroups: [""]
-  resources: [configmaps, secrets]
-  verbs: [get]"""
 
-
-def rbac(references: bool = False, name: str = NAME, namespace: str = NAMESPACE) -> str:
-    """Manifests for kubectl apply; with references also what `--references` needs."""
-    return _RBAC.format(name=name, namespace=namespace, references=_REFERENCES if references else "")
+def rbac(name: str = NAME, namespace: str = NAMESPACE) -> str:
+    """Manifests for kubectl apply."""
+    return _RBAC.format(name=name, namespace=namespace)
