@@ -74,3 +74,9 @@ class ImageGCError(KubesimError):
 
 class RuntimeCallError(KubesimError):
     """A CRI-shaped call failed; the text is the runtime's."""
+
+    @property
+    def message(self) -> str:
+        """The text without gRPC's `rpc error: code = Unknown desc = `, as the kubelet shows it of containers."""
+        head, found, text = str(self).partition(" desc = ")
+        return text if found and head.startswith("rpc error: code = ") else str(self)

@@ -239,6 +239,7 @@ class ContainerStatus(Model):
     allocated_resources: ResourceList = Field(default_factory=dict)
     resources: ResourceRequirements | None = None
     volume_mounts: tuple[dict[str, Any], ...] = ()
+    stop_signal: str | None = None
 
 
 class PodCondition(Model):

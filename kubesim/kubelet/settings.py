@@ -14,6 +14,7 @@ from kubesim.kubelet.image_gc import ImageGCPolicy
 from kubesim.kubelet.log_rotation import LogRotatePolicy
 from kubesim.kubelet.node_shutdown import ShutdownGracePeriod
 from kubesim.kubelet.resize_feasibility import NodePolicies
+from kubesim.runtime.images import ImagePullSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class KubeletSettings:
     node_status_starts: int = 0
 
     policies: NodePolicies = field(default_factory=NodePolicies)
-    serialize_image_pulls: bool = True
+    image_pulls: ImagePullSettings = field(default_factory=ImagePullSettings)
     max_container_restart_period: int = 300 * SECOND
     containers_to_keep: int = 1  # dead ones for each container name
     eviction: EvictionConfig = field(default_factory=EvictionConfig)

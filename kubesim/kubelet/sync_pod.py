@@ -13,10 +13,12 @@ from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.clock import LoopClock, go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
 from kubesim.features import FeatureGates
+from kubesim.kubelet.environment import Find
 from kubesim.kubelet.mirror import MirrorClient
 from kubesim.kubelet.pleg import GenericPleg
 from kubesim.kubelet.pod_status import StatusGenerator
 from kubesim.kubelet.probes.manager import ProbeManager
+from kubesim.kubelet.pull_secrets import missing_pull_secrets, pull_secrets_for_pod
 from kubesim.kubelet.reason_cache import ReasonCache
 from kubesim.kubelet.resize_events import resize_event_message
 from kubesim.kubelet.runtime_state import RuntimeState
@@ -56,6 +58,7 @@ class PodSync:
         mirrors: MirrorClient,
         pleg: GenericPleg,
         events: EventRecorder,
+        find: Find,
     ) -> None:
         self._clock = clock
         self._gates = gates
@@ -68,6 +71,7 @@ class PodSync:
         self._mirrors = mirrors
         self._pleg = pleg
         self._events = events
+        self._find = find
 
     # -- a pod that should run ----------------------------------------------------------------------------------
 
@@ -90,12 +94,15 @@ class PodSync:
         if not self.workers.states.is_pod_termination_requested(uid):
             self._runtime.ensure_pod_cgroup(pod)
         await self._mirrors.reconcile(pod, mirror_pod)
+        pull_secrets = pull_secrets_for_pod(pod, self._find, self._events)
         self._probes.add_pod(pod, context)
         restarting = self._gates.enabled("RestartAllContainersOnContainerExits") and any(
             c.type == ALL_RESTARTING and c.status == "True" for c in api_status.conditions
         )
         probes = ProbeResults(self._probes.liveness.by_id, self._probes.startup.by_id)
-        result = await self._runtime.sync_pod(pod, status, probes, restart_all_containers=restarting)
+        result = await self._runtime.sync_pod(
+            pod, status, probes, restart_all_containers=restarting, pull_secrets=pull_secrets
+        )
         self._reasons.update(uid, result)
         error = result.error()
         if restarting and not error and any(r.action == "RemoveContainer" for r in result.results):
@@ -136,6 +143,8 @@ class PodSync:
             return False
         if self._mirrors.needs_work(pod, mirror_pod) or not self._probes.has_all_workers(pod):
             return False
+        if missing_pull_secrets(pod, self._find):
+            return False  # each sync tells of it
         probes = ProbeResults(self._probes.liveness.by_id, self._probes.startup.by_id)
         return self._generator.would_change_nothing(pod, status) and self._runtime.would_do_nothing(pod, status, probes)
 

@@ -55,6 +55,7 @@ class ContainerRecord:
     image_ref: str = ""
     active: bool = True  # belongs to the newest sandbox, and that one is ready
     resources: RuntimeResources | None = None
+    stop_signal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from kubesim.kubelet.image_gc import ImageGCPolicy
 from kubesim.kubelet.log_rotation import LogRotatePolicy
 from kubesim.kubelet.node_shutdown import ShutdownGracePeriod, shutdown_periods
 from kubesim.kubelet.resize_feasibility import NodePolicies
+from kubesim.runtime.images import ImagePullSettings
+from kubesim.runtime.pull_records import VerificationPolicy, verification_policy
 from kubesim.scenario.durations import Duration
 from kubesim.scenario.strict import Strict, as_list, is_amount
 
@@ -38,12 +40,20 @@ class KubeletConfiguration(Strict):
 
     jitter: bool = True
     max_pods: int = Field(default=110, ge=0)
-    serialize_image_pulls: bool = True
     sync_frequency: Duration | None = None
     crash_loop_back_off: CrashLoopBackOff = CrashLoopBackOff()
 
     cpu_manager_policy: Literal["none", "static"] = "none"
     memory_manager_policy: Literal["None", "Static"] = "None"
+
+    serialize_image_pulls: bool | None = None  # by default, unless several may go side by side
+    max_parallel_image_pulls: int | None = Field(default=None, ge=1)
+    registry_pull_qps: int = Field(default=5, ge=0, alias="registryPullQPS")
+    registry_burst: int = Field(default=10, ge=0)
+    image_pull_credentials_verification_policy: Literal[
+        "NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages", "AlwaysVerify"
+    ] = "NeverVerifyPreloadedImages"
+    preloaded_images_verification_allowlist: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
 
     eviction_hard: dict[str, str] | None = None
     eviction_soft: dict[str, str] = Field(default_factory=dict)
@@ -73,6 +83,10 @@ class KubeletConfiguration(Strict):
         except InvalidThreshold as error:
             raise PydanticCustomError("eviction", "{problem}", {"problem": str(error)}) from None
         is_amount(self.container_log_max_size)
+        if self.serialize_image_pulls and (self.max_parallel_image_pulls or 1) > 1:
+            raise PydanticCustomError(
+                "pulls", "maxParallelImagePulls cannot be larger than 1 unless serializeImagePulls is false"
+            )
         if self.image_gc_low_threshold_percent >= self.image_gc_high_threshold_percent:
             raise PydanticCustomError(
                 "image_gc", "imageGCLowThresholdPercent must be less than imageGCHighThresholdPercent"
@@ -99,6 +113,19 @@ class KubeletConfiguration(Strict):
             hard, self.eviction_soft, self.eviction_soft_grace_period, self.eviction_minimum_reclaim
         )
         return EvictionConfig(thresholds, self.eviction_pressure_transition_period, self.eviction_max_pod_grace_period)
+
+    @property
+    def image_pulls(self) -> ImagePullSettings:
+        serialize = self.serialize_image_pulls
+        if serialize is None:
+            serialize = (self.max_parallel_image_pulls or 1) == 1
+        return ImagePullSettings(serialize, self.max_parallel_image_pulls, self.registry_pull_qps, self.registry_burst)
+
+    @property
+    def verification_policy(self) -> VerificationPolicy:
+        """Whether a pod must prove that it may use an image which is already on the node."""
+        name = self.image_pull_credentials_verification_policy
+        return verification_policy(name, self.preloaded_images_verification_allowlist)
 
     @property
     def policies(self) -> NodePolicies:

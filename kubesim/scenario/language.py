@@ -72,6 +72,13 @@ class NodeItem(Strict):
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
 
 
+class Credentials(Strict):
+    """Whom a registry knows."""
+
+    username: str = Field(min_length=1)
+    password: str = Field(min_length=1)
+
+
 class ImageItem(Strict):
     """How the registry and the node answer for an image; `name` is the whole reference or a glob."""
 
@@ -80,7 +87,10 @@ class ImageItem(Strict):
     pull_time: DurationOrDraw | None = None
     errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     missing: bool | str = False
+    credentials: Credentials | None = None  # without which the registry does not give it
     size: int = Field(default=4_261_550, ge=0)
+    user: str = ""  # that the image says to run as: `101`, `nginx`, `101:101`; none is root
+    stop_signal: str = Field(default="", pattern=r"^(SIG[A-Z0-9]+)?$")
 
 
 class LogItem(Strict):

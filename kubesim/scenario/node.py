@@ -27,6 +27,7 @@ from kubesim.kubelet.settings import KubeletSettings
 from kubesim.runtime.cgroups import PodCgroups
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.pull_records import PullRecords
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.programs import Programs
@@ -83,7 +84,7 @@ class SimulatedNode:
         )
 
         # What outlives the agent.
-        self.disk = KubeletDisk()
+        self.disk = KubeletDisk(pulls=PullRecords(spec.kubelet_configuration.verification_policy))
         self.manifests = SimulatedFiles()
         self.log_files = SimulatedLogFiles()
         self.api = ApiConnection()

@@ -38,7 +38,7 @@ def kubelet_settings(
         every_tick=every_tick,
         resync_interval=base.resync_interval if configuration.sync_frequency is None else configuration.sync_frequency,
         policies=configuration.policies,
-        serialize_image_pulls=configuration.serialize_image_pulls,
+        image_pulls=configuration.image_pulls,
         max_container_restart_period=base.max_container_restart_period if back_off is None else back_off,
         status_manager_starts=stream.randrange(base.status_sync_period),
         container_gc_starts=stream.randrange(base.container_gc_period),
@@ -116,7 +116,17 @@ def _image(name: str, item: ImageItem) -> ImageBehaviour:
     if item.missing is True:
         missing = not_found(name)
     pull = None if item.pull_time is None else _draw(item.pull_time)
-    return ImageBehaviour(pull=pull, errors=item.errors, missing=missing, size=item.size, present=item.present)
+    given = item.credentials
+    return ImageBehaviour(
+        pull=pull,
+        errors=item.errors,
+        missing=missing,
+        size=item.size,
+        present=item.present,
+        credentials=None if given is None else (given.username, given.password),
+        user=item.user,
+        stop_signal=item.stop_signal,
+    )
 
 
 def behaviours(spec: Spec) -> tuple[Behaviour, ...]:
