@@ -114,3 +114,9 @@ class PluginError(CniError):
 
 class RuntimeCallError(KubesimError):
     """A CRI-shaped call failed; the text is the runtime's."""
+
+    @property
+    def message(self) -> str:
+        """The text without gRPC's `rpc error: code = Unknown desc = `, as the kubelet shows it of containers."""
+        head, found, text = str(self).partition(" desc = ")
+        return text if found and head.startswith("rpc error: code = ") else str(self)

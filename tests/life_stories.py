@@ -150,8 +150,8 @@ def ends_by_itself(spec: dict[str, Any], happens: list[Happening]) -> bool:
         return True
     if spec["restartPolicy"] != "Never" or any("restartPolicyRules" in c or _restarts(c) for c in spec["containers"]):
         return False
-    # A pod whose sandbox is lost while it is being initialized is stopped for good, but stays Pending.
-    if spec["initContainers"] and any(happening.what == "kill sandbox" for happening in happens):
+    # A pod whose sandbox is lost before all its containers have run is stopped for good, but stays Pending.
+    if any(happening.what == "kill sandbox" for happening in happens):
         return False
     inits_pass = all("restartPolicy" not in c for c in spec["initContainers"])
     finite = [["sh", "-c", text] for text in FINITE]

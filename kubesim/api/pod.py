@@ -240,6 +240,7 @@ class ContainerStatus(Model):
     allocated_resources: ResourceList = shared(default={})
     resources: ResourceRequirements | None = None
     volume_mounts: tuple[dict[str, Any], ...] = ()
+    stop_signal: str | None = None
 
 
 class PodCondition(Model):

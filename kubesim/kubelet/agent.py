@@ -13,17 +13,17 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from kubesim.api.meta import ApiObject
-from kubesim.api.pod import Container, HTTPGetAction, Pod
+from kubesim.api.pod import Container, Pod
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import TaskSet, Ticker
-from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.allocation import Admission, AllocationManager
 from kubesim.kubelet.container_deletor import ContainerDeletor
 from kubesim.kubelet.environment import Find, make_environment
 from kubesim.kubelet.handlers import Handlers
 from kubesim.kubelet.housekeeping import ContainerGC, Housekeeping
+from kubesim.kubelet.http_hook import HttpHook
 from kubesim.kubelet.mirror import MirrorClient
 from kubesim.kubelet.node_care import NodeCare, NodeParts
 from kubesim.kubelet.object_manager import CONFIG_MAP, SECRET, ObjectNotFound, ObjectUnavailable
@@ -46,17 +46,14 @@ from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.backoff import new_crash_loop_backoff
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.helper import ContainerConfigError, EventRecorder, MemoryUsage
-from kubesim.runtime.http_request import BadRequest, new_request_for_http_get_action
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.manager import RuntimeManager
-from kubesim.runtime.network import Network, NetworkError
+from kubesim.runtime.network import Network
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.protocol import Runtime
 from kubesim.sources.checkpoint import PodCheckpoints
 from kubesim.sources.config import ConfigStream
 from kubesim.trace import Recorder
-
-HOOK_TIMEOUT = 30_000_000
 
 
 class Kubelet:
@@ -86,7 +83,7 @@ class Kubelet:
     ) -> None:
         self._clock, self._tasks, self.settings = clock, tasks.child(), settings
         tasks, disk = self._tasks, disk or KubeletDisk()
-        self._network, self._find, self._gates = network, find, gates
+        self._find, self._gates = find, gates
         every, jitter = settings.every_tick, settings.jitter
         self.pods = PodManager(checkpoints)
         self.cache = PodCache(clock)
@@ -112,21 +109,10 @@ class Kubelet:
             node=settings.node_name,
             gates=gates,
         )
-        images = ImageManager(
-            runtime,
-            events,
-            clock,
-            serialize=settings.serialize_image_pulls,
-            max_parallel_image_pulls=settings.max_parallel_image_pulls,
-            registry_pull_qps=settings.registry_pull_qps,
-            registry_burst=settings.registry_burst,
-            records=disk.pulls,
-            gates=gates,
-        )
+        images = ImageManager(runtime, events, clock, settings=settings.image_pulls, records=disk.pulls, gates=gates)
+        hook = HttpHook(clock, network, events, self._pod_ips)
         backoff = new_crash_loop_backoff(settings.max_container_restart_period, gates)
-        self.runtime = RuntimeManager(
-            runtime, clock, recorder, events, self, images, backoff, self._http_hook, gates, disk
-        )
+        self.runtime = RuntimeManager(runtime, clock, recorder, events, self, images, backoff, hook.run, gates, disk)
         self.pleg = GenericPleg(
             clock,
             self.runtime,
@@ -170,6 +156,7 @@ class Kubelet:
             self.volumes,
             self.pleg,
             events,
+            find,
         )
         self.queue = WorkQueue(clock)
         self.workers = self.syncer.workers = PodWorkers(
@@ -367,11 +354,6 @@ class Kubelet:
         except ObjectUnavailable as error:
             raise ContainerConfigError(str(error)) from None
 
-    async def _http_hook(self, pod: Pod, container: Container, action: HTTPGetAction) -> None:
-        status = self.cache.known(pod.metadata.uid)
-        ip = status.ips[0] if status is not None and status.ips else ""
-        try:
-            request = new_request_for_http_get_action(action, container, ip, "lifecycle")
-            await self._network.http_get(request, HOOK_TIMEOUT)
-        except (NetworkError, BadRequest) as error:
-            raise RuntimeCallError(str(error)) from error
+    async def _pod_ips(self, uid: str) -> tuple[str, ...]:
+        found = await self.runtime.get_pod(uid)
+        return () if found is None else (await self.runtime.get_pod_status(found)).ips

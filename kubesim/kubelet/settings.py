@@ -15,6 +15,7 @@ from kubesim.kubelet.image_gc import ImageGCPolicy
 from kubesim.kubelet.log_rotation import LogRotatePolicy
 from kubesim.kubelet.node_shutdown import ShutdownGracePeriod
 from kubesim.kubelet.resize_feasibility import NodePolicies
+from kubesim.runtime.images import ImagePullSettings
 
 
 @frozen
@@ -54,10 +55,7 @@ class KubeletSettings:
     lease_duration_s: int = 40
 
     policies: NodePolicies = field(default_factory=NodePolicies)
-    serialize_image_pulls: bool = True
-    max_parallel_image_pulls: int | None = None
-    registry_pull_qps: int = 5  # 0: as many as one likes
-    registry_burst: int = 10
+    image_pulls: ImagePullSettings = field(default_factory=ImagePullSettings)
     event_qps: int = 50
     event_burst: int = 100
     max_container_restart_period: int = 300 * SECOND

@@ -12,10 +12,12 @@ from kubesim.clock import LoopClock, go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
 from kubesim.features import FeatureGates
 from kubesim.frozen import replace
+from kubesim.kubelet.environment import Find
 from kubesim.kubelet.mirror import MirrorClient
 from kubesim.kubelet.pleg import GenericPleg
 from kubesim.kubelet.pod_status import StatusGenerator
 from kubesim.kubelet.probes.manager import ProbeManager
+from kubesim.kubelet.pull_secrets import missing_pull_secrets, pull_secrets_for_pod
 from kubesim.kubelet.reason_cache import ReasonCache
 from kubesim.kubelet.resize_events import resize_event_message
 from kubesim.kubelet.runtime_state import RuntimeState
@@ -57,6 +59,7 @@ class PodSync:
         volumes: VolumeManager,
         pleg: GenericPleg,
         events: EventRecorder,
+        find: Find,
     ) -> None:
         self._clock = clock
         self._gates = gates
@@ -70,6 +73,7 @@ class PodSync:
         self._volumes = volumes
         self._pleg = pleg
         self._events = events
+        self._find = find
 
     # -- a pod that should run ----------------------------------------------------------------------------------
 
@@ -95,12 +99,15 @@ class PodSync:
         await self._mirrors.reconcile(pod, mirror_pod)
         if pod.spec.volumes:
             await self._wait_for_volumes(context, pod)
+        pull_secrets = pull_secrets_for_pod(pod, self._find, self._events)
         self._probes.add_pod(pod, context)
         restarting = self._gates.enabled("RestartAllContainersOnContainerExits") and any(
             c.type == ALL_RESTARTING and c.status == "True" for c in api_status.conditions
         )
         probes = ProbeResults(self._probes.liveness.by_id, self._probes.startup.by_id)
-        result = await self._runtime.sync_pod(pod, status, probes, restart_all_containers=restarting)
+        result = await self._runtime.sync_pod(
+            pod, status, probes, restart_all_containers=restarting, pull_secrets=pull_secrets
+        )
         self._reasons.update(uid, result)
         error = result.error()
         if restarting and not error and any(r.action == "RemoveContainer" for r in result.results):
@@ -151,6 +158,8 @@ class PodSync:
             return False
         if pod.spec.volumes and not self._volumes.is_up_to_date(pod.metadata.uid):
             return False
+        if missing_pull_secrets(pod, self._find):
+            return False  # each sync tells of it
         probes = ProbeResults(self._probes.liveness.by_id, self._probes.startup.by_id)
         return self._generator.would_change_nothing(pod, status) and self._runtime.would_do_nothing(pod, status, probes)
 

@@ -5,6 +5,7 @@ Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer
 
 from __future__ import annotations
 
+from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
@@ -18,6 +19,7 @@ from kubesim.runtime.labels import new_container_annotations, new_container_labe
 from kubesim.runtime.linux_resources import linux_container_resources
 from kubesim.runtime.logs import LogDirectory
 from kubesim.runtime.naming import container_log_path
+from kubesim.runtime.non_root import verify_run_as_non_root
 from kubesim.runtime.protocol import ContainerConfig, Runtime, SandboxConfig
 from kubesim.runtime.results import (
     CREATE_CONTAINER_CONFIG_ERROR,
@@ -43,6 +45,7 @@ class StartTarget:
     sandbox_id: str
     sandbox: SandboxConfig
     pod_ips: tuple[str, ...]
+    pull_secrets: tuple[ApiObject, ...] = ()
 
 
 class ContainerStarter:
@@ -70,27 +73,31 @@ class ContainerStarter:
 
     async def start(self, target: StartTarget, pod: Pod, container: Container, status: RuntimePodStatus) -> None:
         """Raises StartFailed; everything a user should see of it has been told as an event by then."""
-        image_ref = await self._ensure_image(pod, container)
+        image_ref = await self._ensure_image(target, pod, container)
         attempt = self._restart_count(pod, container, status)
-        config = self._config(target, pod, container, attempt, image_ref)
+        config = await self._config(target, pod, container, status, attempt, image_ref)
         self._actuated.started(pod, container, self._gates)
         try:
             identifier = await self._runtime.create_container(target.sandbox_id, config, target.sandbox)
         except RuntimeCallError as error:
-            raise self._failed(pod, container, CREATE_CONTAINER_ERROR, str(error)) from error
+            raise self._failed(pod, container, CREATE_CONTAINER_ERROR, error.message) from error
         self._logs.created(pod, container.name, attempt)
         self._events.event(pod, "Normal", "Created", "Container created", container.name)
         try:
             await self._runtime.start_container(identifier)
         except RuntimeCallError as error:
-            raise self._failed(pod, container, RUN_CONTAINER_ERROR, str(error), identifier) from error
+            raise self._failed(pod, container, RUN_CONTAINER_ERROR, error.message, identifier) from error
         self._events.event(pod, "Normal", "Started", "Container started", container.name)
         await self._post_start(pod, container, identifier)
 
-    async def _ensure_image(self, pod: Pod, container: Container) -> str:
+    async def _ensure_image(self, target: StartTarget, pod: Pod, container: Container) -> str:
         try:
             return await self._images.ensure_image_exists(
-                pod, container.image, container.image_pull_policy, container=container.name
+                pod,
+                container.image,
+                container.image_pull_policy,
+                container=container.name,
+                pull_secrets=target.pull_secrets,
             )
         except ImageError as error:
             self._events.event(pod, "Warning", "Failed", f"Error: {error.reason}", container.name)
@@ -101,13 +108,25 @@ class ContainerStarter:
         record = status.find(container.name)
         return self._logs.next_attempt(pod, container.name) if record is None else record.restart_count + 1
 
-    def _config(
-        self, target: StartTarget, pod: Pod, container: Container, attempt: int, image_ref: str
+    async def _config(
+        self,
+        target: StartTarget,
+        pod: Pod,
+        container: Container,
+        status: RuntimePodStatus,
+        attempt: int,
+        image_ref: str,
     ) -> ContainerConfig:
         try:
+            if container.target_container_name and status.find(container.target_container_name) is None:
+                raise ContainerConfigError(f"unable to find target container {container.target_container_name}")
             environment = self._helper.container_environment(pod, container, target.pod_ips)
+            await self._verify_user(pod, container)
         except ContainerConfigError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, str(error)) from error
+        except RuntimeCallError as error:
+            raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, error.message) from error
+        stop_signal = (container.lifecycle and container.lifecycle.stop_signal) or ""
         return ContainerConfig(
             container=container,
             attempt=attempt,
@@ -117,7 +136,15 @@ class ContainerStarter:
             log_path=container_log_path(container.name, attempt),
             resources=linux_container_resources(pod, container, self._gates),
             env=environment,
+            stop_signal=stop_signal if self._gates.enabled("ContainerStopSignals") else "",
         )
+
+    async def _verify_user(self, pod: Pod, container: Container) -> None:
+        image = await self._runtime.image_status(container.image)
+        uid, username = (None, "") if image is None else (image.uid, image.username)
+        problem = verify_run_as_non_root(pod, container, uid, username)
+        if problem:
+            raise ContainerConfigError(problem)
 
     def _failed(self, pod: Pod, container: Container, reason: str, message: str, identifier: str = "") -> StartFailed:
         # An id means nothing to a reader and makes every event a new one, so the name stands in for it.

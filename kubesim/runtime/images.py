@@ -1,7 +1,7 @@
 """Making sure that a container's image is on the node: pull policy, access, back-off, the pull itself.
 
 Stands between the start of a container and the runtime's image calls. One pull at a time in the order of request is the
-kubelet's default; with `serialize=False` pulls go side by side.
+kubelet's default (see ImagePullSettings).
 
 Mirrors: pkg/kubelet/images/image_manager.go EnsureImageExists, puller.go, helpers.go throttleImagePulling.
 """
@@ -9,9 +9,12 @@ Mirrors: pkg/kubelet/images/image_manager.go EnsureImageExists, puller.go, helpe
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 
 from kubesim.api.gotext import duration, quoted
+from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.clock import Clock
@@ -23,6 +26,7 @@ from kubesim.runtime.backoff import Backoff, new_image_backoff
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
 from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.pull_credentials import AuthConfig, InvalidPullSecret, PullSecret, lookup_pull_credentials
 from kubesim.runtime.pull_records import PullRecords
 
 IMAGE_PULL_BACK_OFF = "ImagePullBackOff"
@@ -33,8 +37,15 @@ INVALID_IMAGE_NAME = "InvalidImageName"
 REGISTRY_UNAVAILABLE = "RegistryUnavailable"
 SIGNATURE_VALIDATION_FAILED = "SignatureValidationFailed"
 
-REGISTRY_PULL_QPS = 5
-REGISTRY_BURST = 10
+
+@frozen
+class ImagePullSettings:
+    """One pull at a time, or so many side by side (None: all); and how many a second a registry may be asked for."""
+
+    serialize: bool = True
+    max_parallel: int | None = None
+    qps: float = 5
+    burst: int = 10
 
 
 class ImageError(KubesimError):
@@ -48,14 +59,29 @@ class ImageError(KubesimError):
         super().__init__(f"{reason}: {message}")
 
 
-@frozen
+@dataclass(slots=True)
 class _Request:
-    """Who wants which image: as written in the pod, and with the default tag."""
+    """Who wants which image: as written in the pod, and with the default tag; and what may open the registry."""
 
     pod: Pod
     container: str
     requested: str
     image: str
+    pull_secrets: tuple[ApiObject, ...] = ()
+    _credentials: tuple[AuthConfig, ...] | None = None
+
+    def credentials(self) -> tuple[AuthConfig, ...]:
+        """Looked up once, and no sooner than needed. Raises ImageError."""
+        if self._credentials is None:
+            try:
+                self._credentials = lookup_pull_credentials(self.image, self.pull_secrets)
+            except InvalidPullSecret as error:
+                # Upstream has no name for it, so the reason is the message.
+                raise ImageError(str(error), str(error)) from error
+        return self._credentials
+
+    def secrets(self) -> list[PullSecret]:
+        return [auth.source for auth in self.credentials()]
 
     @property
     def backoff_key(self) -> str:
@@ -67,6 +93,7 @@ class _Pulled:
     image_ref: str
     size: int
     took: int
+    secret: PullSecret | None  # what opened the registry
 
 
 class ImageManager:
@@ -80,10 +107,7 @@ class ImageManager:
         *,
         backoff: Backoff | None = None,
         records: PullRecords | None = None,
-        serialize: bool = True,
-        max_parallel_image_pulls: int | None = None,
-        registry_pull_qps: float = REGISTRY_PULL_QPS,
-        registry_burst: int = REGISTRY_BURST,
+        settings: ImagePullSettings | None = None,
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self._runtime = runtime
@@ -93,15 +117,18 @@ class ImageManager:
         self._records = records or PullRecords()
         self._check_access = gates.enabled("KubeletEnsureSecretPulledImages")
         self._previous_errors: dict[str, str] = {}  # by back-off key: what the last pull said
-        self._limiter = TokenBucket(registry_pull_qps, registry_burst) if registry_pull_qps else None
-        limit = 1 if serialize else max_parallel_image_pulls
+        settings = settings or ImagePullSettings()
+        self._limiter = TokenBucket(settings.qps, settings.burst) if settings.qps else None
+        limit = 1 if settings.serialize else settings.max_parallel
         # Both serve in the order of request, as Go's channels do.
         self._turns: AbstractAsyncContextManager[None] = asyncio.Semaphore(limit) if limit else nullcontext()
 
-    async def ensure_image_exists(self, pod: Pod, image: str, pull_policy: str, *, container: str = "") -> str:
+    async def ensure_image_exists(
+        self, pod: Pod, image: str, pull_policy: str, *, container: str = "", pull_secrets: Sequence[ApiObject] = ()
+    ) -> str:
         """The id of the image, pulled if need be. Raises ImageError; what a user should see was told as an event."""
         try:
-            request = _Request(pod, container, image, apply_default_image_tag(image))
+            request = _Request(pod, container, image, apply_default_image_tag(image), tuple(pull_secrets))
         except InvalidReference as error:
             message = f"Failed to apply default image tag {quoted(image)}: {error}"
             self._events.event(pod, "Warning", "InspectFailed", message, container)
@@ -134,7 +161,7 @@ class ImageManager:
     def _may_use(self, request: _Request, image_ref: str) -> bool:
         message = f"Container image {quoted(request.requested)} already present on machine"
         if self._check_access:
-            if self._records.must_attempt_image_pull(request.requested, image_ref):
+            if self._records.must_attempt_image_pull(request.requested, image_ref, request.secrets):
                 return False
             message += " and can be accessed by the pod"
         self._event(request, "Normal", "Pulled", message)
@@ -147,18 +174,19 @@ class ImageManager:
 
     async def _pull(self, request: _Request) -> str:
         """A pull with its records of intent and success around it."""
+        request.credentials()
         if not self._check_access:
-            return await self._pull_unless_backing_off(request)
+            return (await self._pull_unless_backing_off(request)).image_ref
         self._records.record_pull_intent(request.requested)
         try:
-            image_ref = await self._pull_unless_backing_off(request)
+            pulled = await self._pull_unless_backing_off(request)
         except BaseException:
             self._records.record_image_pull_failed(request.requested)
             raise
-        self._records.record_image_pulled(request.requested, image_ref)
-        return image_ref
+        self._records.record_image_pulled(request.requested, pulled.image_ref, pulled.secret)
+        return pulled.image_ref
 
-    async def _pull_unless_backing_off(self, request: _Request) -> str:
+    async def _pull_unless_backing_off(self, request: _Request) -> _Pulled:
         key = request.backoff_key
         if self.backoff.is_in_back_off_since_update(key, self._clock.now()):
             message = f"Back-off pulling image {quoted(request.requested)}"
@@ -181,16 +209,29 @@ class ImageManager:
             f"({_in_milliseconds(now - asked)} including waiting). Image size: {pulled.size} bytes.",
         )
         self.backoff.gc(now)
-        return pulled.image_ref
+        return pulled
 
     async def _take_turn(self, request: _Request) -> _Pulled:
         async with self._turns:
             began = self._clock.now()
             if self._limiter is not None and not self._limiter.try_accept(began):
                 raise RuntimeCallError("pull QPS exceeded")
-            image_ref = await self._runtime.pull_image(request.image, request.pod)
+            image_ref, secret = await self._pull_image(request)
             size = await self._image_size(request.image) if image_ref else 0
-            return _Pulled(image_ref, size, self._clock.now() - began)
+            return _Pulled(image_ref, size, self._clock.now() - began, secret)
+
+    async def _pull_image(self, request: _Request) -> tuple[str, PullSecret | None]:
+        """With each credential in turn, until one is good; without any, as nobody."""
+        credentials = request.credentials()
+        if not credentials:
+            return await self._runtime.pull_image(request.image, request.pod), None
+        problems: dict[str, None] = {}
+        for auth in credentials:
+            try:
+                return await self._runtime.pull_image(request.image, request.pod, auth), auth.source
+            except RuntimeCallError as error:
+                problems[str(error)] = None
+        raise RuntimeCallError("".join(problems) if len(problems) == 1 else f"[{', '.join(problems)}]")
 
     async def _image_size(self, image: str) -> int:
         try:

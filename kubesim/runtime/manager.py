@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping
 
 from kubesim.api.gotext import quoted
+from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
@@ -99,7 +100,13 @@ class RuntimeManager:
     # -- SyncPod ------------------------------------------------------------------------------------------------
 
     async def sync_pod(
-        self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, *, restart_all_containers: bool = False
+        self,
+        pod: Pod,
+        status: RuntimePodStatus,
+        probes: ProbeResults,
+        *,
+        restart_all_containers: bool = False,
+        pull_secrets: tuple[ApiObject, ...] = (),
     ) -> PodSyncResult:
         """Bring the pod's sandbox and containers to what its spec asks for."""
         result = PodSyncResult()
@@ -114,7 +121,7 @@ class RuntimeManager:
         target = await self._sandbox_step(pod, status, actions, result)
         if target is not None:
             await self._resize_step(pod, actions, result)
-            await self._start_steps(pod, status, actions, target, result)
+            await self._start_steps(pod, status, actions, replace(target, pull_secrets=pull_secrets), result)
         return result
 
     def ensure_pod_cgroup(self, pod: Pod) -> None:

@@ -94,6 +94,7 @@ def container_record(info: ContainerInfo, *, active: bool) -> ContainerRecord:
         image_ref=info.image_ref,
         active=active,
         resources=info.resources,
+        stop_signal=info.stop_signal,
     )
 
 

@@ -16,6 +16,7 @@ from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
 from kubesim.frozen import frozen
 from kubesim.runtime.cgroups import ResourceConfig
+from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.types import ContainerRuntimeState, RuntimeResources, SandboxNetwork
 
 T = TypeVar("T")
@@ -64,6 +65,7 @@ class ContainerConfig:
     log_path: str = ""
     resources: RuntimeResources | None = None
     env: tuple[tuple[str, str], ...] = ()
+    stop_signal: str = ""  # `SIGUSR1`; empty: the image's
 
 
 @frozen
@@ -106,6 +108,7 @@ class ContainerInfo:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     resources: RuntimeResources | None = None
+    stop_signal: str = ""
 
 
 @frozen
@@ -115,6 +118,9 @@ class ImageInfo:
     digests: tuple[str, ...] = ()
     size: int = 0
     pinned: bool = False
+    uid: int | None = None  # the user that it says to run as; none of both: root
+    username: str = ""
+    stop_signal: str = ""  # `SIGQUIT`; empty: SIGTERM
 
 
 @frozen
@@ -158,7 +164,7 @@ class Runtime(Protocol):
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
     ) -> ExecResult: ...
 
-    async def pull_image(self, image: str, pod: Pod) -> str: ...
+    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str: ...
     async def image_status(self, image: str) -> ImageInfo | None: ...
     async def list_images(self) -> list[ImageInfo]: ...
     async def remove_image(self, image_id: str) -> None: ...

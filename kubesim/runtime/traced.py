@@ -24,6 +24,7 @@ from kubesim.runtime.protocol import (
     SandboxConfig,
     SandboxInfo,
 )
+from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.types import RuntimeResources
 from kubesim.trace import Recorder
 from kubesim.trace.records import CriCall, CriReturn, Note
@@ -147,9 +148,10 @@ class TracedRuntime:
         running = self._inner.exec_sync(container_id, command, timeout, context)
         return await self._on("ExecSync", container_id, running, cmd=list(command))
 
-    async def pull_image(self, image: str, pod: Pod) -> str:
+    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
         name = f"{pod.metadata.namespace}/{pod.metadata.name}"
-        return await self._call("PullImage", {"image": image}, self._inner.pull_image(image, pod), pod=name)
+        args = {"image": image} if auth is None else {"image": image, "secret": auth.source.name}
+        return await self._call("PullImage", args, self._inner.pull_image(image, pod, auth), pod=name)
 
     async def remove_image(self, image_id: str) -> None:
         await self._call("RemoveImage", {"id": image_id}, self._inner.remove_image(image_id))

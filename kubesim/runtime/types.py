@@ -57,6 +57,7 @@ class ContainerRecord:
     image_ref: str = ""
     active: bool = True  # belongs to the newest sandbox, and that one is ready
     resources: RuntimeResources | None = None
+    stop_signal: str = ""
 
 
 @frozen

@@ -29,6 +29,7 @@ from kubesim.kubelet.resize_feasibility import NodePolicies
 from kubesim.kubeletconfig.decode import ConfigurationProblem, Path, Values, read_configuration
 from kubesim.kubeletconfig.fields import Field, all_fields
 from kubesim.kubeletconfig.rules import check_configuration
+from kubesim.runtime.images import ImagePullSettings
 from kubesim.runtime.pull_records import VerificationPolicy, verification_policy
 
 JsonObject = dict[str, Any]
@@ -87,10 +88,13 @@ class KubeletConfiguration:
             raise ConfigurationProblem(("featureGates",), str(error)) from None
 
     @property
-    def serialize_image_pulls(self) -> bool:
+    def image_pulls(self) -> ImagePullSettings:
         """If it is not said, pulls go side by side exactly when several at a time are allowed."""
-        given: bool | None = self.values["serializeImagePulls"]
-        return (self.values["maxParallelImagePulls"] or 0) < 2 if given is None else given
+        values = self.values
+        serialize, at_once = values["serializeImagePulls"], values["maxParallelImagePulls"]
+        if serialize is None:
+            serialize = (at_once or 0) < 2
+        return ImagePullSettings(serialize, at_once, values["registryPullQPS"], values["registryBurst"])
 
     @property
     def verification(self) -> VerificationPolicy:

@@ -85,6 +85,13 @@ class NodeItem(Strict):
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
 
 
+class Credentials(Strict):
+    """Whom a registry knows."""
+
+    username: str = Field(min_length=1)
+    password: str = Field(min_length=1)
+
+
 class ImageItem(Strict):
     """How the registry and the node answer for an image; `name` is the whole reference or a glob."""
 
@@ -93,7 +100,10 @@ class ImageItem(Strict):
     pull_time: DurationOrDraw | None = None
     errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     missing: bool | str = False
+    credentials: Credentials | None = None  # without which the registry does not give it
     size: int = Field(default=4_261_550, ge=0)
+    user: str = ""  # that the image says to run as: `101`, `nginx`, `101:101`; none is root
+    stop_signal: str = Field(default="", pattern=r"^(SIG[A-Z0-9]+)?$")
 
 
 class LogItem(Strict):

@@ -44,10 +44,7 @@ def kubelet_settings(
         node_status_period=values["nodeStatusUpdateFrequency"],
         lease_duration_s=values["nodeLeaseDurationSeconds"],
         policies=configuration.policies,
-        serialize_image_pulls=configuration.serialize_image_pulls,
-        max_parallel_image_pulls=values["maxParallelImagePulls"],
-        registry_pull_qps=values["registryPullQPS"],
-        registry_burst=values["registryBurst"],
+        image_pulls=configuration.image_pulls,
         event_qps=values["eventRecordQPS"] or CLIENT_QPS,
         event_burst=values["eventBurst"],
         max_container_restart_period=base.max_container_restart_period if back_off is None else back_off,
@@ -137,7 +134,17 @@ def _image(name: str, item: ImageItem) -> ImageBehaviour:
     if item.missing is True:
         missing = not_found(name)
     pull = None if item.pull_time is None else _draw(item.pull_time)
-    return ImageBehaviour(pull=pull, errors=item.errors, missing=missing, size=item.size, present=item.present)
+    given = item.credentials
+    return ImageBehaviour(
+        pull=pull,
+        errors=item.errors,
+        missing=missing,
+        size=item.size,
+        present=item.present,
+        credentials=None if given is None else (given.username, given.password),
+        user=item.user,
+        stop_signal=item.stop_signal,
+    )
 
 
 def behaviours(spec: Spec) -> tuple[Behaviour, ...]:

@@ -14,8 +14,9 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.errors import RuntimeCallError
 from kubesim.features import FeatureGates
 from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag, trim_image_tag_digest
-from kubesim.runtime.images import ImageError, ImageManager
+from kubesim.runtime.images import ImageError, ImageManager, ImagePullSettings
 from kubesim.runtime.protocol import ImageInfo, Runtime
+from kubesim.runtime.pull_credentials import AuthConfig, PullSecret
 from kubesim.runtime.pull_records import PullRecords, verification_policy
 
 A, B = (Pod(metadata=ObjectMeta(name=name, namespace="ns", uid=f"uid-{name}")) for name in "ab")
@@ -35,7 +36,7 @@ class Registry:
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         self.events.append((pod.metadata.name, reason, message))
 
-    async def pull_image(self, image: str, pod: Pod) -> str:
+    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
         self.pulls.append((self.clock.elapsed() / SECOND, image))
         await self.clock.sleep(2 * SECOND)
         if self.failure:
@@ -73,7 +74,7 @@ def test_pulls_are_one_after_the_other_and_the_event_tells_both_times() -> None:
 def test_parallel_pulls_with_and_without_a_limit(limit: int | None, begins: list[float]) -> None:
     async def main() -> None:
         clock = LoopClock()
-        registry, images = make(clock, serialize=False, max_parallel_image_pulls=limit)
+        registry, images = make(clock, settings=ImagePullSettings(serialize=False, max_parallel=limit))
         await asyncio.gather(*(images.ensure_image_exists(A, f"image-{n}", "Always") for n in range(3)))
         assert [at for at, _ in registry.pulls] == begins
 
@@ -130,7 +131,7 @@ def test_without_the_access_check_the_old_message_is_used() -> None:
 
 def test_too_many_pulls_at_once_are_refused() -> None:
     async def main() -> None:
-        registry, images = make(LoopClock(), serialize=False)
+        registry, images = make(LoopClock(), settings=ImagePullSettings(serialize=False))
         answers = await asyncio.gather(
             *(images.ensure_image_exists(A, f"image-{n}", "Always") for n in range(11)), return_exceptions=True
         )
@@ -144,11 +145,30 @@ def test_too_many_pulls_at_once_are_refused() -> None:
 
 def test_a_pull_under_way_makes_others_pull_too() -> None:
     records = PullRecords()
-    assert not records.must_attempt_image_pull("app:1", "id")
+    assert not records.must_attempt_image_pull("app:1", "id", list)
     records.record_pull_intent("app:1")
-    assert records.must_attempt_image_pull("app:1", "id")
+    assert records.must_attempt_image_pull("app:1", "id", list)
     records.record_image_pull_failed("app:1")
-    assert not records.must_attempt_image_pull("app:1", "id")
+    assert not records.must_attempt_image_pull("app:1", "id", list)
+
+
+def test_an_image_that_was_pulled_with_a_secret_is_for_those_who_have_it() -> None:
+    mine, same, other = (
+        PullSecret(uid, "ns", f"secret-{uid}", hash) for uid, hash in (("1", "x"), ("2", "x"), ("3", "y"))
+    )
+    rotated = PullSecret("1", "ns", "secret-1", "z")
+    records = PullRecords()
+    records.record_pull_intent("app:1")
+    records.record_image_pulled("app:1", "id", mine)
+    assert not records.must_attempt_image_pull("app:1", "id", lambda: [mine])
+    assert not records.must_attempt_image_pull("app:2", "id", lambda: [same])  # the same credentials
+    assert not records.must_attempt_image_pull("app:1", "id", lambda: [rotated])  # the same secret
+    assert records.must_attempt_image_pull("app:1", "id", lambda: [other])
+    assert records.must_attempt_image_pull("app:1", "id", list)
+    assert records.must_attempt_image_pull("copy:1", "id", lambda: [mine])  # under another name
+    records.record_pull_intent("app:1")
+    records.record_image_pulled("app:1", "id")  # the registry gave it to somebody without any
+    assert not records.must_attempt_image_pull("app:1", "id", list)
 
 
 def test_verification_policies() -> None:

@@ -12,9 +12,10 @@ from kubesim.clock import Clock
 from kubesim.conformance.decode import Json, steps_of
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.backoff import Backoff, do_back_off
-from kubesim.runtime.images import ImageError, ImageManager
+from kubesim.runtime.images import ImageError, ImageManager, ImagePullSettings
 from kubesim.runtime.naming import backoff_key
 from kubesim.runtime.protocol import ImageInfo, Runtime
+from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
 
 
@@ -85,7 +86,7 @@ class _ScriptedImages:
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         self.events.append((type, reason, message))
 
-    async def pull_image(self, image: str, pod: Pod) -> str:
+    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
         self.calls.append("PullImage")
         if self.step["pullError"]:
             raise RuntimeCallError(self.step["pullError"])
@@ -106,7 +107,7 @@ class _ScriptedImages:
 def _image_pulls(given: Json, steps: list[Json], backoff: Backoff) -> list[Json]:
     script = _ScriptedImages()
     manager = ImageManager(
-        cast(Runtime, script), script, cast(Clock, script), backoff=backoff, registry_pull_qps=0, serialize=True
+        cast(Runtime, script), script, cast(Clock, script), backoff=backoff, settings=ImagePullSettings(qps=0)
     )
     out = []
     for step in steps:

@@ -15,7 +15,7 @@ from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import without_purge_order
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.backoff import new_crash_loop_backoff
-from kubesim.runtime.images import ImageManager
+from kubesim.runtime.images import ImageManager, ImagePullSettings
 from kubesim.runtime.labels import CONTAINER_HASH
 from kubesim.runtime.manager import ProbeResults, RuntimeManager
 from kubesim.runtime.naming import backoff_key
@@ -29,6 +29,7 @@ from kubesim.runtime.protocol import (
     SandboxConfig,
     SandboxInfo,
 )
+from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.restart_policy import init_and_regular_containers
 from kubesim.runtime.results import PodSyncResult
 from kubesim.runtime.types import RuntimePodStatus, SandboxNetwork, bare_id
@@ -65,7 +66,7 @@ async def _play(case: Json) -> Json:
         Recorder(clock),
         recording,
         recording,
-        ImageManager(runtime, recording, clock, registry_pull_qps=0),
+        ImageManager(runtime, recording, clock, settings=ImagePullSettings(qps=0)),
         backoff,
         recording.http_get,
     )
@@ -201,7 +202,7 @@ class _Recording:
     async def image_status(self, image: str) -> ImageInfo | None:
         return ImageInfo(image) if image in self._present else None
 
-    async def pull_image(self, image: str, pod: Pod) -> str:
+    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
         if self._given.get("pullError"):
             raise RuntimeCallError(self._given["pullError"])
         self._present.add(image)

@@ -85,7 +85,7 @@ async def tcp_probe(network: Network, host: str, port: int, timeout: int) -> Ans
 async def http_probe(network: Network, clock: LoopClock, request: HttpRequest, timeout: int) -> Answer:
     """A failed exchange is a failure; only a body that cannot be read to its end is an error, and tried again."""
     try:
-        response = await _get(network, clock, request, timeout)
+        response = await http_get(network, clock, request, timeout)
     except BodyError as error:
         return Answer("failure", error=str(error))
     except NetworkError as error:
@@ -98,8 +98,8 @@ async def http_probe(network: Network, clock: LoopClock, request: HttpRequest, t
     return Answer("success", body)
 
 
-async def _get(network: Network, clock: LoopClock, request: HttpRequest, timeout: int) -> HttpResponse:
-    """A GET that follows redirects on the same host, all within one timeout; to another host it does not go."""
+async def http_get(network: Network, clock: LoopClock, request: HttpRequest, timeout: int) -> HttpResponse:
+    """A GET that follows redirects on the same host, all within one timeout (0: none); to another it does not go."""
     deadline = clock.now() + timeout
     first_host = request.host
     requests = 0

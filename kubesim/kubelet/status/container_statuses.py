@@ -238,6 +238,8 @@ def _status_from_record(
         fields["resources"] = container_status_resources(container, record, old)
         if container.resources.requests:
             fields["allocated_resources"] = canonical(container.resources.requests)
+    if record.stop_signal and inputs.gates.enabled("ContainerStopSignals"):
+        fields["stop_signal"] = record.stop_signal
     return ContainerStatus.make(
         name=record.name,
         state=course.state,

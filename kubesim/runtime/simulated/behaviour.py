@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
+from kubesim.api.pod import Container
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.frozen import frozen
@@ -19,6 +20,7 @@ from kubesim.runtime.simulated.network import listen_on
 from kubesim.runtime.simulated.process import SIGKILL, Exit, ProcessContext
 from kubesim.runtime.simulated.settings import Span
 from kubesim.runtime.simulated.shell import Listener, Log, Ports
+from kubesim.runtime.simulated.termination_message import termination_message
 
 ZERO = Span(0)
 
@@ -64,11 +66,18 @@ class BehaviourProcess:
     """Implements `Process`. Once it is ready it listens on the container's ports and answers every request with 200."""
 
     def __init__(
-        self, clock: LoopClock, stream: Stream, behaviour: Behaviour, ports: Ports, port_numbers: tuple[int, ...]
+        self,
+        clock: LoopClock,
+        stream: Stream,
+        behaviour: Behaviour,
+        container: Container,
+        ports: Ports,
+        port_numbers: tuple[int, ...],
     ) -> None:
         self._clock = clock
         self._stream = stream
         self._behaviour = behaviour
+        self._container = container
         self._ports = ports
         self._port_numbers = port_numbers
         self.log = Log(clock.now)
@@ -103,7 +112,7 @@ class BehaviourProcess:
         for listener in self._listeners:
             self._ports.close(listener)
         self._listeners.clear()
-        message = self._behaviour.termination_message
+        message = termination_message(self._container, self._behaviour.termination_message, code, self.log)
         self._on_exit(Exit(code, oom_killed=oom_killed, message=message))
 
     def signal(self, number: int) -> None:

@@ -6,9 +6,11 @@ import hashlib
 from collections.abc import Awaitable, Callable
 
 from kubesim.errors import RuntimeCallError
+from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
 from kubesim.runtime.protocol import ImageInfo
+from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.simulated.draws import Draw
-from kubesim.runtime.simulated.registries import connection_refused
+from kubesim.runtime.simulated.registries import connection_refused, unauthorized
 from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings
 
 
@@ -29,7 +31,7 @@ class ImageStore:
         for listener in self._listeners:
             listener()
 
-    async def pull(self, image: str) -> str:
+    async def pull(self, image: str, auth: AuthConfig | None = None) -> str:
         """The id of the image."""
         behaviour = self._settings.images.get(image)
         refusal = connection_refused(image) if behaviour is None else ""
@@ -42,16 +44,33 @@ class ImageStore:
         if behaviour.missing or failures < len(behaviour.errors):
             self._failures[image] = failures + 1
             raise RuntimeCallError(behaviour.missing or behaviour.errors[failures])
+        if behaviour.credentials is not None:
+            given = None if auth is None else (auth.username, auth.password)
+            if given != behaviour.credentials:
+                raise RuntimeCallError(unauthorized(image, given is not None))
         self._present.add(image)
         self._changed()
         return image_id(image)
 
     def status(self, image: str) -> ImageInfo | None:
-        return self._info(image) if image in self._present else None
+        """Also of an image that is named without its tag."""
+        name = _with_tag(image)
+        return self._info(name) if name in self._present else None
 
     def _info(self, image: str) -> ImageInfo:
         behaviour = self._settings.images.get(image, ImageBehaviour())
-        return ImageInfo(image_id(image), tags=(image,), size=behaviour.size)
+        user = behaviour.user.partition(":")[0]
+        return ImageInfo(
+            image_id(image),
+            tags=(image,),
+            size=behaviour.size,
+            uid=int(user) if user.isdigit() else None,
+            username="" if user.isdigit() else user,
+            stop_signal=behaviour.stop_signal,
+        )
+
+    def stop_signal(self, image: str) -> str:
+        return self._settings.images.get(_with_tag(image), ImageBehaviour()).stop_signal
 
     def list(self) -> list[ImageInfo]:
         return [self._info(image) for image in sorted(self._present)]
@@ -63,6 +82,13 @@ class ImageStore:
     def size(self) -> int:
         """What all images take on the disk, in bytes."""
         return sum(self._info(image).size for image in self._present)
+
+
+def _with_tag(image: str) -> str:
+    try:
+        return apply_default_image_tag(image)
+    except InvalidReference:
+        return image
 
 
 def image_id(image: str) -> str:

@@ -5,10 +5,12 @@ One per cluster. Pods come and go with their address; a pod on the host's networ
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
+from typing import NoReturn
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.clock import LoopClock
+from kubesim.clock import LoopClock, wake
 from kubesim.runtime.network import (
     HttpRequest,
     HttpResponse,
@@ -51,12 +53,22 @@ class SimulatedNetwork:
         listener = await self._connect(request.host, request.port, timeout)
         answer = listener.request(ShellRequest(request.target, headers=request.headers))
         if answer is None:
-            await self._clock.sleep(max(timeout - ROUND_TRIP, 0))
-            raise ResponseTimeout("net/http: timeout awaiting response headers")
+            await self._no_answer(listener, timeout)
         if request.scheme.lower() == "https":
             raise NetworkError("http: server gave HTTP response to HTTPS client")
         location = next((value for name, value in answer.headers if name.lower() == "location"), "")
         return HttpResponse(answer.status, answer.body.encode(), location)
+
+    async def _no_answer(self, listener: Listener, timeout: int) -> NoReturn:
+        """Who waits without a limit hears of the end of the server."""
+        if timeout:
+            await self._clock.sleep(max(timeout - ROUND_TRIP, 0))
+            raise ResponseTimeout("net/http: timeout awaiting response headers")
+        closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        listener.on_close.append(lambda: wake(closed, None))
+        with self._clock.waiting_for(closed, f"an answer of port {listener.port}"):
+            await closed
+        raise NetworkError("EOF")
 
     async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
         """gRPC is not spoken here: whoever listens is taken to be well."""

@@ -98,7 +98,9 @@ class Programs:
         if behaviour is not None:
             uid, container = context.pod.metadata.uid, context.container
             stream = self._randomness.stream("behaviour", uid, container.name, str(context.config.attempt))
-            return BehaviourProcess(self._clock, stream, behaviour, state.view.ports, port_numbers(container))
+            return BehaviourProcess(
+                self._clock, stream, behaviour, container, state.view.ports, port_numbers(container)
+            )
         return ShellProcess(
             context,
             self._clock,

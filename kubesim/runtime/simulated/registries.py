@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from kubesim.runtime.image_reference import parse_normalized
+from kubesim.runtime.image_reference import DEFAULT_DOMAIN, parse_normalized
 
 HTTP_PORT = 80
 
@@ -32,6 +32,19 @@ def connection_refused(image: str) -> str:
 def not_found(image: str) -> str:
     """The text of a pull of an image that its registry does not have."""
     return _pull_failure(image, f"{_in_full(image)}: not found")
+
+
+def unauthorized(image: str, has_credentials: bool) -> str:
+    """The text of a pull that the registry refuses: nobody said who asks, or it was not right."""
+    reference = parse_normalized(image)
+    host, _, repository = reference.name.partition("/")
+    if has_credentials:
+        url = f"https://{host}/v2/{repository}/manifests/{reference.digest or reference.tag}"
+        return _pull_failure(image, f"unexpected status from HEAD request to {url}: 401 Unauthorized")
+    why = "authorization failed: no basic auth credentials"
+    if host == DEFAULT_DOMAIN:
+        why = "server message: insufficient_scope: authorization failed"
+    return _pull_failure(image, f"pull access denied, repository does not exist or may require authorization: {why}")
 
 
 def _pull_failure(image: str, cause: str) -> str:

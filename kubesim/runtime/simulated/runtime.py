@@ -30,10 +30,12 @@ from kubesim.runtime.protocol import (
     SandboxConfig,
     SandboxInfo,
 )
+from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.image_store import ImageStore
-from kubesim.runtime.simulated.process import SIGKILL, SIGTERM, Exit, Process, ProcessContext, ProcessFactory
+from kubesim.runtime.simulated.process import SIGKILL, Exit, Process, ProcessContext, ProcessFactory
 from kubesim.runtime.simulated.settings import SimulatedSettings
+from kubesim.runtime.simulated.signals import DEFAULT_STOP_SIGNAL, signal_number
 from kubesim.runtime.types import RuntimeResources, SandboxNetwork
 
 ExitListener = Callable[[str, Exit], None]
@@ -288,6 +290,7 @@ class SimulatedRuntime:
                 labels=config.labels,
                 annotations=config.annotations,
                 resources=config.resources,
+                stop_signal=config.stop_signal or self.images.stop_signal(container.image) or DEFAULT_STOP_SIGNAL,
             ),
             config,
             sandbox,
@@ -359,7 +362,7 @@ class SimulatedRuntime:
         container.exited.clear()
 
     async def stop_container(self, container_id: str, timeout: int) -> None:
-        """TERM, then KILL when the time is up."""
+        """The container's own signal, TERM unless it says otherwise; then KILL when the time is up."""
         container = self._container(container_id)
         if container.runs():
             await self._end(container, timeout)
@@ -367,7 +370,7 @@ class SimulatedRuntime:
 
     async def _end(self, container: _Container, timeout: int) -> None:
         assert container.process is not None
-        container.process.signal(SIGTERM)
+        container.process.signal(signal_number(container.info.stop_signal))
         if not container.runs():
             return
         gone = asyncio.get_running_loop().create_future()
@@ -468,8 +471,8 @@ class SimulatedRuntime:
 
     # -- images -------------------------------------------------------------------------------------------------
 
-    async def pull_image(self, image: str, pod: Pod) -> str:
-        return await self.images.pull(image)
+    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
+        return await self.images.pull(image, auth)
 
     async def image_status(self, image: str) -> ImageInfo | None:
         return self.images.status(image)

@@ -27,6 +27,7 @@ from kubesim.runtime.protocol import (
     SandboxConfig,
     SandboxInfo,
 )
+from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.types import RuntimeResources
 
 T = TypeVar("T")
@@ -225,5 +226,5 @@ class RuntimeConnection:
     ) -> Call[ExecResult]:
         return self._takes_time(self._runtime.exec_sync(container_id, command, timeout, context))
 
-    def pull_image(self, image: str, pod: Pod) -> Call[str]:
-        return self._takes_time(self._runtime.pull_image(image, pod))
+    def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> Call[str]:
+        return self._takes_time(self._runtime.pull_image(image, pod, auth))

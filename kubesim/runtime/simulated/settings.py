@@ -50,6 +50,9 @@ class ImageBehaviour:
     missing: str = ""  # every pull fails with this text
     size: int = 4_261_550
     present: bool = False
+    credentials: tuple[str, str] | None = None  # user and password without which the registry does not give it
+    user: str = ""  # that it says to run as, `101`, `nginx` or `101:101`; none is root
+    stop_signal: str = ""
 
 
 @frozen

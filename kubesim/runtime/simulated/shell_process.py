@@ -1,7 +1,6 @@
 """A container's own command line in the shell, as the runtime sees it (`Process`).
 
-Mirrors: what runc, containerd's exec and the kubelet's termination messages make of it
-(kuberuntime_container.go getTerminationMessage, readLastStringFromContainerLogs).
+Mirrors: what runc and containerd's exec make of it.
 """
 
 from __future__ import annotations
@@ -28,10 +27,8 @@ from kubesim.runtime.simulated.shell import (
     VirtualFiles,
     Volume,
 )
+from kubesim.runtime.simulated.termination_message import termination_message
 
-MAX_TERMINATION_MESSAGE = 4096
-MAX_LOG_MESSAGE = 2048
-MAX_LOG_LINES = 80
 _MESSAGE_FILE = "message"
 
 
@@ -113,17 +110,9 @@ class ShellProcess:
             self._view.ports.close(listener)
         self._listeners.clear()
         if self._on_exit is not None:
-            self._on_exit(Exit(status.code, status.signal, status.oom_killed, self._termination_message(status.code)))
-
-    def _termination_message(self, exit_code: int) -> str:
-        """The end of the file, or, if it is empty and the policy says so, the end of a failed container's log."""
-        written = (self._message.read(_MESSAGE_FILE) or "") if self._message is not None else ""
-        if written:
-            return _last(written, MAX_TERMINATION_MESSAGE)
-        if exit_code == 0 or self._context.container.termination_message_policy != "FallbackToLogsOnError":
-            return ""
-        lines = self._process.log.lines[-MAX_LOG_LINES:]
-        return _last("".join(line.text + "\n" for line in lines), MAX_LOG_MESSAGE)
+            written = (self._message.read(_MESSAGE_FILE) or "") if self._message is not None else ""
+            message = termination_message(self._context.container, written, status.code, self._process.log)
+            self._on_exit(Exit(status.code, status.signal, status.oom_killed, message))
 
     def signal(self, number: int) -> None:
         self._process.signal(number)
@@ -157,8 +146,3 @@ class ShellProcess:
 def _memory_limit(container: Container) -> int | None:
     limit = container.resources.limits.get("memory")
     return None if limit is None else quantity(limit).value()
-
-
-def _last(text: str, limit: int) -> str:
-    data = text.encode()
-    return text if len(data) <= limit else data[-limit:].decode(errors="replace")

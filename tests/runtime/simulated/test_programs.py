@@ -13,7 +13,7 @@ from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.network import ConnectError, HttpRequest, NetworkError
 from kubesim.runtime.protocol import ContainerConfig
-from kubesim.runtime.simulated.behaviour import Behaviour
+from kubesim.runtime.simulated.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.command_line import command_line
 from kubesim.runtime.simulated.draws import Choice, Exponential
 from kubesim.runtime.simulated.network import SimulatedNetwork
@@ -179,7 +179,8 @@ def test_containers_of_a_pod_share_the_volumes_that_were_set_up_for_it() -> None
 
 def test_a_behaviour_comes_before_the_command_line() -> None:
     async def test(bench: Bench) -> None:
-        process = bench.start({"command": ["sleep", "100"], "ports": [{"containerPort": 80}]})
+        message = {"terminationMessagePath": "/dev/termination-log"}
+        process = bench.start({"command": ["sleep", "100"], "ports": [{"containerPort": 80}], **message})
         assert (await process.exec(("true",))).exit_code == 1
         await bench.clock.sleep(2 * SECOND)
         assert (await process.exec(("true",))).exit_code == 0
@@ -191,6 +192,21 @@ def test_a_behaviour_comes_before_the_command_line() -> None:
         pod="w*", run_for=Span(5 * SECOND), exit_code=Span(7), ready_after=Span(SECOND), termination_message="tired"
     )
     on_a_bench(test, behaviour)
+
+
+@pytest.mark.parametrize(
+    ("code", "policy", "told"),
+    [(1, "FallbackToLogsOnError", "b\nc\n"), (0, "FallbackToLogsOnError", ""), (1, "File", "")],
+)
+def test_the_log_stands_in_for_a_message(code: int, policy: str, told: str) -> None:
+    async def test(bench: Bench) -> None:
+        bench.start({"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": policy})
+        await bench.clock.sleep(SECOND)
+        assert [exit.message[-4:] for _, exit in bench.exits] == [told]
+        assert len(bench.exits[0][1].message) <= 2048
+
+    lines = tuple(LogEntry(0, text) for text in ("a" * 3000, "b", "c"))
+    on_a_bench(test, Behaviour(run_for=Span(MILLISECOND), exit_code=Span(code), log=lines))
 
 
 def test_a_behaviour_may_be_for_the_first_starts_only() -> None:

@@ -7,7 +7,7 @@ another pod's `Ports` is the embedding's knowledge, given as a `Network`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Protocol
 
@@ -46,6 +46,7 @@ class Listener:
     host: str = "0.0.0.0"
     answer: Answer | None = None
     on_connect: Callable[[], None] | None = None  # told after a connection was accepted (and answered)
+    on_close: list[Callable[[], None]] = field(default_factory=list)
 
     def connect(self) -> None:
         """A connection that asks for nothing, as a TCP probe makes one."""
@@ -80,6 +81,9 @@ class Ports:
     def close(self, listener: Listener) -> None:
         if self._listeners.get(listener.port) is listener:
             del self._listeners[listener.port]
+            for told in listener.on_close:
+                told()
+            listener.on_close.clear()
 
     def at(self, port: int, *, loopback: bool = False) -> Listener | None:
         """Who would accept a connection; `loopback` if it comes from inside the pod to its own loopback address."""

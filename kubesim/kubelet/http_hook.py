@@ -1,0 +1,71 @@
+"""HTTP lifecycle hooks: a GET to the container's pod, at the address that the runtime tells at this moment.
+
+Any answer is a success, whatever its status says; there is no time limit but that of whoever waits for the hook.
+Mirrors: pkg/kubelet/lifecycle/handlers.go runHTTPHandler
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from kubesim.api.pod import Container, HTTPGetAction, Pod
+from kubesim.clock import LoopClock
+from kubesim.errors import RuntimeCallError
+from kubesim.kubelet.probes.handlers import http_get
+from kubesim.runtime.helper import EventRecorder
+from kubesim.runtime.http_request import BadRequest, new_request_for_http_get_action
+from kubesim.runtime.network import HttpRequest, Network, NetworkError
+
+HTTP_ANSWER = "server gave HTTP response to HTTPS client"
+
+
+class HttpHook:
+    """`pod_ips` asks the runtime for a pod's addresses; it raises RuntimeCallError."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        network: Network,
+        events: EventRecorder,
+        pod_ips: Callable[[str], Awaitable[tuple[str, ...]]],
+    ) -> None:
+        self._clock = clock
+        self._network = network
+        self._events = events
+        self._pod_ips = pod_ips
+
+    async def run(self, pod: Pod, container: Container, action: HTTPGetAction) -> None:
+        """Raises RuntimeCallError."""
+        try:
+            ip = action.host or await self._pod_ip(pod)
+            request = new_request_for_http_get_action(action, container, ip, "lifecycle")
+            try:
+                await http_get(self._network, self._clock, request, 0)
+            except NetworkError as error:
+                if HTTP_ANSWER not in str(error):
+                    raise
+                await self._fall_back(pod, request, error)
+        except (NetworkError, BadRequest) as error:
+            raise RuntimeCallError(str(error)) from error
+
+    async def _pod_ip(self, pod: Pod) -> str:
+        try:
+            ips = await self._pod_ips(pod.metadata.uid)
+        except RuntimeCallError as error:
+            raise RuntimeCallError(f"unable to get pod status, event handlers may be invalid: {error}") from error
+        if not ips:
+            raise RuntimeCallError(f"failed to find networking container: {pod.metadata.name}")
+        return ips[0]
+
+    async def _fall_back(self, pod: Pod, request: HttpRequest, first: NetworkError) -> None:
+        """A server that was asked by HTTPS and speaks HTTP is asked once more, without credentials."""
+        address = request.url.partition("://")[2].partition("/")[0]
+        headers = tuple(header for header in request.headers if header[0] != "Authorization")
+        plain = replace(request, scheme="http", url=f"http{request.url.removeprefix('https')}", headers=headers)
+        try:
+            await http_get(self._network, self._clock, plain, 0)
+        except NetworkError:
+            raise first from None
+        text = f"request to HTTPS lifecycle hook {address} got HTTP response, retry with HTTP succeeded"
+        self._events.event(pod, "Warning", "LifecycleHTTPFallback", text)
