@@ -26,8 +26,10 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.node import SimulatedNode, Surroundings
+from kubesim.scenario.node_health import NodeHealth
 from kubesim.scenario.node_lifecycle import NodeLifecycle
 from kubesim.scenario.player import Player
+from kubesim.scenario.taint_eviction import TaintEviction
 from kubesim.scenario.world import SimulatedWorld
 from kubesim.trace import HashSink, Recorder, Sink
 
@@ -122,6 +124,7 @@ class Simulation:
         self.traced = bool(sinks)
         self.store = Store(self.clock.now, new_uids(self.randomness))
         self.network = SimulatedNetwork(self.clock)
+        self.health = NodeHealth(self.clock, self.store, self.recorder)
         around = Surroundings(
             self.clock,
             self.randomness,
@@ -133,8 +136,10 @@ class Simulation:
             self.gates,
             traced=bool(sinks),
             every_tick=every_tick,
+            health=self.health,
         )
         NodeLifecycle(self.clock, self.store)
+        TaintEviction(self.clock, self.store, self.recorder, self.gates)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
         self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes)
 

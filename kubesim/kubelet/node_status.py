@@ -21,6 +21,7 @@ LEASE_NAMESPACE = "kube-node-lease"
 LEASE_DURATION_S = 40
 RENEW_INTERVAL = 10 * SECOND
 RENEW_JITTER = 0.04
+_NEVER = 1 << 62
 DEFAULT_CAPACITY: Mapping[str, str] = {"cpu": "8", "memory": "16Gi", "ephemeral-storage": "100Gi"}
 
 _CONDITIONS = (
@@ -96,6 +97,17 @@ class Heartbeat:
             self._last = self._next
             self._next += self._draw()
         return self._last
+
+    def pause(self, now: int) -> int:
+        """Nobody renews it any more; the answer is when that was done last."""
+        last = self.renewed_at(now)
+        self._next = _NEVER
+        return last
+
+    def resume(self, now: int) -> None:
+        """Renew it now, and from now on; nothing if it was not paused."""
+        if self._next == _NEVER:
+            self._last, self._next = now, now + self._draw()
 
     def lease(self, now: int) -> ApiObject:
         """The lease as the API server has it at this moment."""

@@ -36,6 +36,7 @@ from kubesim.runtime.simulated.service import RuntimeService
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language import NodeItem, Spec
 from kubesim.scenario.machine import Machine
+from kubesim.scenario.node_health import NodeHealth
 from kubesim.scenario.settings import behaviours, coming_up, kubelet_settings, runtime_settings
 from kubesim.sources import file, memory
 from kubesim.sources.config import ConfigStream, Source
@@ -65,6 +66,7 @@ class Surroundings:
     gates: FeatureGates
     traced: bool
     every_tick: bool
+    health: NodeHealth
 
 
 class SimulatedNode:
@@ -103,6 +105,7 @@ class SimulatedNode:
         )
         store.create(self._heartbeat.lease(clock.now()))
 
+        self.api.listen(lambda up: self._signs_of_life())
         self._lives = 1
         self._agent = _Agent(self, around, self._settings, self._randomness)
         self._running = False
@@ -160,11 +163,22 @@ class SimulatedNode:
             self._agent = _Agent(self, self._around, settings, randomness)
         self._agent.start()
         self._running = True
+        self._signs_of_life()
 
     async def stop_kubelet(self) -> None:
         """Kill the agent, whatever it is doing."""
         self._running = False
+        self._signs_of_life()
         await self._agent.end()
+
+    def _signs_of_life(self) -> None:
+        """The cluster hears of a node while its agent runs and has a way to the API server."""
+        now, health = self._around.clock.now(), self._around.health
+        if self._running and self.api.up:
+            self._heartbeat.resume(now)
+            health.is_heard(self.name)
+        else:
+            health.fell_silent(self.name, self._heartbeat.pause(now))
 
     def stop_runtime(self, containers: Containers = "kept") -> None:
         """The runtime goes down. Its containers go on, or else it will know nothing of them when it is back."""
