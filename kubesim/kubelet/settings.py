@@ -50,6 +50,7 @@ class KubeletSettings:
     policies: NodePolicies = field(default_factory=NodePolicies)
     image_pulls: ImagePullSettings = field(default_factory=ImagePullSettings)
     max_container_restart_period: int = 300 * SECOND
+    allowed_unsafe_sysctls: tuple[str, ...] = ()
     containers_to_keep: int = 1  # dead ones for each container name
     eviction: EvictionConfig = field(default_factory=EvictionConfig)
     image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.api.quantity import quantity
+from kubesim.kubelet.admission.sysctls import namespace_of, normalize_name
 from kubesim.kubelet.eviction.thresholds import (
     DEFAULT_EVICTION_HARD,
     EvictionConfig,
@@ -55,6 +56,8 @@ class KubeletConfiguration(Strict):
     ] = "NeverVerifyPreloadedImages"
     preloaded_images_verification_allowlist: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
 
+    allowed_unsafe_sysctls: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+
     eviction_hard: dict[str, str] | None = None
     eviction_soft: dict[str, str] = Field(default_factory=dict)
     eviction_soft_grace_period: dict[str, Duration] = Field(default_factory=dict)
@@ -83,6 +86,10 @@ class KubeletConfiguration(Strict):
         except InvalidThreshold as error:
             raise PydanticCustomError("eviction", "{problem}", {"problem": str(error)}) from None
         is_amount(self.container_log_max_size)
+        for pattern in self.allowed_unsafe_sysctls:
+            if not namespace_of(normalize_name(pattern).partition("*")[0]):
+                problem = "the sysctls {pattern} are not known to be namespaced"
+                raise PydanticCustomError("sysctls", problem, {"pattern": pattern})
         if self.serialize_image_pulls and (self.max_parallel_image_pulls or 1) > 1:
             raise PydanticCustomError(
                 "pulls", "maxParallelImagePulls cannot be larger than 1 unless serializeImagePulls is false"

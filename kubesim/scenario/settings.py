@@ -39,6 +39,7 @@ def kubelet_settings(
         resync_interval=base.resync_interval if configuration.sync_frequency is None else configuration.sync_frequency,
         policies=configuration.policies,
         image_pulls=configuration.image_pulls,
+        allowed_unsafe_sysctls=configuration.allowed_unsafe_sysctls,
         max_container_restart_period=base.max_container_restart_period if back_off is None else back_off,
         status_manager_starts=stream.randrange(base.status_sync_period),
         container_gc_starts=stream.randrange(base.container_gc_period),
