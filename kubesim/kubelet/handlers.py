@@ -6,6 +6,7 @@ HandlePodSyncs
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from kubesim.api.pod import Pod, PodStatus
@@ -51,6 +52,7 @@ class Handlers:
         self._allocation = allocation
         self._clock = clock
         self._gates = gates
+        self.rejections: Counter[str] = Counter()  # by reason
         self.sources_ready = False  # set by the sync loop once every source has been heard
 
     async def handle_pod_additions(self, pods: Sequence[Pod]) -> None:
@@ -90,6 +92,7 @@ class Handlers:
         reason, message = await self._allocation.add_pod(pod)
         if not reason:
             return True
+        self.rejections[reason] += 1
         self._events.event(pod, "Warning", reason, message)
         status = PodStatus(
             qos_class=pod_qos_class(pod), phase="Failed", reason=reason, message=f"Pod was rejected: {message}"
