@@ -93,7 +93,7 @@ def test_an_agent_with_static_and_other_pods() -> None:
 def test_what_an_agent_has_started_rejected_and_probed() -> None:
     probe = {"exec": {"command": ["true"]}, "periodSeconds": 1}
     main = {"name": "main", "image": "busybox:1", "command": SERVER, "readinessProbe": probe}
-    broken = {"name": "broken", "image": "busybox:1", "command": ["/nowhere"], "restartPolicy": "Never"}
+    broken = {"name": "broken", "image": "busybox:1", "command": ["/no/such/program"], "restartPolicy": "Never"}
     init = {"name": "init", "image": "busybox:1", "command": ["true"]}
     good = pod("good", containers=[main, broken], initContainers=[init])
     big = pod("big", containers=[{**main, "resources": {"requests": {"cpu": "100"}}}])
