@@ -27,9 +27,11 @@ from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.node import SimulatedNode, Surroundings
+from kubesim.scenario.node_health import NodeHealth
 from kubesim.scenario.node_lifecycle import NodeLifecycle
 from kubesim.scenario.player import Player
 from kubesim.scenario.static_sources import url_plan
+from kubesim.scenario.taint_eviction import TaintEviction
 from kubesim.scenario.volume_binder import VolumeBinder
 from kubesim.scenario.world import SimulatedWorld
 from kubesim.sources.simulated_url import SimulatedUrl
@@ -136,6 +138,7 @@ class Simulation:
         self.network = SimulatedNetwork(self.clock)
         plan = url_plan(scenario.spec)
         self.url = None if plan is None or plan.real else SimulatedUrl(self.clock, plan.url)
+        self.health = NodeHealth(self.clock, self.store, self.recorder)
         around = Surroundings(
             self.clock,
             self.randomness,
@@ -150,9 +153,11 @@ class Simulation:
             self.gates,
             traced=bool(sinks),
             every_tick=every_tick,
+            health=self.health,
         )
         NodeLifecycle(self.clock, self.store)
         VolumeBinder(self.clock, self.store)
+        TaintEviction(self.clock, self.store, self.recorder, self.gates)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
         self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes, self.url)
 

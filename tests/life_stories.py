@@ -17,7 +17,7 @@ SLOW = "trap 'sleep 3; exit 0' TERM; sleep 100000 & wait"
 SLOW_START = f"trap 'exit 0' TERM; sleep {UP_AFTER // SECOND}; touch {UP_FILE}; sleep 100000 & wait"
 ENDLESS = (PROMPT, DEAF, SLOW, SLOW_START)
 FINITE = ("exit 0", "sleep 3", "sleep 5; exit 1", "exit 7", "sleep 2; exit 42", "sleep 1; tail /dev/zero")
-NO_PROGRAM = "/nowhere"  # cannot be started
+NO_PROGRAM = "/no/such/program"  # cannot be started
 
 TRUE: dict[str, Any] = {"exec": {"command": ["true"]}, "periodSeconds": 1}
 FALSE: dict[str, Any] = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 2}

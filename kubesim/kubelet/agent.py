@@ -18,6 +18,7 @@ from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import TaskSet, Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.admission.sysctls import SysctlAllowlist
 from kubesim.kubelet.allocation import Admission, AllocationManager
 from kubesim.kubelet.container_deletor import ContainerDeletor
 from kubesim.kubelet.environment import Find, make_environment
@@ -209,6 +210,7 @@ class Kubelet:
             )
             self.allocation.admit_before.append(self.care.eviction.admit)
             self.allocation.admit_after.append(self.care.shutdown.admit)
+        self.allocation.admit_before.append(SysctlAllowlist(settings.allowed_unsafe_sysctls).admit)
         deletor = ContainerDeletor(clock, self.runtime, settings.containers_to_keep)
         self.handlers = Handlers(
             self.pods,

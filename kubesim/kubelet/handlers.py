@@ -6,6 +6,7 @@ HandlePodSyncs
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from kubesim.api.pod import Pod, PodStatus
@@ -54,6 +55,7 @@ class Handlers:
         self._volumes = volumes
         self._clock = clock
         self._gates = gates
+        self.rejections: Counter[str] = Counter()  # by reason
         self.sources_ready = False  # every source has been heard
 
     def source_heard(self, *, all_ready: bool) -> None:
@@ -99,6 +101,7 @@ class Handlers:
         reason, message = await self._allocation.add_pod(pod)
         if not reason:
             return True
+        self.rejections[reason] += 1
         self._events.event(pod, "Warning", reason, message)
         status = PodStatus(
             qos_class=pod_qos_class(pod), phase="Failed", reason=reason, message=f"Pod was rejected: {message}"

@@ -6,9 +6,11 @@ Mirrors: pkg/kubelet/kubelet_pods.go HandlePodCleanups; pkg/kubelet/kuberuntime/
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from kubesim.api.pod import Pod
+from kubesim.api.pod_kinds import is_static_pod
 from kubesim.clock import LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import RuntimeCallError
@@ -56,6 +58,8 @@ class Housekeeping:
         self._allocation = allocation
         self._volumes = volumes
         self._want: Callable[[int], None] = lambda _: None
+        self.restarted: Counter[bool] = Counter()  # pods that came back under their old uid; by whether they are static
+        self.orphans = 0  # pods that only the runtime knew
 
     def on_wanted(self, want: Callable[[int], None]) -> None:
         """Who is told that a housekeeping tick is needed: the ticker of the sync loop."""
@@ -109,6 +113,7 @@ class Housekeeping:
                 mirror = self._pods.mirror_of(pod)
                 self._workers.update_pod(UpdatePodOptions(update_type="create", pod=pod, mirror_pod=mirror))
                 started.add(pod.metadata.uid)
+                self.restarted[is_static_pod(pod)] += 1
         return started
 
     def _end_rejected(self, idle: list[Pod], running: Mapping[str, RuntimePod]) -> set[str]:
@@ -130,6 +135,7 @@ class Housekeeping:
                 update_type="kill", running_pod=running, kill=KillPodOptions(grace_period_override=1)
             )
             self._workers.update_pod(options)
+            self.orphans += 1
         return {running.uid for running in orphans}
 
     def _tell(self, *acted_on: set[str]) -> None:

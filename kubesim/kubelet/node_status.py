@@ -22,6 +22,7 @@ LEASE_NAMESPACE = "kube-node-lease"
 LEASE_DURATION_S = 40
 RENEWALS = 4  # while a lease lasts
 RENEW_JITTER = 0.04
+_NEVER = 1 << 62
 DEFAULT_CAPACITY: Mapping[str, str] = {"cpu": "8", "memory": "16Gi", "ephemeral-storage": "100Gi"}
 
 _CONDITIONS = (
@@ -115,6 +116,17 @@ class Heartbeat:
             self._last = self._next
             self._next += self._draw()
         return self._last
+
+    def pause(self, now: int) -> int:
+        """Nobody renews it any more; the answer is when that was done last."""
+        last = self.renewed_at(now)
+        self._next = _NEVER
+        return last
+
+    def resume(self, now: int) -> None:
+        """Renew it now, and from now on; nothing if it was not paused."""
+        if self._next == _NEVER:
+            self._last, self._next = now, now + self._draw()
 
     def lease(self, now: int) -> ApiObject:
         """The lease as the API server has it at this moment."""

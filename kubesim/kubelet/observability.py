@@ -21,6 +21,15 @@ from kubesim.kubelet.agent import Kubelet
 
 Labels = tuple[tuple[str, str], ...]
 
+KNOWN_REJECTIONS = frozenset(
+    {
+        "AppArmor", "Evicted", "InitContainerRestartPolicyForbidden", "InvalidNodeInfo", "NodeShutdown", "OutOfcpu",
+        "OutOfephemeral-storage", "OutOfmemory", "OutOfpods", "PodFeatureUnsupported", "PodLevelResourcesNotSupported",
+        "PodOSNotSupported", "PodOSSelectorNodeLabelDoesNotMatch", "SupplementalGroupsPolicyNotSupported",
+        "SysctlForbidden", "TopologyAffinityError", "UnexpectedAdmissionError", "UnexpectedPredicateFailureType",
+        "UnknownReason", "VolumeAttachmentLimitExceeded",
+    }
+)  # fmt: skip
 _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
@@ -133,6 +142,8 @@ def metrics_of(kubelet: Kubelet) -> Iterator[Metric]:
             for plugin, count in plugins.items()
         },
     )
+    yield from _counted(kubelet)
+    yield Metric("prober_probe_total", "counter", "Probes of running workers, by result.", _probes(kubelet))
     if kubelet.care is not None:
         evictions, collected = kubelet.care.eviction.evictions, kubelet.care.image_gc.collected
         yield Metric(
@@ -147,6 +158,53 @@ def metrics_of(kubelet: Kubelet) -> Iterator[Metric]:
             "Images removed, for their age or for want of space.",
             {(("reason", reason),): count for reason, count in collected.items()},
         )
+
+
+def _counted(kubelet: Kubelet) -> Iterator[Metric]:
+    """Since the agent's start."""
+    for name, help, labels in (
+        ("started_pods", "Sandboxes that were begun.", ()),
+        ("started_pods_errors", "Sandboxes that could not be made.", ()),
+        ("started_containers", "Containers that were begun.", ("container_type",)),
+        ("started_containers_errors", "Containers that could not be started.", ("container_type", "code")),
+    ):
+        counts = {key[1:]: count for key, count in kubelet.runtime.counts.items() if key[0] == name}
+        samples: dict[Labels, float] = {tuple(sorted(zip(labels, key, strict=True))): n for key, n in counts.items()}
+        yield Metric(f"kubelet_{name}_total", "counter", help, samples)
+    rejections: Counter[Labels] = Counter()
+    for reason, count in kubelet.handlers.rejections.items():
+        rejections[(("reason", _rejection(reason)),)] += count
+    yield Metric("kubelet_admission_rejections_total", "counter", "Pods that were rejected.", dict(rejections))
+    again = kubelet.housekeeping.restarted
+    restarted: dict[Labels, float] = {(("static", "true" if static else ""),): n for static, n in again.items()}
+    yield Metric("kubelet_restarted_pods_total", "counter", "Pods that came back under their old uid.", restarted)
+    orphans: dict[Labels, float] = {(): kubelet.housekeeping.orphans} if kubelet.housekeeping.orphans else {}
+    yield Metric("kubelet_orphaned_runtime_pods_total", "counter", "Pods that only the runtime knew.", orphans)
+
+
+def _rejection(reason: str) -> str:
+    """Reasons are a label, so only known ones are told."""
+    if reason in KNOWN_REJECTIONS:
+        return reason
+    return "OutOfExtendedResources" if reason.startswith("OutOf") else "Other"
+
+
+def _probes(kubelet: Kubelet) -> dict[Labels, float]:
+    words = {"success": "successful", "failure": "failed", "unknown": "unknown"}
+    samples: dict[Labels, float] = {}
+    for worker in kubelet.probes.workers():
+        subject, metadata = worker.subject, worker.subject.pod.metadata
+        for result, count in worker.results.items():
+            labels = {
+                "container": subject.container.name,
+                "namespace": metadata.namespace,
+                "pod": metadata.name,
+                "pod_uid": metadata.uid,
+                "probe_type": subject.probe_type.capitalize(),
+                "result": words[result],
+            }
+            samples[tuple(labels.items())] = count
+    return samples
 
 
 def _by_static(pods: Iterable[Pod]) -> dict[Labels, float]:

@@ -59,6 +59,7 @@ class KubeletSettings:
     event_qps: int = 50
     event_burst: int = 100
     max_container_restart_period: int = 300 * SECOND
+    allowed_unsafe_sysctls: tuple[str, ...] = ()
     containers_to_keep: int = 1  # dead ones for each container name
     eviction: EvictionConfig = field(default_factory=EvictionConfig)
     image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)

@@ -115,7 +115,7 @@ showHiddenMetricsForVersion                string                .              
 systemReservedCgroup                       string                system-reserved-cgroup               .
 kubeReservedCgroup                         string                kube-reserved-cgroup                 .
 enforceNodeAllocatable                     []string              enforce-node-allocatable             pods
-allowedUnsafeSysctls                       []string              allowed-unsafe-sysctls               .
+*allowedUnsafeSysctls                      []string              allowed-unsafe-sysctls               .
 volumePluginDir                            string                volume-plugin-dir                    .
 *providerID                                string                provider-id                          .
 kernelMemcgNotification                    bool                  kernel-memcg-notification            .

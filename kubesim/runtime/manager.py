@@ -7,6 +7,7 @@ Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, KillPod, GetPod
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 
 from kubesim.api.gotext import quoted
@@ -92,6 +93,7 @@ class RuntimeManager:
         )
         self._cgroups = disk.cgroups
         self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
+        self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
         self._listed: dict[str, tuple[list[SandboxInfo], list[ContainerInfo], RuntimePod]] = {}
         self._running: dict[str, RuntimePod] = {}
         self._changed: dict[str, None] | None = None  # pods to look up again; None: all
@@ -241,11 +243,13 @@ class RuntimeManager:
         config = _sandbox_config(pod, actions.attempt)
         if not actions.create_sandbox:
             return StartTarget(actions.sandbox_id, config, status.ips)
+        self.counts["started_pods",] += 1
         outcome = result.add("CreatePodSandbox", format_pod(pod))
         try:
             sandbox_id = await self.runtime.run_pod_sandbox(config)
         except RuntimeCallError as error:
             if not self._helper.is_pod_termination_requested(pod.metadata.uid):
+                self.counts["started_pods_errors",] += 1
                 message = f"Failed to create sandbox for pod {quoted(format_pod(pod))}: {error}"
                 outcome.fail(CREATE_POD_SANDBOX_ERROR, message)
                 reason = "FailedCreatePodSandBox"
@@ -298,10 +302,13 @@ class RuntimeManager:
             self._events.event(pod, "Warning", "BackOff", delayed.event, container.name)
             outcome.fail("CrashLoopBackOff", delayed.message, delayed.retry_at)
             return False
+        kind = _container_type(pod, container)
+        self.counts["started_containers", kind] += 1
         try:
             check_image_volumes(pod, container, pulls, self._events)
             await self._starter.start(target, pod, container, status)
         except StartFailed as failure:
+            self.counts["started_containers_errors", kind, failure.reason] += 1
             outcome.fail(failure.reason, failure.message, failure.retry_at)
             return False
         return True
@@ -410,6 +417,12 @@ class RuntimeManager:
             return status
         records = (replace(r, resources=with_actuated(r.resources, actuated.get(r.name))) for r in status.containers)
         return replace(status, containers=tuple(records))
+
+
+def _container_type(pod: Pod, container: Container) -> str:
+    if container in pod.spec.containers:
+        return "container"
+    return "init_container" if container in pod.spec.init_containers else "ephemeral_container"
 
 
 def _summary(actions: PodActions) -> dict[str, object]:

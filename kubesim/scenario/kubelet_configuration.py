@@ -16,6 +16,7 @@ from kubesim.api.node import Taint
 from kubesim.api.quantity import Quantity, quantity
 from kubesim.errors import GateError
 from kubesim.features import FeatureGates, configured_gates
+from kubesim.kubelet.admission.sysctls import namespace_of, normalize_name
 from kubesim.kubelet.eviction.thresholds import (
     DEFAULT_EVICTION_HARD,
     EvictionConfig,
@@ -65,6 +66,10 @@ class KubeletConfiguration:
         """Raises ConfigurationProblem if a kubelet with these gates would not start with it."""
         for problem in check_configuration(self.values, gates):
             raise problem
+        for pattern in self.values["allowedUnsafeSysctls"] or ():
+            if not namespace_of(normalize_name(pattern).partition("*")[0]):
+                text = f"the sysctls {pattern} are not known to be namespaced"
+                raise ConfigurationProblem(("allowedUnsafeSysctls",), text)
         try:
             _ = self.eviction
         except InvalidThreshold as error:

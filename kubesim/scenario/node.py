@@ -44,6 +44,7 @@ from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language import NodeItem, Spec
 from kubesim.scenario.machine import Machine
 from kubesim.scenario.namespaces import ensure_namespace
+from kubesim.scenario.node_health import NodeHealth
 from kubesim.scenario.settings import behaviours, coming_up, kubelet_settings, runtime_settings
 from kubesim.scenario.static_sources import file_plan, url_plan
 from kubesim.sources import file, http, memory
@@ -85,6 +86,7 @@ class Surroundings:
     gates: FeatureGates
     traced: bool
     every_tick: bool
+    health: NodeHealth
 
 
 class SimulatedNode:
@@ -131,6 +133,7 @@ class SimulatedNode:
         )
         store.create(self._heartbeat.lease(clock.now()))
 
+        self.api.listen(lambda up: self._signs_of_life())
         self._lives = 1
         self._agent = _Agent(self, around, self._settings, self._randomness)
         self._running = False
@@ -188,6 +191,7 @@ class SimulatedNode:
             self._agent = _Agent(self, self._around, settings, randomness)
         self._agent.start()
         self._running = True
+        self._signs_of_life()
 
     def withdraw_real_sources(self) -> None:
         """The kubelet is to want nothing more of files and urls that are not ours to change."""
@@ -196,7 +200,17 @@ class SimulatedNode:
     async def stop_kubelet(self) -> None:
         """Kill the agent, whatever it is doing."""
         self._running = False
+        self._signs_of_life()
         await self._agent.end()
+
+    def _signs_of_life(self) -> None:
+        """The cluster hears of a node while its agent runs and has a way to the API server."""
+        now, health = self._around.clock.now(), self._around.health
+        if self._running and self.api.up:
+            self._heartbeat.resume(now)
+            health.is_heard(self.name)
+        else:
+            health.fell_silent(self.name, self._heartbeat.pause(now))
 
     def stop_runtime(self, containers: Containers = "kept") -> None:
         """The runtime goes down. Its containers go on, or else it will know nothing of them when it is back."""

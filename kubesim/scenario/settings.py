@@ -47,6 +47,7 @@ def kubelet_settings(
         image_pulls=configuration.image_pulls,
         event_qps=values["eventRecordQPS"] or CLIENT_QPS,
         event_burst=values["eventBurst"],
+        allowed_unsafe_sysctls=tuple(values["allowedUnsafeSysctls"] or ()),
         max_container_restart_period=base.max_container_restart_period if back_off is None else back_off,
         status_manager_starts=stream.randrange(base.status_sync_period),
         container_gc_starts=stream.randrange(base.container_gc_period),

@@ -19,7 +19,9 @@ from kubesim.kubelet.observability import (
     statistics,
 )
 from kubesim.runtime.protocol import RuntimeConditions
+from kubesim.scenario.language import Scenario
 from kubesim.scenario.load import load_scenario
+from tests.played import SERVER, pod
 
 SCENARIO = Path(__file__).parent.parent.parent / "scenarios" / "static-pod.yaml"
 
@@ -86,3 +88,41 @@ def test_an_agent_with_static_and_other_pods() -> None:
         f'kubelet_working_pods{{config="desired",lifecycle="sync",static="true"}} {count}',
     ):
         assert line in found["metrics"]
+
+
+def test_what_an_agent_has_started_rejected_and_probed() -> None:
+    probe = {"exec": {"command": ["true"]}, "periodSeconds": 1}
+    main = {"name": "main", "image": "busybox:1", "command": SERVER, "readinessProbe": probe}
+    broken = {"name": "broken", "image": "busybox:1", "command": ["/no/such/program"], "restartPolicy": "Never"}
+    init = {"name": "init", "image": "busybox:1", "command": ["true"]}
+    good = pod("good", containers=[main, broken], initContainers=[init])
+    big = pod("big", containers=[{**main, "resources": {"requests": {"cpu": "100"}}}])
+
+    async def run() -> list[str]:
+        async with TaskSet() as tasks:
+            spec = {"images": [{"name": "busybox:1", "present": True}]}
+            simulation = Simulation(Scenario.model_validate({"metadata": {"name": "s"}, "spec": spec}), 0, tasks)
+            node = simulation.nodes["node-1"]
+            node.start()
+            await simulation.clock.sleep(60_000_000)
+            for manifest in (good, big):
+                simulation.world.apply(manifest)
+            await simulation.clock.sleep(8_000_000)
+            lines = render_metrics(metrics_of(node.kubelet)).splitlines()
+            await node.close()
+            return lines
+
+    found = run_virtual(run)
+    for line in (
+        "kubelet_started_pods_total 1",
+        'kubelet_started_containers_total{container_type="init_container"} 1',
+        'kubelet_started_containers_total{container_type="container"} 2',
+        'kubelet_started_containers_errors_total{code="RunContainerError",container_type="container"} 1',
+        'kubelet_admission_rejections_total{reason="OutOfcpu"} 1',
+    ):
+        assert line in found
+    probes = [line for line in found if line.startswith("prober_probe_total")]
+    assert len(probes) == 1
+    assert 'container="main",namespace="default",pod="good"' in probes[0]
+    assert 'probe_type="Readiness",result="successful"' in probes[0]
+    assert int(probes[0].rpartition(" ")[2]) > 5

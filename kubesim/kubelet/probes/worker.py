@@ -7,6 +7,7 @@ Mirrors: pkg/kubelet/prober/worker.go run, stop, doProbe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -58,6 +59,7 @@ class Worker:
     ) -> None:
         self.subject = subject
         self.state = WorkerState()
+        self.results: Counter[ProbeResult] = Counter()  # how often it answered what
         self._results = results
         self._environment = environment
         self._removed = removed
@@ -114,6 +116,7 @@ class Worker:
             assert status is not None
             result = await environment.prober.probe(subject, status, self.state.container_id)
             if result is not None:
+                self.results[result] += 1
                 await self._apply(after_probe(subject, self.state, result))
         return turn.next != "end"
 

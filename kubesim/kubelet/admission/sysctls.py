@@ -1,0 +1,72 @@
+"""Which kernel parameters a pod may set: the safe ones, and those that the node's configuration allows besides.
+
+Asked for every new pod before the node's predicates.
+Mirrors: pkg/kubelet/sysctl/allowlist.go patternAllowlist, safe_sysctls.go; component-helpers/node/util/sysctl
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kubesim.api.gotext import quoted
+from kubesim.api.pod import Pod
+
+FORBIDDEN = "SysctlForbidden"
+SAFE = (
+    "kernel.shm_rmid_forced",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_syncookies",
+    "net.ipv4.ping_group_range",
+    "net.ipv4.ip_unprivileged_port_start",
+    "net.ipv4.ip_local_reserved_ports",
+    "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+)
+_SWAP = str.maketrans("./", "/.")
+_IPC = (
+    "kernel.sem", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced", "kernel.shm",
+    "kernel.msgmax", "kernel.msgmnb", "kernel.msgmni", "kernel.msg",
+)  # fmt: skip
+
+
+def normalize_name(name: str) -> str:
+    """With dots between its parts; whoever writes slashes means dots, and the other way round."""
+    first = next((letter for letter in name if letter in "./"), ".")
+    return name.translate(_SWAP) if first == "/" else name
+
+
+def namespace_of(name: str) -> str:
+    """The kernel namespace that a parameter belongs to; empty if it belongs to none."""
+    if name in _IPC or name.startswith("fs.mqueue."):
+        return "IPC"
+    return "Net" if name.startswith("net.") else ""
+
+
+class SysctlAllowlist:
+    """A pattern ends in a star."""
+
+    def __init__(self, allowed_unsafe: Iterable[str] = ()) -> None:
+        patterns = [normalize_name(pattern) for pattern in (*SAFE, *allowed_unsafe)]
+        self._names = {pattern for pattern in patterns if "*" not in pattern}
+        self._prefixes = [pattern.partition("*")[0] for pattern in patterns if "*" in pattern]
+
+    def admit(self, pod: Pod) -> tuple[str, str]:
+        """Reason and message of a refusal, empty if there is none."""
+        for sysctl in (pod.spec.security_context or {}).get("sysctls") or ():
+            problem = self._problem(normalize_name(sysctl.get("name", "")), pod)
+            if problem:
+                return FORBIDDEN, f"forbidden sysctl: {problem}"
+        return "", ""
+
+    def _problem(self, name: str, pod: Pod) -> str:
+        allowed = name if name in self._names else next((p for p in self._prefixes if name.startswith(p)), None)
+        if allowed is None:
+            return f"{quoted(name)} not allowlisted"
+        namespace = namespace_of(allowed)
+        if (namespace == "IPC" and pod.spec.host_ipc) or (namespace == "Net" and pod.spec.host_network):
+            return f"{quoted(name)} not allowed with host {namespace} enabled"
+        return ""
