@@ -62,7 +62,8 @@ def _command(name: str, parser: argparse.ArgumentParser, level: int = 2) -> Iter
     if options:
         yield from ("| | |", "|---|---|")
         for action in options:
-            yield f"| `{_cell(_usage(action))}` | {_cell(action.help or '')} |"
+            if action.help != argparse.SUPPRESS:  # the kubelet's own flags are told by the kubelet's documentation
+                yield f"| `{_cell(_usage(action))}` | {_cell(action.help or '')} |"
         yield ""
     for sub, subparser in _subparsers(parser):
         yield from _command(f"{name} {sub}", subparser, level + 1)

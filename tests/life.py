@@ -18,7 +18,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.errors import SyncError
 from kubesim.scenario.language import Delete, Kill, Patch, Scenario
 from kubesim.scenario.world import StepFailed
-from kubesim.trace import HashSink
+from kubesim.trace import HashSink, MemorySink, Sink
 from tests.faulty_runtime import FaultyRuntime
 from tests.life_rules import LifeRules
 
@@ -65,23 +65,33 @@ class Story:
     every_tick: bool = False
 
 
-def live(story: Story) -> str:
+def live(story: Story, *sinks: Sink) -> str:
     """Play the story; the hash of its trace. Raises AssertionError when a rule was broken."""
-    return run_virtual(_main, story)
+    return run_virtual(_main, story, sinks)
 
 
-async def _main(story: Story) -> str:
+def happened(story: Story) -> list[tuple[int, str]]:
+    """What the trace of the story tells, and when; what happens in one instant in no particular order."""
+    trace = MemorySink()
+    live(story, trace)
+    for record in trace.records:
+        record.seq, record.cause = 0, None
+    return sorted((record.t, repr(record)) for record in trace.records)
+
+
+async def _main(story: Story, sinks: tuple[Sink, ...]) -> str:
     async with TaskSet() as tasks:
         raise_failures_of_callbacks(tasks)
-        digest: str = await tasks.run_until(_Life(story, tasks).run())
+        digest: str = await tasks.run_until(_Life(story, tasks, sinks).run())
         return digest
 
 
 class _Life:
-    def __init__(self, story: Story, tasks: TaskSet) -> None:
+    def __init__(self, story: Story, tasks: TaskSet, sinks: tuple[Sink, ...]) -> None:
         self._story = story
         self._sink = HashSink()
-        self._simulation = Simulation(_scenario(story), story.seed, tasks, [self._sink], every_tick=story.every_tick)
+        sinks = (self._sink, *sinks)
+        self._simulation = Simulation(_scenario(story), story.seed, tasks, sinks, every_tick=story.every_tick)
         self._tasks = tasks
         self._clock, self._store = self._simulation.clock, self._simulation.store
         self._node, self._world = self._simulation.nodes[NODE], self._simulation.world

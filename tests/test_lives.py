@@ -20,7 +20,7 @@ from kubesim.runtime.container_start import ContainerStarter
 from kubesim.runtime.init_actions import _Walk
 from kubesim.runtime.manager import RuntimeManager
 from kubesim.runtime.results import PodSyncResult
-from tests.life import Faults, Happening, Story, live
+from tests.life import Faults, Happening, Story, happened, live
 from tests.life_stories import DEAF, FALSE, PROMPT, SLOW, SLOW_START, UP, command, stories
 from tests.soak import rounds
 
@@ -36,7 +36,8 @@ def test_every_life_keeps_the_rules(story: Story) -> None:
 @settings(max_examples=rounds(LIVES // 4), print_blob=True)
 @given(story=stories().filter(lambda story: story.faults.none))
 def test_ticks_that_change_nothing_may_be_skipped(story: Story) -> None:
-    assert live(replace(story, every_tick=True)) == live(replace(story, every_tick=False))
+    """Two probes that time out in one instant may be heard in another order."""
+    assert happened(replace(story, every_tick=True)) == happened(replace(story, every_tick=False))
 
 
 def test_a_life_is_the_same_again() -> None:
