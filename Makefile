@@ -1,12 +1,16 @@
 # `make demo` shows kubesim at work, `make test` checks all of it. Both make their own virtual environment.
 
-PYTHON ?= python3
+# The system's own Python first: its build is profile-guided, a fifth faster than one built by hand, and every user of
+# the machine can execute it.
+PYTHON ?= $(shell for python in /usr/bin/python3 python3; do \
+    "$$python" -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; \
+    done)
 VENV ?= .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 JOBS ?= 2
 
-.PHONY: demo test soak lint bench coverage docs clean system-packages
+.PHONY: demo test soak lint bench coverage docs clean system-packages system-python
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/kubesim run scenarios/hello-pod.yaml
@@ -49,7 +53,14 @@ system-packages:
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
 	fi
 
-$(PY):
+# A fresh Debian has a Python without venv; root gets the package, everyone else is told its name.
+system-python:
+	@if [ -z "$(PYTHON)" ] && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv; \
+	fi
+
+$(PY): | system-python
+	@test -n "$(PYTHON)" || { echo "kubesim needs Python 3.11 or newer with venv: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(PY)
