@@ -279,12 +279,11 @@ class Kubelet:
             self.care.start(self._begin)
 
     def _begin(self, name: str, delay: int, part: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        async def begin() -> None:
-            if delay:
-                await self._clock.sleep(delay)
+        async def later() -> None:
+            await self._clock.sleep(delay)
             await part()
 
-        self._tasks.start(name, begin())
+        self._tasks.start(name, later() if delay else part())
 
     async def close(self) -> None:
         """The agent's process ends: at this instant, and whatever it is doing stays as it is."""
