@@ -20,8 +20,11 @@ from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.attach.divergence import Divergence
 from kubesim.attach.observation import event_time
 from kubesim.attach.read import events_about
+from kubesim.attach.reference_looks import ReferenceLooks
+from kubesim.attach.references import references
 from kubesim.attach.shadow import Report, Shadow
 from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.object_watch import ObjectKey
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
 from kubesim.concurrency import TaskSet
 from kubesim.errors import TransportError
@@ -55,7 +58,9 @@ class Viewer(Protocol):
 class Agent:
     """`run` follows for ever; `synced` is when everything that is asked for was listed once."""
 
-    def __init__(self, clock: LoopClock, transport: Transport, node_name: str, viewer: Viewer) -> None:
+    def __init__(
+        self, clock: LoopClock, transport: Transport, node_name: str, viewer: Viewer, *, with_references: bool = False
+    ) -> None:
         self.shadow = Shadow()
         self.node_name = node_name
         self.divergences: deque[Divergence] = deque(maxlen=KEPT)
@@ -65,6 +70,7 @@ class Agent:
         self._clock = clock
         self._transport = ReadOnlyTransport(transport)
         self._viewer = viewer
+        self._looks = self._make_looks() if with_references else None
         self._listed: set[str] = set()
         self._trouble = False
         self._caught_up_at = 0
@@ -72,6 +78,12 @@ class Agent:
         self._unclaimed: deque[Event] = deque(maxlen=UNCLAIMED)
         self._renewed_at: int | None = None
         self._renewal_came_at = 0
+
+    def _make_looks(self) -> ReferenceLooks:
+        shadow, problem = self.shadow, self._viewer.problem
+        return ReferenceLooks(
+            self._clock, self._transport, shadow.followed, shadow.objects, self._object_changed, problem
+        )
 
     # -- following ----------------------------------------------------------------------------------------------
 
@@ -89,6 +101,8 @@ class Agent:
         self._follow(tasks, chance, watched, _OfLease(self))
         self._follow(tasks, chance, pods_of_node(self.node_name), _OfPods(self))
         tasks.start("clock of the shadow", self._tick())
+        if self._looks is not None:
+            tasks.start("looks at references", self._looks.run())
 
     def _follow(self, tasks: TaskSet, chance: Randomness, watched: Watched[ApiT], listener: Listener[ApiT]) -> None:
         stream = chance.stream("attach", watched.kind, str(watched.selectors))
@@ -146,6 +160,11 @@ class Agent:
         return self._listed.issuperset(kinds)
 
     @property
+    def looked(self) -> bool:
+        """Whether it is known of everything that waiting pods refer to if it is there; nobody may have asked."""
+        return self._looks is None or self._looks.complete
+
+    @property
     def connected(self) -> bool:
         return not self._trouble and self.has_listed("Pod")
 
@@ -197,6 +216,12 @@ class Agent:
             if abs(apart) < SECOND:
                 self._skews.append(renewed - now)
         self._renewed_at, self._renewal_came_at = renewed, now
+
+    def _object_changed(self, key: ObjectKey) -> None:
+        """What is said about the pods that refer to it may be another thing now."""
+        for uid, tracked in self.shadow.pods.items():
+            if any(reference.key == key for reference in references(tracked.pod)):
+                self._viewer.reported(Report(self.shadow.statement(uid, self.now())))
 
     def _report(self, report: Report) -> None:
         self._viewer.reported(report)

@@ -37,6 +37,7 @@ from kubesim.attach.probe_arithmetic import killed_too_early
 from kubesim.attach.statement import Fact, Statement
 from kubesim.attach.timing import told_wait
 from kubesim.attach.transitions import transition_divergences
+from kubesim.cluster.object_watch import ObjectKey
 from kubesim.frozen import frozen
 from kubesim.kubelet.status.conditions import find_condition, pod_condition_by_kubelet
 
@@ -76,6 +77,7 @@ class Shadow:
         self.pods: dict[str, Tracked] = {}  # by uid
         self.node: Node | None = None
         self.node_gone = False
+        self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that somebody looked for
         self.outcomes: dict[tuple[str, Outcome], int] = {}
         self._crashes = CrashMemory()
         self._uids: dict[tuple[str, str], str] = {}
@@ -183,6 +185,9 @@ class Shadow:
 
     # -- what can be asked --------------------------------------------------------------------------------------
 
+    def followed(self) -> list[Pod]:
+        return [tracked.pod for tracked in self.pods.values()]
+
     def knows(self, event: Event) -> bool:
         """Whether an Event is about the node, or about a pod that is followed."""
         return event.involved_object.kind == "Node" or self._tracked(event) is not None
@@ -200,7 +205,8 @@ class Shadow:
 
     def _observation(self, tracked: Tracked, now: int) -> Observation:
         memory = Memory(self._crashes.entries(tracked.pod), tracked.exits_seen, tracked.since)
-        return Observation(tracked.pod, now, tuple(tracked.events.values()), self.node, self.node_gone, memory)
+        events = tuple(tracked.events.values())
+        return Observation(tracked.pod, now, events, self.node, self.node_gone, memory, self.objects)
 
     def _tracked(self, event: Event) -> Tracked | None:
         about = event.involved_object
