@@ -55,6 +55,13 @@ class Viewer(Protocol):
     def problem(self, text: str) -> None: ...
 
 
+class Follower(Protocol):
+    """Lives with the pods."""
+
+    def saw(self, pod: Pod) -> None: ...
+    def lost(self, pod: Pod) -> None: ...
+
+
 class Agent:
     """`run` follows for ever; `synced` is when everything that is asked for was listed once."""
 
@@ -70,6 +77,7 @@ class Agent:
         self._clock = clock
         self._transport = ReadOnlyTransport(transport)
         self._viewer = viewer
+        self._followers: list[Follower] = []
         self._looks = self._make_looks() if with_references else None
         self._listed: set[str] = set()
         self._trouble = False
@@ -134,6 +142,12 @@ class Agent:
         self.problems.append(text)
         self._viewer.problem(text)
 
+    def followed_by(self, follower: Follower) -> None:
+        """From now on tell of every pod, beginning with those that are there."""
+        self._followers.append(follower)
+        for pod in self.shadow.followed():
+            follower.saw(pod)
+
     # -- what is known ------------------------------------------------------------------------------------------
 
     def now(self) -> int:
@@ -186,6 +200,8 @@ class Agent:
         self.observations += 1
         new = pod.metadata.uid not in self.shadow.pods
         self._report(self.shadow.observe_pod(pod, self.now()))
+        for follower in self._followers:
+            follower.saw(pod)
         if new and self._unclaimed:
             mine = events_about(pod, self._unclaimed)
             for event in mine:
@@ -195,6 +211,8 @@ class Agent:
     def lost_pod(self, pod: Pod) -> None:
         self.observations += 1
         self._report(self.shadow.observe_removal(pod, self.now()))
+        for follower in self._followers:
+            follower.lost(pod)
 
     def saw_event(self, event: Event) -> None:
         self.observations += 1

@@ -141,8 +141,6 @@ async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: Loo
     end = clock.now() + args.duration if args.duration else None
     shown = ""
     while end is None or clock.now() < end:
-        if twin is not None:
-            twin.follow(agent.shadow.followed())
         if output == "text":
             drawn = table(agent, twin=twin)
             if sys.stdout.isatty():
@@ -174,7 +172,9 @@ def _twin(agent: Agent, tasks: TaskSet, output: str) -> Twin:
         simulation.store.watch("Pod", tell)
     for node in simulation.nodes.values():
         node.start()
-    return Twin(simulation.store)
+    twin = Twin(simulation.store)
+    agent.followed_by(twin)
+    return twin
 
 
 async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:
