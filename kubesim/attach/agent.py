@@ -23,6 +23,7 @@ from kubesim.attach.read import events_about
 from kubesim.attach.reference_looks import ReferenceLooks
 from kubesim.attach.references import references
 from kubesim.attach.shadow import Report, Shadow
+from kubesim.attach.tolerances import RECONNECT
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.object_watch import ObjectKey
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
@@ -32,7 +33,11 @@ from kubesim.sources.apiserver import pods_of_node
 from kubesim.sources.list_watch import Listener, ListWatch, Watched
 
 KEPT = 1000  # divergences and problems; a long watch does not grow
-CATCHING_UP = 5 * SECOND  # after trouble: what comes now was held up on the way
+# After trouble with the API server: the node's kubelet may have had it too, and come back this much later.
+CATCHING_UP = RECONNECT
+# A kubelet renews its lease every 10 s (component-helpers lease controller, with 4 % jitter): by two renewals its clock
+# is measured, and one that is so late is cut off from its API server.
+MEASURING = 21 * SECOND
 TICK = 1 * SECOND
 PATIENCE_S = 5.0  # for a look at a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
@@ -69,12 +74,14 @@ class Agent:
         self, clock: LoopClock, transport: Transport, node_name: str, viewer: Viewer, *, with_references: bool = False
     ) -> None:
         self.shadow = Shadow()
+        self.shadow.clock_known = False
         self.node_name = node_name
         self.divergences: deque[Divergence] = deque(maxlen=KEPT)
         self.divergence_count = 0
         self.problems: deque[str] = deque(maxlen=KEPT)
         self.observations = 0
         self._clock = clock
+        self._started = clock.now()
         self._transport = ReadOnlyTransport(transport)
         self._viewer = viewer
         self._followers: list[Follower] = []
@@ -114,12 +121,17 @@ class Agent:
 
     def _follow(self, tasks: TaskSet, chance: Randomness, watched: Watched[ApiT], listener: Listener[ApiT]) -> None:
         stream = chance.stream("attach", watched.kind, str(watched.selectors))
-        following = ListWatch(self._clock, self._transport, stream, watched, listener, self._problem)
+        # What a pod's watch misses is what the kubelet would be blamed for; the others only explain less.
+        report = self._cut_off if watched.kind == "Pod" else self._problem
+        following = ListWatch(self._clock, self._transport, stream, watched, listener, report)
         tasks.start(f"watch of {watched.kind}s", following.run())
 
     async def _tick(self) -> None:
         while True:
             await self._clock.sleep(TICK)
+            self.shadow.clock_known = bool(self._skews) or self._clock.now() > self._started + MEASURING
+            if self.kubelet_is_cut_off:
+                self.shadow.missed()
             for pod in self.shadow.overdue(self.now()):
                 if not await self._is_as_seen(pod) and pod.metadata.uid in self.shadow.pods:
                     self.shadow.missed(pod.metadata.uid)
@@ -137,8 +149,11 @@ class Agent:
             return False
         return bool(there) and there.get("resourceVersion") == meta.resource_version
 
-    def _problem(self, text: str) -> None:
+    def _cut_off(self, text: str) -> None:
         self._trouble = True
+        self._problem(text)
+
+    def _problem(self, text: str) -> None:
         self.problems.append(text)
         self._viewer.problem(text)
 
@@ -169,6 +184,12 @@ class Agent:
     def lease_age(self) -> int | None:
         """How long ago the node renewed its lease."""
         return None if self._renewed_at is None else self.now() - self._renewed_at
+
+    @property
+    def kubelet_is_cut_off(self) -> bool:
+        """It renewed its lease in time before, and does not any more."""
+        age = self.lease_age
+        return len(self._skews) > 1 and age is not None and age > MEASURING
 
     def has_listed(self, *kinds: str) -> bool:
         return self._listed.issuperset(kinds)

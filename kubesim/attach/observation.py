@@ -108,6 +108,7 @@ class Observation:
     memory: Memory = field(default_factory=Memory)
     objects: Mapping[ObjectKey, bool] = field(default_factory=dict)  # ConfigMaps and Secrets that were looked for
     gates: FeatureGates = DEFAULT_GATES
+    clock_known: bool = True  # whether `now` is the node's time, as closely as it can be measured
 
     def containers(self) -> Iterator[ContainerView]:
         """In the order of the spec: init containers and sidecars, regular ones, ephemeral ones."""
