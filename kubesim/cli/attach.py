@@ -142,7 +142,7 @@ async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: Loo
     shown = ""
     while end is None or clock.now() < end:
         if output == "text":
-            drawn = table(agent, twin=twin)
+            drawn = table(agent, twin=twin, brief=sys.stdout.isatty())
             if sys.stdout.isatty():
                 sys.stdout.write(CLEAR + drawn)
             elif drawn.splitlines()[1:] != shown.splitlines()[1:]:
