@@ -22,6 +22,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.frozen import frozen
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
+from kubesim.runtime.cni_node import CniNodes
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.expectations import Judge
@@ -30,6 +31,7 @@ from kubesim.scenario.node import SimulatedNode, Surroundings
 from kubesim.scenario.node_health import NodeHealth
 from kubesim.scenario.node_lifecycle import NodeLifecycle
 from kubesim.scenario.player import Player
+from kubesim.scenario.settings import cni_settings, node_plans
 from kubesim.scenario.static_sources import url_plan
 from kubesim.scenario.taint_eviction import TaintEviction
 from kubesim.scenario.volume_binder import VolumeBinder
@@ -83,7 +85,7 @@ def run_scenario(
     async def main() -> RunResult:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            simulation = Simulation(scenario, chosen, tasks, sinks, every_tick=every_tick)
+            simulation = Simulation(scenario, chosen, tasks, sinks, every_tick=every_tick, real=real)
             server = AgentServer(simulation.kubelets, simulation.clock.now)
             if serve is not None:
                 await server.start(*serve)
@@ -95,7 +97,12 @@ def run_scenario(
                 await server.close()
             return result
 
-    return run_virtual(main)
+    real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec)) if scenario.spec.runtime == "cni" else None
+    try:
+        return run_virtual(main)
+    finally:
+        if real is not None:
+            real.close()
 
 
 def raise_failures_of_callbacks(tasks: TaskSet) -> None:
@@ -123,6 +130,7 @@ class Simulation:
         *,
         every_tick: bool = False,
         latencies: Latencies = DEFAULT_LATENCIES,
+        real: CniNodes | None = None,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
@@ -154,6 +162,7 @@ class Simulation:
             traced=bool(sinks),
             every_tick=every_tick,
             health=self.health,
+            real=real,
         )
         NodeLifecycle(self.clock, self.store)
         VolumeBinder(self.clock, self.store)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from kubesim.cli import kubelet_flags, options
+from kubesim.cli import kubelet_flags, options, runtime_flags
 
 if TYPE_CHECKING:
     from kubesim.app import RunResult
@@ -51,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="[ADDRESS:]PORT",
         help="with --speed: answer /healthz, /pods, /metrics, /statusz there meanwhile; on loopback by default",
     )
+    runtime_flags.add(parser)
     kubelet_flags.add_configuration(parser)
 
 
@@ -74,7 +75,8 @@ def execute(args: argparse.Namespace) -> int:
     if args.step or args.break_on:
         return _step(args, seed, until, around, gates)
     # Every mistake is told before anything runs.
-    scenarios = [(file, load_scenario(file, gates, around)) for file in args.files]
+    chosen = runtime_flags.chosen(args)
+    scenarios = [(file, load_scenario(file, gates, around).with_runtime(*chosen)) for file in args.files]
     kubelet_flags.tell_without_effect(scenario.spec.kubelet_configuration for _, scenario in scenarios)
     report = _report(args)
     results: list[RunResult] = []
@@ -85,7 +87,7 @@ def execute(args: argparse.Namespace) -> int:
             seed=seed,
             until=until,
             speed=speed,
-            sinks=(report, HashSink()),
+            sinks=(report, HashSink(placeholders=scenario.spec.runtime == "cni")),
             serve=serve,
             on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
         )
@@ -113,7 +115,7 @@ def _step(
     if args.speed is not None or args.serve is not None or args.output is not None:
         raise UsageError("--step goes without --speed, --serve and --output: it shows the run when it is over")
     breaks = [Condition.parse(text) for text in args.break_on]
-    scenario = load_scenario(args.files[0], gates, around)
+    scenario = load_scenario(args.files[0], gates, around).with_runtime(*runtime_flags.chosen(args))
     sink = MemorySink()
     result = run_scenario(scenario, seed=seed, until=until, sinks=(sink,))
     step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks)

@@ -30,6 +30,7 @@ from kubesim.kubelet.node_status import Heartbeat, initial_node
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.cgroups import PodCgroups
+from kubesim.runtime.cni_node import CniNodes, execution_record
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.pull_records import PullRecords
@@ -38,7 +39,7 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.programs import Programs
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.service import RuntimeService
-from kubesim.runtime.simulated.settings import Latencies
+from kubesim.runtime.simulated.settings import Latencies, SimulatedSettings
 from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language import NodeItem, Spec
@@ -87,6 +88,7 @@ class Surroundings:
     traced: bool
     every_tick: bool
     health: NodeHealth
+    real: CniNodes | None = None  # the nodes under these, for pods with real networks
 
 
 class SimulatedNode:
@@ -153,9 +155,19 @@ class SimulatedNode:
             exec_time=options.latencies.exec,
             log_files=self.log_files,
         )
-        runtime = SimulatedRuntime(around.clock, self._randomness, programs, options)
+        runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
+            around.clock, self._randomness, programs, options
+        )
         runtime.on_change(lambda uid: None if runtime.knows_pod(uid) else programs.forget(uid))
         return runtime
+
+    def _real_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> SimulatedRuntime | None:
+        """One whose pods have real networks, if this run has real nodes."""
+        if self._around.real is None:
+            return None
+        real, recorder = self._around.real.nodes[number], self._around.recorder
+        real.observe = lambda execution: recorder.record(execution_record(self.name, execution))
+        return real.runtime(self._around.clock, self._randomness, programs, options)
 
     def _traced(self) -> Runtime:
         if not self._around.traced:
