@@ -22,7 +22,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.frozen import frozen
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
-from kubesim.runtime.cni_node import CniNodes
+from kubesim.runtime.cni_node import CniNodes, NetworkPicture
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.expectations import Judge
@@ -56,6 +56,7 @@ class RunResult:
     expectations_met: tuple[str, ...]
     expectations_failed: tuple[str, ...]  # each with its reason
     events: int  # Events told to the API server, repeated ones counted
+    networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything had come to rest
 
     @property
     def ok(self) -> bool:
@@ -141,6 +142,7 @@ class Simulation:
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
         self._sinks = sinks
+        self._networks: list[NetworkPicture] = []
         self.traced = bool(sinks)
         self.store = Store(self.clock.now, new_uids(self.randomness))
         self.network = SimulatedNetwork(self.clock)
@@ -182,11 +184,14 @@ class Simulation:
         self._begin(speed)
         witness = _Witness(self.store)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
-        await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until).play()
+        await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until, self._look).play()
         judge.close()
         for node in self.nodes.values():
             await node.close()
         return self._result(witness, judge)
+
+    def _look(self) -> None:
+        self._networks = [picture for node in self.nodes.values() if (picture := node.network_picture())]
 
     def _begin(self, speed: float) -> None:
         """From here on time counts, and is told."""
@@ -206,6 +211,7 @@ class Simulation:
             expectations_met=tuple(verdict.text for verdict in judge.verdicts if verdict.met),
             expectations_failed=tuple(f"{v.text}: {v.why}" for v in judge.verdicts if not v.met),
             events=witness.events,
+            networks=tuple(self._networks),
         )
 
 

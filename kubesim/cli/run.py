@@ -51,6 +51,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="[ADDRESS:]PORT",
         help="with --speed: answer /healthz, /pods, /metrics, /statusz there meanwhile; on loopback by default",
     )
+    parser.add_argument(
+        "--show",
+        choices=("network",),
+        help="with --runtime cni: draw links, bridges, addresses and routes of nodes and pods, once all is at rest",
+    )
     runtime_flags.add(parser)
     kubelet_flags.add_configuration(parser)
 
@@ -63,6 +68,8 @@ def _format(text: str) -> str:
 
 def execute(args: argparse.Namespace) -> int:
     from kubesim.app import run_scenario
+    from kubesim.cli.network_view import drawing
+    from kubesim.errors import UsageError
     from kubesim.scenario.load import load_scenario
     from kubesim.trace import HashSink
 
@@ -72,12 +79,16 @@ def execute(args: argparse.Namespace) -> int:
     gates = options.feature_gates(args)
     serve = _serve_address(args.serve, speed)
     around = kubelet_flags.overlay(args, gates)
+    if args.show and (args.output or args.step):
+        raise UsageError("--show draws for people: it goes without --output and --step")
     if args.step or args.break_on:
         return _step(args, seed, until, around, gates)
     # Every mistake is told before anything runs.
     chosen = runtime_flags.chosen(args)
     scenarios = [(file, load_scenario(file, gates, around).with_runtime(*chosen)) for file in args.files]
     kubelet_flags.tell_without_effect(scenario.spec.kubelet_configuration for _, scenario in scenarios)
+    if args.show and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
+        raise UsageError("--show network needs --runtime cni: simulated networks have no links")
     report = _report(args)
     results: list[RunResult] = []
     for file, scenario in scenarios:
@@ -92,6 +103,9 @@ def execute(args: argparse.Namespace) -> int:
             on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
         )
         report.end(result)
+        if args.show:
+            for picture in result.networks:
+                print("", *drawing(picture), sep="\n")
         results.append(result)
     report.close()
     return 0 if all(result.ok for result in results) else 1

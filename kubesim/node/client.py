@@ -27,6 +27,9 @@ KILLED: Final = 9  # the wait status of a process that was killed
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from kubesim.node.underlay import main; main(sys.argv[2:])"
 
 
+Seen = dict[str, list[dict[str, Any]]]  # links, addresses, routes, as `rtnetlink` describes them
+
+
 class NodeGone(KubesimError):
     """A node's holder has ended or does not answer."""
 
@@ -125,7 +128,7 @@ class Node:
         """Give the node its addresses at the switch, and routes by way of other nodes."""
         self._ask("join", addresses=list(addresses), routes=[list(route) for route in routes])
 
-    def look(self, netns: str = "") -> dict[str, list[dict[str, Any]]]:
+    def look(self, netns: str = "") -> Seen:
         """Links, addresses and routes of a namespace, or of the node itself."""
         return self._ask("look", path=netns)[0]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kubesim.clock import LoopClock, Randomness
@@ -21,9 +21,10 @@ from kubesim.cni.pod_network import PodNetworkSettings
 from kubesim.cni.process import Execution, RealExec
 from kubesim.errors import CniError, RuntimeCallError, UsageError
 from kubesim.frozen import frozen
-from kubesim.node.client import Node, Underlay
+from kubesim.node.client import Node, Seen, Underlay
 from kubesim.node.networks import network, plugins_of
 from kubesim.node.private import STATE_DIRS
+from kubesim.runtime.real_ports import Silences
 from kubesim.runtime.sandbox import Parts, PodSandbox, PodSandboxService
 from kubesim.runtime.sandbox_parts import CniNetworking, SandboxDirectory
 from kubesim.runtime.sandbox_rules import UserNamespace
@@ -53,12 +54,22 @@ class NodePlan:
     pod_cidrs: tuple[str, ...]
 
 
+@frozen
+class NetworkPicture:
+    """What a node and its pods have of links, addresses and routes (see `Node.look`)."""
+
+    node: str
+    own: Seen
+    pods: Mapping[str, Seen]  # by namespace/name
+
+
 class CniNodes:
     """The real nodes of a run, joined by a switch and routes."""
 
     def __init__(self, settings: CniSettings, plans: Sequence[NodePlan]) -> None:
         bin_dirs = _bin_dirs(settings)
         self._underlay = Underlay()
+        self.silences = Silences()
         self.nodes: list[CniNode] = []
         try:
             for plan in plans:

@@ -15,8 +15,8 @@ from kubesim.errors import RuntimeCallError
 from kubesim.runtime.protocol import RuntimeConditions, SandboxConfig
 from kubesim.runtime.sandbox import PodSandbox, PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.sandbox_parts import CniNetworking, pod_network_config
-from kubesim.runtime.simulated.process import ProcessFactory
-from kubesim.runtime.simulated.runtime import SimulatedRuntime
+from kubesim.runtime.simulated.process import ProcessContext, ProcessFactory
+from kubesim.runtime.simulated.runtime import SimulatedContainer, SimulatedRuntime
 from kubesim.runtime.simulated.service import LATE, REQUEST_TIMEOUT
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import SandboxNetwork
@@ -73,6 +73,10 @@ class SandboxedRuntime(SimulatedRuntime):
                 raise await self._failure(error, ctx, deadline) from error
         self._enter_sandbox(request.id, config, _network(sandbox))
         return request.id
+
+    def _context(self, container: SimulatedContainer) -> ProcessContext:
+        sandbox = self.service.sandboxes.get(container.info.sandbox_id)
+        return replace(super()._context(container), netns="" if sandbox is None else sandbox.netns_path)
 
     async def stop_pod_sandbox(self, sandbox_id: str) -> None:
         info = self._sandbox(sandbox_id)
