@@ -49,11 +49,8 @@ class Ticker:
         if self._timer is not None:
             self._timer.cancel()
         self._due = due
-        self._timer = self._clock.call_at(due, self._let_others_go_first)
-
-    def _let_others_go_first(self) -> None:
-        """A tick comes after all else that was set for its instant, whenever somebody asked for it."""
-        self._timer = self._clock.call_at(self._clock.now(), self._fire)
+        # A tick comes after all else that was set for its instant, whenever somebody asked for it.
+        self._timer = self._clock.call_late(due, self._fire)
 
     def _fire(self) -> None:
         due, self._due, self._timer = self._due, None, None

@@ -322,7 +322,7 @@ class Kubelet:
                 if not await self.runtime_state.update(self._clock.now(), period):
                     ticker.want(self._clock.now())
                     self.sync_loop.look_up(self.pleg.unhealthy_from() if self.pleg.fails() else None)
-                await ticker.channel.receive(self._clock)
+                await ticker.channel.receive()
         finally:
             ticker.stop()
 

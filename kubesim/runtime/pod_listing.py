@@ -42,8 +42,8 @@ def group_by_pod(sandboxes: Iterable[SandboxInfo], containers: Iterable[Containe
 
 
 def runtime_pod(uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> RuntimePod:
-    """A pod in a listing; newest first, then by id."""
-    sandboxes = sorted(sandboxes, key=lambda s: (-s.created_at, s.id))
+    """A pod in a listing; newest first, then by id. Of sandboxes, the latest attempt counts as the newest."""
+    sandboxes = sorted(sandboxes, key=lambda s: (-s.attempt, -s.created_at, s.id))
     containers = sorted(containers, key=lambda c: (-c.created_at, c.id))
     labels = containers[0].labels if containers else {}
     return RuntimePod(

@@ -18,6 +18,8 @@ def play(case: Case, *, seed: int = 0) -> dict[str, Any]:
 
 def judge(case: Case, expected: dict[str, Any], actual: dict[str, Any]) -> Iterator[str]:
     want, got = expected["trace"], actual["trace"]
+    if len(want) == len(got) and all(map(_close, want, got)) and _without_times(want) == _without_times(got):
+        return
     if expected.get("sameInstantOrder") == "stable":
         yield from _in_order(want, got)
         return
@@ -49,6 +51,10 @@ def _close(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _content(entry: dict[str, Any]) -> str:
     return json.dumps({key: value for key, value in entry.items() if key != "t"}, sort_keys=True)
+
+
+def _without_times(trace: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**entry, "t": 0} for entry in trace]
 
 
 def _show(entry: dict[str, Any]) -> str:
