@@ -125,9 +125,7 @@ def with_transition_times(
     conditions: Sequence[PodCondition], old: Sequence[PodCondition], now: int
 ) -> tuple[PodCondition, ...]:
     """The kubelet's conditions with their times: the old one while the condition's status is the same, else now."""
-    before: dict[str, PodCondition] = {}
-    for condition in old:
-        before.setdefault(condition.type, condition)
+    before = {condition.type: condition for condition in reversed(old)}
     seen: set[str] = set()
     out = []
     for condition in conditions:
