@@ -22,6 +22,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.frozen import frozen
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
+from kubesim.runtime.cni_node import CniNodes, NetworkPicture
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.expectations import Judge
@@ -30,6 +31,7 @@ from kubesim.scenario.node import SimulatedNode, Surroundings
 from kubesim.scenario.node_health import NodeHealth
 from kubesim.scenario.node_lifecycle import NodeLifecycle
 from kubesim.scenario.player import Player
+from kubesim.scenario.settings import cni_settings, node_plans
 from kubesim.scenario.static_sources import url_plan
 from kubesim.scenario.taint_eviction import TaintEviction
 from kubesim.scenario.volume_binder import VolumeBinder
@@ -54,6 +56,7 @@ class RunResult:
     expectations_met: tuple[str, ...]
     expectations_failed: tuple[str, ...]  # each with its reason
     events: int  # Events told to the API server, repeated ones counted
+    networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything had come to rest
 
     @property
     def ok(self) -> bool:
@@ -83,7 +86,7 @@ def run_scenario(
     async def main() -> RunResult:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            simulation = Simulation(scenario, chosen, tasks, sinks, every_tick=every_tick)
+            simulation = Simulation(scenario, chosen, tasks, sinks, every_tick=every_tick, real=real)
             server = AgentServer(simulation.kubelets, simulation.clock.now)
             if serve is not None:
                 await server.start(*serve)
@@ -95,7 +98,12 @@ def run_scenario(
                 await server.close()
             return result
 
-    return run_virtual(main)
+    real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec)) if scenario.spec.runtime == "cni" else None
+    try:
+        return run_virtual(main)
+    finally:
+        if real is not None:
+            real.close()
 
 
 def raise_failures_of_callbacks(tasks: TaskSet) -> None:
@@ -123,6 +131,7 @@ class Simulation:
         *,
         every_tick: bool = False,
         latencies: Latencies = DEFAULT_LATENCIES,
+        real: CniNodes | None = None,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
@@ -133,6 +142,7 @@ class Simulation:
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
         self._sinks = sinks
+        self._networks: list[NetworkPicture] = []
         self.traced = bool(sinks)
         self.store = Store(self.clock.now, new_uids(self.randomness))
         self.network = SimulatedNetwork(self.clock)
@@ -154,6 +164,7 @@ class Simulation:
             traced=bool(sinks),
             every_tick=every_tick,
             health=self.health,
+            real=real,
         )
         NodeLifecycle(self.clock, self.store)
         VolumeBinder(self.clock, self.store)
@@ -173,11 +184,14 @@ class Simulation:
         self._begin(speed)
         witness = _Witness(self.store)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
-        await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until).play()
+        await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until, self._look).play()
         judge.close()
         for node in self.nodes.values():
             await node.close()
         return self._result(witness, judge)
+
+    def _look(self) -> None:
+        self._networks = [picture for node in self.nodes.values() if (picture := node.network_picture())]
 
     def _begin(self, speed: float) -> None:
         """From here on time counts, and is told."""
@@ -197,6 +211,7 @@ class Simulation:
             expectations_met=tuple(verdict.text for verdict in judge.verdicts if verdict.met),
             expectations_failed=tuple(f"{v.text}: {v.why}" for v in judge.verdicts if not v.met),
             events=witness.events,
+            networks=tuple(self._networks),
         )
 
 

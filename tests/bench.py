@@ -53,6 +53,7 @@ def line(what: str, figure: str) -> None:
 
 def lives(count: str, kept: str) -> None:
     """Created, Running for 30 s, deleted, gone."""
+    run_scenario(scenario(1))  # what is imported when first used is `--help`'s and `make demo`'s, not a pod's
     pods, trace = scenario(int(count)), MemorySink()
     watch = Stopwatch()
     result = run_scenario(pods, sinks=(trace,) if kept == "kept" else ())

@@ -20,7 +20,7 @@ README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, re.MULTILINE)
 LINES = [line.strip() for block in BLOCKS for line in block.splitlines() if line.strip()]
 WIDTH = "96"  # of the terminal that README shows
-COMMANDS = [line.removeprefix("$ ") for line in LINES if re.match(r"(\$ )?(kubesim (?!cni)|cat) ", line)]
+COMMANDS = [line.removeprefix("$ ") for line in LINES if re.match(r"(\$ )?(kubesim (?!cni )|cat )", line)]
 NETWORKING = [line for line in LINES if line.startswith("kubesim cni ")]
 
 

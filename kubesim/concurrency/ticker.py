@@ -36,24 +36,17 @@ class Ticker:
 
     def want(self, moment: int) -> None:
         """Ask for the first tick at or after this moment (in the past: the next one)."""
-        if self._stopped:
-            return
-        now = self._clock.now()
-        if moment <= now:
-            moment = now + 1
-        if self._due is not None and self._due < moment + self.period:
+        if self._stopped or (self._due is not None and self._due < moment + self.period):
             return  # no tick lies between the two
+        moment = max(moment, self._clock.now() + 1)
         due = self.next_tick(moment)
         if self._due is not None and self._due <= due:
             return
         if self._timer is not None:
             self._timer.cancel()
         self._due = due
-        self._timer = self._clock.call_at(due, self._let_others_go_first)
-
-    def _let_others_go_first(self) -> None:
-        """A tick comes after all else that was set for its instant, whenever somebody asked for it."""
-        self._timer = self._clock.call_at(self._clock.now(), self._fire)
+        # A tick comes after all else that was set for its instant, whenever somebody asked for it.
+        self._timer = self._clock.call_late(due, self._fire)
 
     def _fire(self) -> None:
         due, self._due, self._timer = self._due, None, None

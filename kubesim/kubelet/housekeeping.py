@@ -182,7 +182,7 @@ class ContainerGC:
             await self.collect()
             self.wanted()
             while True:
-                await self._ticker.channel.receive(self._clock)
+                await self._ticker.channel.receive()
                 await self.collect()
         finally:
             self._ticker.stop()

@@ -116,7 +116,7 @@ class SyncLoop:
                 pause = min(2 * pause, settings.runtime_down_backoff_max)
                 continue
             pause = settings.runtime_down_backoff
-            chosen = await select(clock, channels, self._stream)
+            chosen = await select(channels, self._stream)
             await self._dispatch(chosen.channel, chosen.item, chosen.ready)
 
     def look_up(self, again_at: int | None = None) -> None:

@@ -85,6 +85,14 @@ class NodeItem(Strict):
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
 
 
+class CniItem(Strict):
+    """Pod networks of runtime cni: one that kubesim brings along, or configurations and plugins of the user's."""
+
+    network: Literal["bridge", "dual-stack", "ptp"] = "bridge"
+    conf_dir: str = ""
+    bin_dirs: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+
+
 class Credentials(Strict):
     """Whom a registry knows."""
 
@@ -344,7 +352,8 @@ class Spec(Strict):
         default=(NodeItem(name="node-1"),), min_length=1
     )
     sources: Sources = Sources()
-    runtime: Literal["simulated"] = "simulated"
+    runtime: Literal["simulated", "cni"] = "simulated"
+    cni: CniItem = CniItem()
     profile: Literal["v1.36", "v1.12"] = "v1.36"
     feature_gates: dict[str, bool] = Field(default_factory=dict)
     kubelet_configuration: Annotated[KubeletConfiguration, PlainValidator(_configuration)] = Field(
@@ -427,6 +436,12 @@ class Scenario(Strict):
         merged = {**self.spec.feature_gates, **settings}
         configured_gates({**self.spec.kubelet_configuration.feature_gates, **merged}, self.spec.profile)
         return self.model_copy(update={"spec": self.spec.model_copy(update={"feature_gates": merged})})
+
+    def with_runtime(self, runtime: str | None, cni: Mapping[str, Any]) -> Scenario:
+        """The same on another runtime; None, and what is not given of its pod networks, stays as it is."""
+        own = self.spec
+        update = {"runtime": runtime or own.runtime, "cni": own.cni.model_copy(update=dict(cni))}
+        return self.model_copy(update={"spec": own.model_copy(update=update)})
 
     def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:
         """The same with more objects, after its own."""

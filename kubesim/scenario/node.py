@@ -30,15 +30,18 @@ from kubesim.kubelet.node_status import Heartbeat, initial_node
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.cgroups import PodCgroups
+from kubesim.runtime.cni_node import CniNodes, NetworkPicture, execution_record
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.pull_records import PullRecords
+from kubesim.runtime.real_network import RealNetwork
+from kubesim.runtime.sandboxed import SandboxedRuntime
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.programs import Programs
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.service import RuntimeService
-from kubesim.runtime.simulated.settings import Latencies
+from kubesim.runtime.simulated.settings import Latencies, SimulatedSettings
 from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language import NodeItem, Spec
@@ -87,6 +90,7 @@ class Surroundings:
     traced: bool
     every_tick: bool
     health: NodeHealth
+    real: CniNodes | None = None  # the nodes under these, for pods with real networks
 
 
 class SimulatedNode:
@@ -95,6 +99,7 @@ class SimulatedNode:
     def __init__(self, around: Surroundings, number: int, item: NodeItem) -> None:
         self._around = around
         self.name = item.name
+        self._number = number
         clock, store, spec = around.clock, around.store, around.spec
         self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
         configuration = spec.kubelet_configuration
@@ -109,6 +114,9 @@ class SimulatedNode:
         self.log_files = SimulatedLogFiles()
         self.volumes = NodeVolumes(clock.now, around.storage)
         self.api = ApiConnection()
+        self.network = around.network
+        if around.real is not None:
+            self.network = RealNetwork(clock, around.real.nodes[number].node, around.real.silences)
         self.runtime = self._make_runtime(number)
         self.service = RuntimeService(self._traced(), clock)
 
@@ -145,7 +153,7 @@ class SimulatedNode:
             around.clock,
             self._randomness,
             around.recorder,
-            around.network,
+            self.network,
             self.volumes,
             node=self.name,
             host_ip=settings.host_ips[0],
@@ -153,9 +161,19 @@ class SimulatedNode:
             exec_time=options.latencies.exec,
             log_files=self.log_files,
         )
-        runtime = SimulatedRuntime(around.clock, self._randomness, programs, options)
+        runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
+            around.clock, self._randomness, programs, options
+        )
         runtime.on_change(lambda uid: None if runtime.knows_pod(uid) else programs.forget(uid))
         return runtime
+
+    def _real_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> SimulatedRuntime | None:
+        """One whose pods have real networks, if this run has real nodes."""
+        if self._around.real is None:
+            return None
+        real, recorder = self._around.real.nodes[number], self._around.recorder
+        real.observe = lambda execution: recorder.record(execution_record(self.name, execution))
+        return real.runtime(self._around.clock, self._randomness, programs, options)
 
     def _traced(self) -> Runtime:
         if not self._around.traced:
@@ -233,6 +251,17 @@ class SimulatedNode:
         self.service.start()
         self.start()
 
+    def network_picture(self) -> NetworkPicture | None:
+        """How the real networks of this node and its pods are at this moment."""
+        if self._around.real is None or not isinstance(self.runtime, SandboxedRuntime):
+            return None
+        real = self._around.real.nodes[self._number].node
+        sandboxes = self.runtime.service.sandboxes.values()
+        pods = {
+            f"{box.request.namespace}/{box.request.name}": box.netns_path for box in sandboxes if box.state == "READY"
+        }
+        return NetworkPicture(self.name, real.look(), {pod: real.look(netns) for pod, netns in pods.items()})
+
     # -- the end ------------------------------------------------------------------------------------------------
 
     def renew_lease(self) -> None:
@@ -243,6 +272,8 @@ class SimulatedNode:
         self.renew_lease()
         if self._running:
             await self.stop_kubelet()
+        if self._around.real is not None:
+            self.runtime.lose_processes()  # those that listen hold real sockets
 
 
 def _checkpoint_store(spec: Spec) -> CheckpointStore | None:
@@ -295,7 +326,7 @@ class _Agent:
             self._tasks,
             settings,
             self._connection,
-            around.network,
+            node.network,
             client,
             self._config,
             self._events,
@@ -358,6 +389,8 @@ class _Agent:
     def start(self) -> None:
         """What is real is not looked at before the story begins, so that the story tells of it."""
         self._tasks.start("events", self._events.run())
+        # cmd/kubelet/app server.go createAndInitKubelet: BirthCry, before anything runs.
+        self._events.node_event("Normal", "Starting", "Starting kubelet.")
         self.kubelet.start()
         now, delay = self._clock.now(), self.kubelet.settings.sync_loop_starts
         for source, real in self._static_sources:
