@@ -19,7 +19,7 @@ from kubesim.errors import RuntimeCallError
 from kubesim.runtime.network import HttpRequest, HttpResponse, connection_refused, join_host_port
 from kubesim.runtime.protocol import CallContext, ExecResult, SandboxInfo
 from kubesim.runtime.simulated.process import SIGKILL, Exit, Process, ProcessContext, ProcessFactory
-from kubesim.runtime.simulated.runtime import SimulatedRuntime, _Container
+from kubesim.runtime.simulated.runtime import SimulatedContainer, SimulatedRuntime
 from kubesim.runtime.simulated.settings import SimulatedSettings
 
 
@@ -173,7 +173,7 @@ class ScriptedRuntime(SimulatedRuntime):
         self._sandboxes = GoMap()
         self._containers = GoMap()
 
-    def _running_in(self, info: SandboxInfo) -> list[_Container]:
+    def _running_in(self, info: SandboxInfo) -> list[SimulatedContainer]:
         inside = super()._running_in(info)
         return [container for container in self._containers.values() if container in inside]
 
