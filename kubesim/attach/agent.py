@@ -20,8 +20,12 @@ from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.attach.divergence import Divergence
 from kubesim.attach.observation import event_time
 from kubesim.attach.read import events_about
+from kubesim.attach.reference_looks import ReferenceLooks
+from kubesim.attach.references import references
 from kubesim.attach.shadow import Report, Shadow
+from kubesim.attach.tolerances import RECONNECT
 from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.object_watch import ObjectKey
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
 from kubesim.concurrency import TaskSet
 from kubesim.errors import TransportError
@@ -29,7 +33,11 @@ from kubesim.sources.apiserver import pods_of_node
 from kubesim.sources.list_watch import Listener, ListWatch, Watched
 
 KEPT = 1000  # divergences and problems; a long watch does not grow
-CATCHING_UP = 5 * SECOND  # after trouble: what comes now was held up on the way
+# After trouble with the API server: the node's kubelet may have had it too, and come back this much later.
+CATCHING_UP = RECONNECT
+# A kubelet renews its lease every 10 s (component-helpers lease controller, with 4 % jitter): by two renewals its clock
+# is measured, and one that is so late is cut off from its API server.
+MEASURING = 21 * SECOND
 TICK = 1 * SECOND
 PATIENCE_S = 5.0  # for a look at a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
@@ -52,19 +60,32 @@ class Viewer(Protocol):
     def problem(self, text: str) -> None: ...
 
 
+class Follower(Protocol):
+    """Lives with the pods."""
+
+    def saw(self, pod: Pod) -> None: ...
+    def lost(self, pod: Pod) -> None: ...
+
+
 class Agent:
     """`run` follows for ever; `synced` is when everything that is asked for was listed once."""
 
-    def __init__(self, clock: LoopClock, transport: Transport, node_name: str, viewer: Viewer) -> None:
+    def __init__(
+        self, clock: LoopClock, transport: Transport, node_name: str, viewer: Viewer, *, with_references: bool = False
+    ) -> None:
         self.shadow = Shadow()
+        self.shadow.clock_known = False
         self.node_name = node_name
         self.divergences: deque[Divergence] = deque(maxlen=KEPT)
         self.divergence_count = 0
         self.problems: deque[str] = deque(maxlen=KEPT)
         self.observations = 0
         self._clock = clock
+        self._started = clock.now()
         self._transport = ReadOnlyTransport(transport)
         self._viewer = viewer
+        self._followers: list[Follower] = []
+        self._looks = self._make_looks() if with_references else None
         self._listed: set[str] = set()
         self._trouble = False
         self._caught_up_at = 0
@@ -72,6 +93,12 @@ class Agent:
         self._unclaimed: deque[Event] = deque(maxlen=UNCLAIMED)
         self._renewed_at: int | None = None
         self._renewal_came_at = 0
+
+    def _make_looks(self) -> ReferenceLooks:
+        shadow, problem = self.shadow, self._viewer.problem
+        return ReferenceLooks(
+            self._clock, self._transport, shadow.followed, shadow.objects, self._object_changed, problem
+        )
 
     # -- following ----------------------------------------------------------------------------------------------
 
@@ -89,15 +116,22 @@ class Agent:
         self._follow(tasks, chance, watched, _OfLease(self))
         self._follow(tasks, chance, pods_of_node(self.node_name), _OfPods(self))
         tasks.start("clock of the shadow", self._tick())
+        if self._looks is not None:
+            tasks.start("looks at references", self._looks.run())
 
     def _follow(self, tasks: TaskSet, chance: Randomness, watched: Watched[ApiT], listener: Listener[ApiT]) -> None:
         stream = chance.stream("attach", watched.kind, str(watched.selectors))
-        following = ListWatch(self._clock, self._transport, stream, watched, listener, self._problem)
+        # What a pod's watch misses is what the kubelet would be blamed for; the others only explain less.
+        report = self._cut_off if watched.kind == "Pod" else self._problem
+        following = ListWatch(self._clock, self._transport, stream, watched, listener, report)
         tasks.start(f"watch of {watched.kind}s", following.run())
 
     async def _tick(self) -> None:
         while True:
             await self._clock.sleep(TICK)
+            self.shadow.clock_known = bool(self._skews) or self._clock.now() > self._started + MEASURING
+            if self.kubelet_is_cut_off:
+                self.shadow.missed()
             for pod in self.shadow.overdue(self.now()):
                 if not await self._is_as_seen(pod) and pod.metadata.uid in self.shadow.pods:
                     self.shadow.missed(pod.metadata.uid)
@@ -115,10 +149,19 @@ class Agent:
             return False
         return bool(there) and there.get("resourceVersion") == meta.resource_version
 
-    def _problem(self, text: str) -> None:
+    def _cut_off(self, text: str) -> None:
         self._trouble = True
+        self._problem(text)
+
+    def _problem(self, text: str) -> None:
         self.problems.append(text)
         self._viewer.problem(text)
+
+    def followed_by(self, follower: Follower) -> None:
+        """From now on tell of every pod, beginning with those that are there."""
+        self._followers.append(follower)
+        for pod in self.shadow.followed():
+            follower.saw(pod)
 
     # -- what is known ------------------------------------------------------------------------------------------
 
@@ -142,8 +185,19 @@ class Agent:
         """How long ago the node renewed its lease."""
         return None if self._renewed_at is None else self.now() - self._renewed_at
 
+    @property
+    def kubelet_is_cut_off(self) -> bool:
+        """It renewed its lease in time before, and does not any more."""
+        age = self.lease_age
+        return len(self._skews) > 1 and age is not None and age > MEASURING
+
     def has_listed(self, *kinds: str) -> bool:
         return self._listed.issuperset(kinds)
+
+    @property
+    def looked(self) -> bool:
+        """Whether it is known of everything that waiting pods refer to if it is there; nobody may have asked."""
+        return self._looks is None or self._looks.complete
 
     @property
     def connected(self) -> bool:
@@ -167,6 +221,8 @@ class Agent:
         self.observations += 1
         new = pod.metadata.uid not in self.shadow.pods
         self._report(self.shadow.observe_pod(pod, self.now()))
+        for follower in self._followers:
+            follower.saw(pod)
         if new and self._unclaimed:
             mine = events_about(pod, self._unclaimed)
             for event in mine:
@@ -176,6 +232,8 @@ class Agent:
     def lost_pod(self, pod: Pod) -> None:
         self.observations += 1
         self._report(self.shadow.observe_removal(pod, self.now()))
+        for follower in self._followers:
+            follower.lost(pod)
 
     def saw_event(self, event: Event) -> None:
         self.observations += 1
@@ -197,6 +255,12 @@ class Agent:
             if abs(apart) < SECOND:
                 self._skews.append(renewed - now)
         self._renewed_at, self._renewal_came_at = renewed, now
+
+    def _object_changed(self, key: ObjectKey) -> None:
+        """What is said about the pods that refer to it may be another thing now."""
+        for uid, tracked in self.shadow.pods.items():
+            if any(reference.key == key for reference in references(tracked.pod)):
+                self._viewer.reported(Report(self.shadow.statement(uid, self.now())))
 
     def _report(self, report: Report) -> None:
         self._viewer.reported(report)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesim.api.pod import ContainerStatus, Pod
-from kubesim.api.timestamps import SECOND
 from kubesim.attach.observation import moment
 from kubesim.attach.statement import ChangeKind
+from kubesim.attach.tolerances import TRUNCATION
 from kubesim.frozen import frozen
 from kubesim.kubelet.status.conditions import (
     INITIALIZED,
@@ -30,13 +30,14 @@ OUTSIDE = frozenset({"deletion-requested", "changed-by-others", "scheduled", "un
 
 @frozen
 class Change:
-    """`earliest` and `latest`: when it happened, as closely as the status tells; the latest is when it was seen."""
+    """`earliest` and `latest`: when it happened, by its own time in the status (`timed`), else by when it was seen."""
 
     kind: ChangeKind
     container: str = ""
     detail: str = ""
     earliest: int = 0
     latest: int = 0
+    timed: bool = False
 
 
 def changes(old: Pod, new: Pod | None, before: int, now: int) -> tuple[Change, ...]:
@@ -155,4 +156,4 @@ def _timed(kind: ChangeKind, name: str, detail: str, told: str | None, before: i
     at = moment(told)
     if at is None:
         return Change(kind, name, detail, before, now)
-    return Change(kind, name, detail, at, at + SECOND)
+    return Change(kind, name, detail, at, at + TRUNCATION, timed=True)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
-from kubesim.api.timestamps import SECOND
 from kubesim.attach.divergence import Divergence, diverges
 from kubesim.attach.observation import ContainerView, Observation, moment
 from kubesim.attach.statement import Fact
 from kubesim.attach.timing import success_earliest
+from kubesim.attach.tolerances import CLOCK
 from kubesim.kubelet.status.conditions import (
     CONTAINERS_READY,
     DISRUPTION_TARGET,
@@ -30,7 +30,6 @@ from kubesim.kubelet.status.conditions import (
 )
 from kubesim.kubelet.status.phase import PENDING, RUNNING, get_phase, is_terminal_phase
 
-CLOCKS = 2 * SECOND  # what clocks may differ by, and the second that a status cuts off
 # Ends that tell their exit code in another way than Completed and Error.
 _OTHER_ENDS = frozenset(
     {
@@ -133,9 +132,9 @@ def _container(seen: Observation, view: ContainerView) -> Iterator[Divergence]:
 def _ready_before_probe(seen: Observation, view: ContainerView) -> Iterator[Divergence]:
     running, probe = view.status.state.running, view.spec.readiness_probe
     started = moment(running.started_at) if running is not None else None
-    if not view.status.ready or probe is None or started is None:
+    if not view.status.ready or probe is None or started is None or not seen.clock_known:
         return
-    if seen.now < success_earliest(probe, started) - CLOCKS:
+    if seen.now < success_earliest(probe, started) - CLOCK:
         yield diverges(
             seen,
             "early",

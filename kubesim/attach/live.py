@@ -1,4 +1,5 @@
-"""One look at one pod of a real cluster: the pod, the Events about it, its node. Only gets and lists."""
+"""One look at one pod of a real cluster: the pod, the Events about it, its node, perhaps whether what it refers to is
+there. Only gets and lists."""
 
 from __future__ import annotations
 
@@ -9,11 +10,14 @@ from kubesim.api.event import Event
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.attach.observation import Observation
+from kubesim.attach.references import is_there, references
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, Verb, read_all
 from kubesim.errors import UsageError
 
 
-async def look(transport: Transport, namespace: str, name: str, now: int) -> Observation:
+async def look(
+    transport: Transport, namespace: str, name: str, now: int, *, with_references: bool = False
+) -> Observation:
     """What is to be seen of the pod at this moment. Events and node are left out if they may not be read."""
     reads = ReadOnlyTransport(transport)
     status, value = await _ask(reads, "get", f"/api/v1/namespaces/{namespace}/pods/{name}")
@@ -29,7 +33,9 @@ async def look(transport: Transport, namespace: str, name: str, now: int) -> Obs
     if pod.spec.node_name:
         status, value = await _ask(reads, "get", f"/api/v1/nodes/{pod.spec.node_name}")
         node, gone = (Node.from_json(value) if status == 200 else None), status == 404
-    return Observation(pod, now, events, node, gone)
+    keys = {reference.key: None for reference in references(pod)} if with_references else {}
+    objects = {key: await is_there(reads, key) for key in keys}
+    return Observation(pod, now, events, node, gone, objects=objects)
 
 
 def _is_about(event: Event, pod: Pod) -> bool:

@@ -15,6 +15,7 @@ from kubesim.api.node import Node
 from kubesim.api.pod import Container, ContainerStatus, Pod, PodCondition
 from kubesim.api.timestamps import parse_time
 from kubesim.attach.statement import Fact
+from kubesim.cluster.object_watch import ObjectKey
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.frozen import frozen
 from kubesim.kubelet.status.conditions import find_condition
@@ -105,7 +106,9 @@ class Observation:
     node: Node | None = None
     node_gone: bool = False
     memory: Memory = field(default_factory=Memory)
+    objects: Mapping[ObjectKey, bool] = field(default_factory=dict)  # ConfigMaps and Secrets that were looked for
     gates: FeatureGates = DEFAULT_GATES
+    clock_known: bool = True  # whether `now` is the node's time, as closely as it can be measured
 
     def containers(self) -> Iterator[ContainerView]:
         """In the order of the spec: init containers and sidecars, regular ones, ephemeral ones."""

@@ -11,33 +11,13 @@ from typing import Literal
 
 from kubesim.api.gotext import duration
 from kubesim.api.pod import Pod
-from kubesim.api.timestamps import MILLISECOND, SECOND, format_micro_time
+from kubesim.api.timestamps import MILLISECOND, format_micro_time
 from kubesim.attach.changes import Change
 from kubesim.attach.divergence import Divergence, DivergenceKind
 from kubesim.attach.page import window_text
 from kubesim.attach.statement import Due, Fact, Statement, Window
+from kubesim.attach.tolerances import DOING, EARLY, RELIST
 from kubesim.frozen import frozen
-
-# What a busy node and a busy API server take on top of what the rules say.
-SLACK: dict[Due, int] = {
-    "accept": 10 * SECOND,
-    "restart": 5 * SECOND,
-    "restart-by": 5 * SECOND,
-    "pull": 5 * SECOND,
-    "mount": 5 * SECOND,
-    "retry": 5 * SECOND,
-    "startup": 5 * SECOND,
-    "readiness": 5 * SECOND,
-    "acknowledge": 5 * SECOND,
-    "kill": 5 * SECOND,
-    "end": 5 * SECOND,
-    "clean-up": 10 * SECOND,
-}
-PULL_SLACK = 300 * SECOND  # a start that begins with a pull
-# Times of Events and of observations are not those of the node's runtime.
-EARLY: dict[Due, int] = {"pull": 1 * SECOND, "mount": 1 * SECOND, "startup": 1 * SECOND, "readiness": 1 * SECOND}
-# A sync may come at any time, so that a mere retry is never too early.
-_CHECKED_EARLY: frozenset[Due] = frozenset({"restart", "pull", "mount", "startup", "readiness"})
 
 Outcome = Literal["kept", "early", "late", "dropped"]
 Key = tuple[Due, str]
@@ -55,11 +35,13 @@ _CHANGES: dict[Due, tuple[str, ...]] = {
 }
 # Told by Events alone. Those can be lost, and of a mount or a retry only the failure is told: silence means nothing.
 TOLD_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
+_BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
+_HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # found at a glance: they cost a sync no time
 
 
 @frozen
 class Prediction:
-    """`window` holds for the moment itself; slack is added when somebody is to be blamed."""
+    """`window` holds for the moment itself; tolerances are added when somebody is to be blamed."""
 
     due: Due
     container: str
@@ -68,7 +50,6 @@ class Prediction:
     rule: str
     window: Window
     made_at: int
-    slack: int
 
     @property
     def key(self) -> Key:
@@ -77,11 +58,16 @@ class Prediction:
     @property
     def overdue_at(self) -> int | None:
         """When it is known to be broken although nothing was observed."""
-        return None if self.due in TOLD_BY_EVENTS else self.last_moment
+        return None if self.due in TOLD_BY_EVENTS else self.told_by
 
     @property
-    def last_moment(self) -> int | None:
-        return None if self.window.latest is None else self.window.latest + self.slack
+    def done_by(self) -> int | None:
+        return None if self.window.latest is None else self.window.latest + DOING[self.due]
+
+    @property
+    def told_by(self) -> int | None:
+        """When a status is there that shows it: the relist after it."""
+        return None if self.done_by is None else self.done_by + RELIST
 
 
 @frozen
@@ -99,17 +85,21 @@ def predictions_of(statement: Statement, pod: Pod) -> Iterable[Prediction]:
         for step in cause.steps:
             if step.due is None or step.window is None:
                 continue
-            slack = SLACK[step.due]
-            if step.due in ("restart", "restart-by") and _pulls_first(pod, step.container):
-                slack = PULL_SLACK
-            yield Prediction(
-                step.due, step.container, step.what, step.because, cause.rule, step.window, statement.as_of, slack
-            )
+            window = step.window
+            if step.due in _BY_THE_WORKER and _may_pull_first(pod, step.container, step.due):
+                window = Window(window.earliest, None)
+            yield Prediction(step.due, step.container, step.what, step.because, cause.rule, window, statement.as_of)
 
 
-def _pulls_first(pod: Pod, name: str) -> bool:
+def _may_pull_first(pod: Pod, name: str, due: Due) -> bool:
+    """A worker does one thing after the other, and a pull takes as long as it takes."""
     container = pod.spec.find_container(name)
-    return container is not None and container.image_pull_policy == "Always"
+    own = due in ("restart", "restart-by") and container is not None and container.image_pull_policy == "Always"
+    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    return own or any(
+        one.name != name and one.state.waiting is not None and one.state.waiting.reason not in _HELD_BACK
+        for one in statuses
+    )
 
 
 def judge_change(prediction: Prediction, change: Change) -> Verdict | None:
@@ -118,20 +108,22 @@ def judge_change(prediction: Prediction, change: Change) -> Verdict | None:
         return None
     if prediction.container and change.container not in ("", prediction.container):
         return None
-    return _judged(prediction, change.earliest, change.latest)
+    return _judged(
+        prediction, change.earliest, change.latest, prediction.done_by if change.timed else prediction.told_by
+    )
 
 
 def judge_event(prediction: Prediction, at: int) -> Verdict:
     """An Event that tells of the very thing: a pull that begins, a mount that failed again, a sync that did."""
-    return _judged(prediction, at, at)
+    return _judged(prediction, at, at, prediction.done_by)
 
 
-def _judged(prediction: Prediction, earliest: int, latest: int) -> Verdict:
+def _judged(prediction: Prediction, earliest: int, latest: int, late_after: int | None) -> Verdict:
     window = prediction.window
-    tolerance = EARLY.get(prediction.due, 0)
-    if prediction.due in _CHECKED_EARLY and window.earliest is not None and latest < window.earliest - tolerance:
+    tolerance = EARLY.get(prediction.due)  # a sync may come at any time, so that a mere retry is never too early
+    if tolerance is not None and window.earliest is not None and latest < window.earliest - tolerance:
         return Verdict(prediction, "early", earliest, latest)
-    if prediction.last_moment is not None and earliest > prediction.last_moment:
+    if late_after is not None and earliest > late_after:
         return Verdict(prediction, "late", earliest, latest)
     return Verdict(prediction, "kept", earliest, latest)
 

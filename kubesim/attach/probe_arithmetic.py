@@ -14,8 +14,7 @@ from kubesim.attach.observation import Observation, moment
 from kubesim.attach.rules.readiness import arithmetic
 from kubesim.attach.statement import Fact
 from kubesim.attach.timing import failure_window, period
-
-TOLERANCE = 1 * SECOND
+from kubesim.attach.tolerances import TRUNCATION
 
 
 def killed_too_early(seen: Observation, event: Event, at: int) -> list[Divergence]:
@@ -37,7 +36,7 @@ def killed_too_early(seen: Observation, event: Event, at: int) -> list[Divergenc
         assert earliest is not None
         # A probe that takes longer than its period makes the next one follow at once.
         slow = period(probe) if (probe.timeout_seconds or 1) * SECOND >= period(probe) else 0
-        if at >= earliest - TOLERANCE - slow:
+        if at >= earliest - TRUNCATION - slow:  # the time of an Event is cut as well
             return []
         early = duration((earliest - at) // MILLISECOND * MILLISECOND)
         return [

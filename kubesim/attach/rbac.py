@@ -1,6 +1,8 @@
 """The least rights that `kubesim attach` runs with: it gets, lists and watches, and nothing else.
 
-Pods and Events are in every namespace, so that a ClusterRole is needed; the Lease of a node is in one namespace.
+Pods and Events are in every namespace, so that a ClusterRole is needed; the Lease of a node is in one namespace. No
+right is for metadata alone: who may look whether a ConfigMap or a Secret is there could also read it, which is why that
+is asked for with a flag. Then a get of each object that is named is enough; lists, which show all there are, are not.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ rules:
 - apiGroups: [""]
   resources: [pods, nodes, events]
   verbs: [get, list, watch]
----
+{references}---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
@@ -56,7 +58,13 @@ subjects:
   namespace: {namespace}
 """
 
+_REFERENCES = """\
+- apiGroups: [""]
+  resources: [configmaps, secrets]  # for --references: of these only the metadata is asked for
+  verbs: [get]
+"""
 
-def rbac(name: str = NAME, namespace: str = NAMESPACE) -> str:
+
+def rbac(name: str = NAME, namespace: str = NAMESPACE, *, with_references: bool = False) -> str:
     """Manifests for kubectl apply."""
-    return _RBAC.format(name=name, namespace=namespace)
+    return _RBAC.format(name=name, namespace=namespace, references=_REFERENCES if with_references else "")

@@ -36,13 +36,13 @@ from kubesim.attach.predictions import (
 from kubesim.attach.probe_arithmetic import killed_too_early
 from kubesim.attach.statement import Fact, Statement
 from kubesim.attach.timing import told_wait
+from kubesim.attach.tolerances import CLOCK, TELLING, TRUNCATION
 from kubesim.attach.transitions import transition_divergences
+from kubesim.cluster.object_watch import ObjectKey
 from kubesim.frozen import frozen
 from kubesim.kubelet.status.conditions import find_condition, pod_condition_by_kubelet
 
 KEPT_EVENTS = 40  # of each pod; older ones explain nothing
-TOLD_WITHIN = 5 * SECOND  # relists come every second, a changed status is written at once
-AHEAD = 2 * SECOND  # a status may tell of times so far in the future: clocks differ
 _RETRIED = ("ErrImageNeverPull", "InspectFailed")
 
 
@@ -76,6 +76,8 @@ class Shadow:
         self.pods: dict[str, Tracked] = {}  # by uid
         self.node: Node | None = None
         self.node_gone = False
+        self.clock_known = True  # until it is, no time here is held against one there
+        self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that somebody looked for
         self.outcomes: dict[tuple[str, Outcome], int] = {}
         self._crashes = CrashMemory()
         self._uids: dict[tuple[str, str], str] = {}
@@ -99,7 +101,7 @@ class Shadow:
             divergences = [
                 *status_divergences(seen, old.status),
                 *(() if tracked.excused else transition_divergences(seen, old, before)),
-                *_told_at_the_wrong_time(seen, old, found, tracked.excused),
+                *(_told_at_the_wrong_time(seen, old, found, tracked.excused) if self.clock_known else ()),
                 *_wrong_wait(seen),
             ]
             self._remember(tracked, old, found, now)
@@ -167,12 +169,14 @@ class Shadow:
         return tuple(
             tracked.pod
             for tracked in self.pods.values()
-            if any(p.overdue_at is not None and now > p.overdue_at for p in tracked.open.values())
+            if self.clock_known and any(p.overdue_at is not None and now > p.overdue_at for p in tracked.open.values())
         )
 
     def tick(self, now: int) -> tuple[Divergence, ...]:
         """What should have been observed by now and was not. Told once for each prediction."""
         self._crashes.gc(now)
+        if not self.clock_known:
+            return ()
         late = []
         for tracked in self.pods.values():
             for prediction in [p for p in tracked.open.values() if p.overdue_at is not None and now > p.overdue_at]:
@@ -182,6 +186,9 @@ class Shadow:
         return tuple(late)
 
     # -- what can be asked --------------------------------------------------------------------------------------
+
+    def followed(self) -> list[Pod]:
+        return [tracked.pod for tracked in self.pods.values()]
 
     def knows(self, event: Event) -> bool:
         """Whether an Event is about the node, or about a pod that is followed."""
@@ -200,7 +207,17 @@ class Shadow:
 
     def _observation(self, tracked: Tracked, now: int) -> Observation:
         memory = Memory(self._crashes.entries(tracked.pod), tracked.exits_seen, tracked.since)
-        return Observation(tracked.pod, now, tuple(tracked.events.values()), self.node, self.node_gone, memory)
+        events = tuple(tracked.events.values())
+        return Observation(
+            tracked.pod,
+            now,
+            events,
+            self.node,
+            self.node_gone,
+            memory,
+            self.objects,
+            clock_known=self.clock_known,
+        )
 
     def _tracked(self, event: Event) -> Tracked | None:
         about = event.involved_object
@@ -217,7 +234,7 @@ class Shadow:
     def _remember(self, tracked: Tracked, old: Pod, found: Iterable[Change], now: int) -> None:
         self._crashes.follow(old, tracked.pod, tracked.events.values())
         for change in found:
-            if change.kind == "exited" or (change.kind == "started" and change.latest == now):
+            if change.kind == "exited" or (change.kind == "started" and not change.timed):
                 tracked.exits_seen[change.container] = now
             elif change.kind == "started":
                 tracked.exits_seen.pop(change.container, None)
@@ -228,10 +245,13 @@ class Shadow:
         for prediction in list(tracked.open.values()):
             judged = (judge_change(prediction, change) for change in found)
             verdict = next((v for v in judged if v is not None), None)
-            overdue = prediction.overdue_at
-            if verdict is None and overdue is not None and now > overdue and not tracked.excused:
+            overdue, excused = prediction.overdue_at, tracked.excused or not self.clock_known
+            if verdict is None and overdue is not None and now > overdue and not excused:
                 verdict = Verdict(prediction, "late", now, now)
-            if verdict is not None and not (tracked.excused and verdict.outcome == "late"):
+            doubtful = verdict is not None and (
+                (verdict.outcome == "late" and excused) or (verdict.outcome == "early" and not self.clock_known)
+            )
+            if verdict is not None and not doubtful:
                 del tracked.open[prediction.key]
                 verdicts.append(self._count(verdict))
         if any(change.kind in OUTSIDE or change.kind == "sandbox-lost" for change in found):
@@ -290,8 +310,8 @@ def _told_at_the_wrong_time(
     seen: Observation, old: Pod, found: Iterable[Change], excused: bool
 ) -> Iterator[Divergence]:
     """Exits, starts and changed conditions carry their own time: a status tells them soon afterwards, never before."""
-    for what, at in (*_own_times(found, seen.now), *_changed_conditions(old, seen.pod)):
-        if at > seen.now + AHEAD:
+    for what, at in (*_own_times(found), *_changed_conditions(old, seen.pod)):
+        if at > seen.now + CLOCK:
             ahead = duration((at - seen.now) // SECOND * SECOND)
             yield diverges(
                 seen,
@@ -303,9 +323,9 @@ def _told_at_the_wrong_time(
             )
     if excused or _worker_is_busy(seen, old):
         return
-    for what, at in (*_own_times(found, seen.now), *_changed_conditions(old, seen.pod)):
-        lag = seen.now - at - SECOND
-        if lag > TOLD_WITHIN:
+    for what, at in (*_own_times(found), *_changed_conditions(old, seen.pod)):
+        lag = seen.now - at - TRUNCATION
+        if lag > TELLING + CLOCK:
             yield diverges(
                 seen,
                 "lag",
@@ -344,9 +364,9 @@ def _worker_is_busy(seen: Observation, old: Pod) -> bool:
     return hooks or waits or waited
 
 
-def _own_times(found: Iterable[Change], now: int) -> Iterator[tuple[str, int]]:
+def _own_times(found: Iterable[Change]) -> Iterator[tuple[str, int]]:
     for change in found:
-        if change.kind in ("exited", "started") and change.latest != now:
+        if change.kind in ("exited", "started") and change.timed:
             yield f"container {change.container} {change.kind}", change.earliest
 
 

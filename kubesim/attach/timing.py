@@ -17,6 +17,7 @@ from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.attach.observation import ContainerView, CrashEntry, Observation, moment
 from kubesim.attach.runtime_truth import newest_end, runtime_status
 from kubesim.attach.statement import Window
+from kubesim.attach.tolerances import RECONCILER, TRUNCATION
 from kubesim.errors import BackoffError, SyncError
 from kubesim.frozen import frozen
 from kubesim.podworkers.requeue import JITTER_FACTOR, Intervals, requeue_after
@@ -32,11 +33,9 @@ from kubesim.runtime.restart_policy import is_restartable_init_container
 from kubesim.runtime.termination import MINIMUM_GRACE_PERIOD_S, termination_grace_period
 
 INTERVALS = Intervals()
-# A time in a status has lost what came after its second.
-TRUNCATION = 1 * SECOND
 # A failed mount: twice as long from failure to failure.
 MOUNT_INITIAL, MOUNT_MAXIMUM = 500 * MILLISECOND, 122 * SECOND
-MOUNT_LOOK = 400 * MILLISECOND  # the reconciler's 100 ms and the wait's poll of 300 ms
+MOUNT_POLL = 300 * MILLISECOND  # how often the waiting sync looks whether all is mounted
 PROBE_PERIOD = 10  # seconds, where a probe does not say
 
 COUNTED = "the most that this restartCount allows; the kubelet does not tell it"
@@ -161,7 +160,7 @@ def mount_wait(failures: int) -> int:
 
 def mount_window(failed_at: int, failures: int) -> Window:
     due = failed_at + mount_wait(failures)
-    return Window(due, due + MOUNT_LOOK)
+    return Window(due, due + RECONCILER + MOUNT_POLL)
 
 
 # -- probes ---------------------------------------------------------------------------------------------------------

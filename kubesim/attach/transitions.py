@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from kubesim.api.gotext import duration
 from kubesim.api.pod import ContainerStatus, Pod
-from kubesim.api.timestamps import SECOND
 from kubesim.attach.divergence import Divergence, diverges
 from kubesim.attach.observation import Observation, moment
 from kubesim.attach.statement import Fact
 from kubesim.attach.timing import wait_after
+from kubesim.attach.tolerances import TELLING
 from kubesim.kubelet.status.conditions import (
     CONTAINERS_READY,
     INITIALIZED,
@@ -121,7 +121,8 @@ def _container(seen: Observation, old: ContainerStatus, new: ContainerStatus, be
             seen, "transition", f"restartCount of {name} went back", "Restarts are only counted up.", *counts
         )
     least = sum(wait_after(min(n, 1)) for n in range(old.restart_count, new.restart_count))
-    if more > 1 and seen.now - before + SECOND < least - wait_after(1):
+    # When they were seen tells when they happened only as closely as a status is told.
+    if more > 1 and seen.now - before + TELLING < least - wait_after(1):
         yield diverges(
             seen,
             "transition",

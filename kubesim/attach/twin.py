@@ -1,8 +1,9 @@
 """The twin: the pods of the watched node, run by kubesim's own kubelet on a node of that name, in a cluster of its own.
 
-What is desired is copied (specs, deletions), never what is reported: statuses are the twin's own. Its containers are
-simulated; what they would read (volumes, Secrets, variables from elsewhere) is left out, because it is not read from
-the real cluster. Nothing leads back there: the twin writes to a store in memory.
+What is desired is copied (metadata, specs and their changes, deletions), never what is reported: statuses are the
+twin's own. Its containers are simulated; what they would read (volumes, Secrets, variables from elsewhere) is left out,
+because it is not read from the real cluster. A change is written to the twin's API server and reaches its kubelet by
+its source, as any update does. Nothing leads back to the real one: the twin writes to a store in memory.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubesim.api.node import Node
-from kubesim.api.pod import Pod
+from kubesim.api.pod import Container, Pod
 from kubesim.api.pod_kinds import is_mirror_pod
 from kubesim.cluster.bootstrap import create_namespace, furnish_namespace
 from kubesim.cluster.kinds import RESOURCES
@@ -45,41 +46,53 @@ class Twin:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._uids: dict[tuple[str, str], str] = {}  # of the real pod behind each of ours
+        self._real: dict[tuple[str, str], Pod] = {}  # the real pod behind each of ours, as it was last seen
         self.refused: dict[str, str] = {}  # pods that our API server does not take, and why
 
     def saw(self, pod: Pod) -> None:
         """A pod is there, or changed. Static pods belong to files that cannot be seen; finished ones are over."""
         meta = pod.metadata
         key = (meta.namespace, meta.name)
-        if self._uids.get(key, meta.uid) != meta.uid:
+        before = self._real.get(key)
+        if before is not None and before.metadata.uid != meta.uid:
             self._remove(key)
-        if key in self._uids:
+            before = None
+        if before is not None:
+            self._real[key] = pod
+            if _wishes(pod) != _wishes(before):
+                self._update(pod)
             if meta.deletion_timestamp is not None:
                 self._delete(key, meta.deletion_grace_period_seconds)
         elif not is_mirror_pod(pod) and not is_terminal_phase(pod.status.phase) and meta.deletion_timestamp is None:
-            self._uids[key] = meta.uid
-            if self._store.find("Namespace", "", meta.namespace) is None:
-                create_namespace(self._store, meta.namespace)
-                furnish_namespace(self._store, meta.namespace)
-            try:
-                create(self._store, Target(RESOURCES["Pod"], meta.namespace), desired(pod))
-            except ApiError as error:
-                self.refused[f"{meta.namespace}/{meta.name}"] = str(error)
+            self._real[key] = pod
+            self._create(pod)
 
-    def follow(self, pods: Iterable[Pod]) -> None:
-        """All pods that are there now; those that are not any more go."""
-        there = set()
-        for pod in pods:
-            self.saw(pod)
-            there.add((pod.metadata.namespace, pod.metadata.name))
-        for key in [key for key in self._uids if key not in there]:
-            self._remove(key)
+    def lost(self, pod: Pod) -> None:
+        """The real pod is gone."""
+        self._remove((pod.metadata.namespace, pod.metadata.name))
+
+    def _create(self, pod: Pod) -> None:
+        meta = pod.metadata
+        if self._store.find("Namespace", "", meta.namespace) is None:
+            create_namespace(self._store, meta.namespace)
+            furnish_namespace(self._store, meta.namespace)
+        try:
+            create(self._store, Target(RESOURCES["Pod"], meta.namespace), desired(pod))
+        except ApiError as error:
+            self.refused[f"{meta.namespace}/{meta.name}"] = str(error)
+        if pod.spec.ephemeral_containers:
+            self._update(pod)  # no pod is created with them
+
+    def _update(self, pod: Pod) -> None:
+        ours = self.find(pod)
+        if ours is not None:
+            self._store.replace(updated(ours, pod))
 
     def find(self, pod: Pod) -> Pod | None:
         """The twin of a pod; None if it has none, or if it is gone already."""
         meta = pod.metadata
-        if self._uids.get((meta.namespace, meta.name)) != meta.uid:
+        known = self._real.get((meta.namespace, meta.name))
+        if known is None or known.metadata.uid != meta.uid:
             return None
         found = self._store.find("Pod", meta.namespace, meta.name)
         return found if isinstance(found, Pod) else None
@@ -99,7 +112,7 @@ class Twin:
             pass  # it went by itself
 
     def _remove(self, key: tuple[str, str]) -> None:
-        self._uids.pop(key, None)
+        self._real.pop(key, None)
         self.refused.pop("/".join(key), None)
         self._delete(key, 0)
 
@@ -107,20 +120,53 @@ class Twin:
 def desired(pod: Pod) -> dict[str, Any]:
     """What the real pod asks for, without a status and without what its containers would read from elsewhere."""
     meta, spec = pod.metadata, pod.spec
-    plain = {
-        name: tuple(
-            container.changed(volume_mounts=(), env_from=(), env=tuple(e for e in container.env if not e.extra))
-            for container in getattr(spec, name)
-        )
-        for name in ("containers", "init_containers")
-    }
+    plain = {name: tuple(map(_plain, getattr(spec, name))) for name in ("containers", "init_containers")}
     copied = spec.changed(volumes=(), ephemeral_containers=(), image_pull_secrets=(), **plain)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": meta.name, "namespace": meta.namespace, "labels": dict(meta.labels)},
+        "metadata": {
+            "name": meta.name,
+            "namespace": meta.namespace,
+            "labels": dict(meta.labels),
+            "annotations": dict(meta.annotations),
+        },
         "spec": {
             **{name: value for name, value in copied.to_json().items() if name not in _LEFT_OUT},
             "automountServiceAccountToken": False,
         },
     }
+
+
+def updated(ours: Pod, real: Pod) -> Pod:
+    """Our pod with everything that the API lets change in a pod as the real one has it now."""
+    spec = real.spec
+    return ours.changed(
+        metadata=ours.metadata.changed(labels=real.metadata.labels, annotations=real.metadata.annotations),
+        spec=ours.spec.changed(
+            containers=_resized(ours.spec.containers, spec.containers),
+            init_containers=_resized(ours.spec.init_containers, spec.init_containers),
+            ephemeral_containers=tuple(map(_plain, spec.ephemeral_containers)),
+            active_deadline_seconds=spec.active_deadline_seconds,
+            termination_grace_period_seconds=spec.termination_grace_period_seconds,
+            tolerations=spec.tolerations,
+            resources=spec.resources,
+        ),
+    )
+
+
+def _wishes(pod: Pod) -> tuple[object, ...]:
+    return pod.metadata.labels, pod.metadata.annotations, pod.spec
+
+
+def _resized(ours: Iterable[Container], real: Iterable[Container]) -> tuple[Container, ...]:
+    theirs = {container.name: container for container in real}
+    return tuple(
+        one.changed(image=theirs[one.name].image, resources=theirs[one.name].resources) if one.name in theirs else one
+        for one in ours
+    )
+
+
+def _plain(container: Container) -> Container:
+    """Without what it would read from elsewhere."""
+    return container.changed(volume_mounts=(), env_from=(), env=tuple(e for e in container.env if not e.extra))

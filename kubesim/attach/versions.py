@@ -1,6 +1,7 @@
 """Which kubelet the node runs, and what of our rules does not hold for it.
 
-The rules are those of v1.36. The list has what is known to differ; what is not in it was not compared.
+The rules are those of v1.36. Each line was looked up in the source of the versions around it (the last patch releases
+of v1.28 to v1.36); beside it stands where. What is not in the list was not compared.
 """
 
 from __future__ import annotations
@@ -8,20 +9,37 @@ from __future__ import annotations
 import re
 
 RULES = (1, 36)
+_PATCH = re.compile(r"v?1\.36\.4\b")
 
 # Below this minor version: what is different there.
 _DIFFERENCES: tuple[tuple[int, str], ...] = (
-    (36, "patch releases and minor versions other than v1.36.4 were not measured; small differences are possible"),
-    (35, "a container's last state is not kept from the old status when its record is gone"),
-    (34, "Events say `Created container: NAME` and `Started container NAME`; `already present on machine` ends there"),
-    (
-        33,
-        "a crashed container is looked at every 10 to 15 s, not when its back-off ends: restarts come up to 15 s late",
-    ),
-    (33, "a start is told by the next relist, up to 1 s later; conditions and statuses carry no observedGeneration"),
+    # pkg/features PLEGOnDemandRelist: beta and on in 1.36, new there
+    (36, "a start is told by the next relist, up to 1 s later, not at once"),
+    # kubelet.go OnPodSandboxReady: new in 1.36
+    (36, "PodReadyToStartContainers becomes True together with the first container, not when the sandbox stands"),
+    # pkg/features RestartAllContainersOnContainerExits: alpha in 1.35, on in 1.36; kubelet_pods.go with it
+    (36, "no restart rule restarts all containers; the last state of a container goes with its record in the runtime"),
+    # pkg/features InPlacePodLevelResourcesVerticalScaling: alpha in 1.35, on in 1.36
+    (36, "resources of a whole pod cannot be resized in place"),
+    # pod_workers.go completeWork: MinBackoffExpiration is new in 1.35
+    (35, "a crashed container is looked at every 10 to 15 s, not when its back-off ends: it restarts up to 16 s late"),
+    # kuberuntime_container.go, images/image_manager.go (KubeletEnsureSecretPulledImages: on in 1.35)
+    (35, "Events say `Created container: NAME` (before v1.32 without the colon) and `Started container NAME`"),
+    (35, "the Event Pulled ends with `already present on machine`"),
+    # pkg/features ChangeContainerStatusOnKubeletRestart: off since 1.35
+    (35, "after a restart of the kubelet, containers with a readiness or startup probe begin as not ready"),
+    # pkg/features ContainerRestartRules: alpha in 1.34, on in 1.35
+    (35, "containers have no restart policy and rules of their own, unless a feature gate is set (from v1.34)"),
+    # pkg/features KubeletCrashLoopBackOffMax: alpha in 1.32, on in 1.35
+    (35, "the longest back-off is 5 minutes on every node, unless a feature gate lets it be configured (from v1.32)"),
+    # pkg/features PodObservedGenerationTracking: alpha in 1.33, on in 1.34
+    (34, "statuses and conditions carry no observedGeneration: whether a deletion was seen shows only by what follows"),
+    # pkg/features PodLevelResources: alpha in 1.32, on in 1.34
+    (34, "there are no resources of a whole pod, unless a feature gate is set (from v1.32)"),
+    # pkg/features InPlacePodVerticalScaling: alpha in 1.27, on in 1.33
     (33, "in-place resize is off unless its feature gate is set"),
-    (32, "the back-off of a crash cannot be configured on the node (crashLoopBackOff.maxContainerRestartPeriod)"),
-    (29, "sidecars (init containers with restartPolicy Always) do not exist without their feature gate"),
+    # pkg/features SidecarContainers and PodReadyToStartContainersCondition: alpha in 1.28, on in 1.29
+    (29, "sidecars (init containers with restartPolicy Always) do not exist, unless a feature gate is set (in v1.28)"),
     (29, "there is no condition PodReadyToStartContainers: whether the sandbox stands is guessed from the pod's IP"),
 )
 
@@ -39,4 +57,7 @@ def differences(kubelet_version: str) -> tuple[str, ...]:
         return (f"the version {kubelet_version!r} of the kubelet is not known: the rules of v1.36 are used",)
     if version > RULES:
         return (f"the node runs {kubelet_version}; the rules of v1.36 are used, and what is newer is not known",)
+    measured = "v1.36.4 was measured; other patch releases of v1.36 may differ in small things"
+    if version == RULES:
+        return () if _PATCH.match(kubelet_version) else (measured,)
     return tuple(text for below, text in _DIFFERENCES if version < (1, below))

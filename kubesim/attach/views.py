@@ -85,8 +85,8 @@ class QuietView:
         print(f"kubesim: {text}", file=self._err, flush=True)
 
 
-def header(agent: Agent) -> list[str]:
-    """What is known about the node and about how well it is seen."""
+def header(agent: Agent, *, brief: bool = False) -> list[str]:
+    """What is known about the node and about how well it is seen; brief: without the list of what differs there."""
     node, lines = agent.shadow.node, []
     version = str(node.status.node_info.get("kubeletVersion", "")) if node is not None else ""
     age, skew = agent.lease_age, agent.measured_skew
@@ -98,17 +98,18 @@ def header(agent: Agent) -> list[str]:
     facts.append("connected" if agent.connected else "NOT CONNECTED: what is shown may be old")
     facts.append(f"{agent.divergence_count} divergences")
     lines.append(" · ".join(facts))
-    if version:
-        lines += [f"note: {text}" for text in differences(version)]
-    return lines
+    notes = differences(version) if version else ()
+    if brief and len(notes) > 1:
+        notes = (f"kubelet {version} differs in {len(notes)} known ways from these rules; --once lists them",)
+    return lines + [f"note: {text}" for text in notes]
 
 
-def table(agent: Agent, width: int | None = None, twin: Twin | None = None) -> str:
+def table(agent: Agent, width: int | None = None, twin: Twin | None = None, *, brief: bool = False) -> str:
     """The pods, those that something holds up first; then the newest divergences. With a twin, how that one stands."""
     width = width or shutil.get_terminal_size((120, 40)).columns
     now = agent.now()
     statements = sorted((agent.shadow.statement(uid, now) for uid in agent.shadow.pods), key=_rank)
-    lines = header(agent)
+    lines = header(agent, brief=brief)
     rows = [("POD", "STAGE", "WHAT HOLDS IT", *(("TWIN",) if twin is not None else ()), "NEXT")]
     for statement in statements:
         *columns, following = _row(statement, now)

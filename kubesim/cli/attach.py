@@ -1,5 +1,5 @@
-"""`kubesim attach --node NAME`: watch a real node, say what its kubelet does next, report where it departs from its "
-"rules."""
+"""`kubesim attach --node NAME`: watch a real node, say what its kubelet does next, report where it departs from its
+rules."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
     parser.add_argument("--view", type=_view, metavar="|".join(VIEWS), default="shadow", help=view)
+    options.add_references(parser)
     parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
 
 
@@ -66,7 +67,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.print_rbac:
         from kubesim.attach.rbac import rbac
 
-        sys.stdout.write(rbac())
+        sys.stdout.write(rbac(with_references=args.references))
         return 0
     if not args.node:
         raise UsageError("--node NAME says which node to watch (kubectl get nodes lists them)")
@@ -106,7 +107,7 @@ async def _attach(args: argparse.Namespace, output: str) -> int:
     clock = LoopClock()
     viewer: Any = LinesView(sys.stdout, sys.stderr) if output == "jsonl" else QuietView(sys.stderr)
     transport = connect(clock, args.kubeconfig, args.context)
-    agent = Agent(clock, transport, args.node, viewer)
+    agent = Agent(clock, transport, args.node, viewer, with_references=args.references)
     server = ReadOnlyServer(lambda method, target: respond(agent, method, target))
     if args.serve:
         await server.start(*parse_address(args.serve))
@@ -140,10 +141,8 @@ async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: Loo
     end = clock.now() + args.duration if args.duration else None
     shown = ""
     while end is None or clock.now() < end:
-        if twin is not None:
-            twin.follow([tracked.pod for tracked in agent.shadow.pods.values()])
         if output == "text":
-            drawn = table(agent, twin=twin)
+            drawn = table(agent, twin=twin, brief=sys.stdout.isatty())
             if sys.stdout.isatty():
                 sys.stdout.write(CLEAR + drawn)
             elif drawn.splitlines()[1:] != shown.splitlines()[1:]:
@@ -173,7 +172,9 @@ def _twin(agent: Agent, tasks: TaskSet, output: str) -> Twin:
         simulation.store.watch("Pod", tell)
     for node in simulation.nodes.values():
         node.start()
-    return Twin(simulation.store)
+    twin = Twin(simulation.store)
+    agent.followed_by(twin)
+    return twin
 
 
 async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:
@@ -194,6 +195,8 @@ async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:
                 f"the cluster does not give what is needed: {last.partition('; again in')[0]}; "
                 "`kubesim attach --print-rbac` prints the rights that are enough"
             )
+    while in_time and not agent.looked and clock.now() - begin < PATIENCE_S * SECOND:
+        await clock.sleep(20 * MILLISECOND)
     if in_time and agent.shadow.node_gone:
         raise UsageError(
             f"--node {agent.node_name}: there is no such node in the cluster (kubectl get nodes lists them)"

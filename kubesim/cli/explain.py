@@ -35,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--events", metavar="FILE", help="what `kubectl get events -o json` printed")
     parser.add_argument("--node", metavar="FILE", help="what `kubectl get node NAME -o json` printed")
     parser.add_argument("--at", type=_time, metavar="TIME", help="as of this time (2026-01-31T12:00:00Z); default: now")
+    options.add_references(parser)
     parser.add_argument("-o", "--output", type=_format, metavar="|".join(FORMATS), help="a page, or for machines")
 
 
@@ -71,6 +72,8 @@ def _from_files(args: argparse.Namespace) -> list[Observation]:
     from kubesim.attach.read import STANDARD_INPUT, Objects, read_file
     from kubesim.clock.wall import wall_now
 
+    if args.references:
+        raise UsageError("--references looks in the cluster: give the name of a pod there, not a file")
     files = [args.source, *(file for file in (args.events, args.node) if file)]
     if files.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input can be read once: give only one - of FILE, --events and --node")
@@ -97,7 +100,9 @@ def _from_cluster(args: argparse.Namespace) -> Observation:
         clock = LoopClock()
         transport = connect(clock, args.kubeconfig, args.context)
         try:
-            return await look(transport, namespace or args.namespace, name, clock.now() if args.at is None else args.at)
+            now = clock.now() if args.at is None else args.at
+            where = namespace or args.namespace
+            return await look(transport, where, name, now, with_references=args.references)
         finally:
             await transport.close()
 

@@ -97,3 +97,8 @@ def add_feature_gates(parser: argparse.ArgumentParser) -> None:
 
 def feature_gates(args: argparse.Namespace) -> dict[str, bool] | None:
     return chosen(args.feature_gates, "KUBESIM_FEATURE_GATES", gate_settings)
+
+
+def add_references(parser: argparse.ArgumentParser) -> None:
+    help = "also look whether the ConfigMaps and Secrets that pods wait for are there; only metadata is asked for"
+    parser.add_argument("--references", action="store_true", help=help)

@@ -140,14 +140,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        handle = _Handle(callback, args, self, context)
+        # Futures and tasks give a context and never look at the handle: for these, the most by far, none is made.
+        handle: Any = _Handle(callback, args, self, None) if context is None else (callback, args, context)
         if not self._placing_next:
             self._ready.append(handle)
         else:
             if self._next is not None:
                 self._ready.append(self._next)
             self._next = handle
-        return handle
+        return handle  # type: ignore[no-any-return]
 
     def placing_next(self, act: Callable[..., T], *args: Any) -> T:
         """Do something that makes a task ready, and let that task run next (see `wake`)."""
@@ -173,15 +174,18 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             else:
                 self._jump()
                 continue
-            if not handle._cancelled:
-                try:
-                    handle._context.run(handle._callback, *handle._args)
-                except (SystemExit, KeyboardInterrupt):
-                    raise
-                except BaseException as error:
-                    self.call_exception_handler(
-                        {"message": f"Exception in callback {handle}", "exception": error, "handle": handle}
-                    )
+            if type(handle) is tuple:
+                callback, args, context = handle
+            elif not handle._cancelled:
+                callback, args, context = handle._callback, handle._args, handle._context
+            else:
+                continue
+            try:
+                context.run(callback, *args)
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                self.call_exception_handler({"message": f"Exception in callback {callback}", "exception": error})
 
     def _look_outside(self) -> None:
         if self.externals or self.speed:

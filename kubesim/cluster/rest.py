@@ -32,6 +32,7 @@ from kubesim.cluster.lists import (
     parse_list_options,
     parse_version,
 )
+from kubesim.cluster.negotiation import MEDIA_TYPES, WHOLE, Form, negotiate
 from kubesim.cluster.problems import bad_request, invalid_options, status_of
 from kubesim.cluster.registry import STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.routes import BINDINGS, NotOurs, Route, route
@@ -42,12 +43,9 @@ from kubesim.cluster.wire import decode_json, object_to_json, unknown_fields
 from kubesim.errors import ApiError
 from kubesim.frozen import frozen, replace
 
-_ACCEPTED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
-_METADATA = "meta.k8s.io/v1"
-_METADATA_ITEM: JsonObject = {"kind": "PartialObjectMetadata", "apiVersion": _METADATA}
 
 
 @frozen
@@ -80,8 +78,8 @@ def handle(store: Store, request: Request) -> Response:
             return Response(200, text=known) if isinstance(known, str) else Response(200, known)
         query = dict(reversed(parse_qsl(url.query, keep_blank_values=True)))  # of several values the first counts
         found = route(request.method, url.path)
-        metadata_only = _check_accept(request, watching="watch" in query)
-        return _answer(store, _Call(request, query, found, metadata_only))
+        form = negotiate(request.headers.get("accept", ""), watching="watch" in query)
+        return _answer(store, _Call(request, query, found, form))
     except NotOurs:
         return Response(404, text="404 page not found\n")
     except ApiError as error:
@@ -93,7 +91,7 @@ class _Call:
     request: Request
     query: Mapping[str, str]
     route: Route
-    metadata_only: bool
+    form: Form
 
     @property
     def target(self) -> Target:
@@ -104,10 +102,7 @@ class _Call:
         return self.route.target.resource
 
     def view(self, obj: ApiObject) -> JsonObject:
-        body = object_to_json(obj)
-        if self.metadata_only:
-            return _METADATA_ITEM | {"metadata": body["metadata"]}
-        return body
+        return self.form.of_item(self.resource, object_to_json(obj))
 
 
 def _answer(store: Store, call: _Call) -> Response:
@@ -145,21 +140,17 @@ def _list_or_watch(store: Store, call: _Call) -> Response:
     query = {**call.query, "watch": "true"} if call.route.watch else call.query
     options = parse_list_options(call.resource, call.route.namespace, query)
     if options.watch:
-        return Response(200, stream=WatchStream(store, call.resource, options, metadata_only=call.metadata_only))
-    body = list_objects(store, call.resource, options)
-    if call.metadata_only:
-        body |= {"kind": "PartialObjectMetadataList", "apiVersion": _METADATA}
-        body["items"] = [_METADATA_ITEM | {"metadata": item["metadata"]} for item in body["items"]] or None
-    return Response(200, body)
+        return Response(200, stream=WatchStream(store, call.resource, options, call.form))
+    return Response(200, call.form.of_list(call.resource, list_objects(store, call.resource, options)))
 
 
 class WatchStream:
     """The lines of one watch. A version that is too old, or in the future, gives one line of error and the end."""
 
-    def __init__(self, store: Store, resource: Resource, options: ListOptions, *, metadata_only: bool = False) -> None:
+    def __init__(self, store: Store, resource: Resource, options: ListOptions, form: Form = WHOLE) -> None:
         self.options = options
         self._store = store
-        self._metadata_only = metadata_only
+        self._form = form
         self._error: JsonObject | None = None
         version = parse_version(options.version)
         self._start = version or store.resource_version
@@ -205,13 +196,14 @@ class WatchStream:
         """What has happened since the last time."""
         lines = [] if self._error is None else [self._error]
         self._error = None
-        return lines + [self.line(event) for event in self.watch.drain()]
+        events = self.watch.drain()
+        if events and not self._form.fits_events:
+            self.close()
+            return lines
+        return lines + [self.line(event) for event in events]
 
     def line(self, event: WatchEvent) -> JsonObject:
-        body = object_to_json(event.object)
-        if self._metadata_only:
-            body = _METADATA_ITEM | {"metadata": body["metadata"]}
-        return {"type": event.type, "object": body}
+        return {"type": event.type, "object": self._form.of_event(object_to_json(event.object))}
 
     def close(self) -> None:
         self.watch.close()
@@ -301,7 +293,8 @@ def _parse(request: Request, kind: str) -> JsonObject:
         raise ApiError(
             415,
             "UnsupportedMediaType",
-            "the body of the request was in an unknown format - accepted media types include: " + ", ".join(_ACCEPTED),
+            "the body of the request was in an unknown format - accepted media types include: "
+            + ", ".join(MEDIA_TYPES),
         )
     text = request.body
     try:
@@ -357,28 +350,6 @@ def _media_type(header: str) -> str:
     return header.partition(";")[0].strip().lower()
 
 
-def _check_accept(request: Request, *, watching: bool) -> bool:
-    """Whether only metadata is wanted; 406 if the client takes nothing that there is."""
-    header = request.headers.get("accept", "").strip()
-    known_type = False
-    for clause in header.split(",") if header else ["*/*"]:
-        media_type, *parameters = (part.strip() for part in clause.split(";"))
-        if media_type not in (*_ACCEPTED, "*/*"):
-            continue
-        known_type = True
-        form = next((part.removeprefix("as=") for part in parameters if part.startswith("as=")), "")
-        if form in ("PartialObjectMetadata", "PartialObjectMetadataList"):
-            return True
-        if not form:
-            return False
-    if known_type:
-        message = "only the following media types are accepted: " + ", ".join(_ACCEPTED)
-        raise ApiError(406, "NotAcceptable", message)
-    streams = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch" if watching else ""
-    offered = ", ".join(_ACCEPTED) + streams
-    raise ApiError(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {offered}", {})
-
-
 # -- deleting -------------------------------------------------------------------------------------------------------
 
 
@@ -403,7 +374,7 @@ def _delete_collection(store: Store, call: _Call, options: DeleteOptions) -> Res
     body = list_objects(store, call.resource, list_options)
     for obj in store.list(call.resource.kind, call.route.namespace, list_options.selection):
         store.delete_with(obj, options)
-    return Response(200, body)
+    return Response(200, call.form.of_list(call.resource, body))
 
 
 def _delete_options(call: _Call) -> DeleteOptions:

@@ -7,11 +7,14 @@ stores a new object, a reader may keep the old one. No write looks at more than 
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Literal
+from uuid import UUID
 
-from kubesim.api.meta import ApiObject
+from kubesim.api.event import Event
+from kubesim.api.meta import ApiObject, ObjectMeta
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.resources import compute_pod_qos
 from kubesim.api.timestamps import SECOND, format_time
@@ -122,7 +125,7 @@ class Store:
             raise already_exists(resource, metadata.name)
         changes: dict[str, object] = {"creation_timestamp": format_time(self.now())}
         if not metadata.uid:
-            changes["uid"] = self.new_uid()
+            changes["uid"] = _event_uid(metadata) if isinstance(obj, Event) else self.new_uid()
         if isinstance(obj, Pod):
             changes["generation"] = 1
             if not obj.status.qos_class:
@@ -222,6 +225,12 @@ class Store:
         self.history(obj.kind).append(event)
         for listener in list(self._listeners.get(obj.kind, ())):
             listener(event)
+
+
+def _event_uid(metadata: ObjectMeta) -> str:
+    """Made of its name, which is unique: how many Events are told has no say in what other objects get."""
+    digest = hashlib.sha256(f"{metadata.namespace}/{metadata.name}".encode()).digest()
+    return str(UUID(bytes=digest[:16], version=4))
 
 
 def _version(obj: ApiObject) -> str:

@@ -36,13 +36,9 @@ class Ticker:
 
     def want(self, moment: int) -> None:
         """Ask for the first tick at or after this moment (in the past: the next one)."""
-        if self._stopped:
-            return
-        now = self._clock.now()
-        if moment <= now:
-            moment = now + 1
-        if self._due is not None and self._due < moment + self.period:
+        if self._stopped or (self._due is not None and self._due < moment + self.period):
             return  # no tick lies between the two
+        moment = max(moment, self._clock.now() + 1)
         due = self.next_tick(moment)
         if self._due is not None and self._due <= due:
             return

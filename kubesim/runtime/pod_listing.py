@@ -101,8 +101,9 @@ def container_record(info: ContainerInfo, *, active: bool) -> ContainerRecord:
 def runtime_pod_status(
     pod: RuntimePod, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]
 ) -> RuntimePodStatus:
-    """Everything about one pod. Addresses come from the newest sandbox only, and only while it is ready."""
-    newest = sandboxes[0] if sandboxes else None
+    """Everything about one pod. Addresses come from the newest sandbox of the listing only, and only while it is ready;
+    what has gone since the listing is not among `sandboxes` and `containers`."""
+    newest = sandboxes[0] if sandboxes and container_id(sandboxes[0].id) == pod.sandboxes[0].id else None
     active = newest.id if newest is not None and newest.ready else None
     return RuntimePodStatus(
         uid=pod.uid,

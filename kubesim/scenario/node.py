@@ -394,6 +394,8 @@ class _Agent:
     def start(self) -> None:
         """What is real is not looked at before the story begins, so that the story tells of it."""
         self._tasks.start("events", self._events.run())
+        # cmd/kubelet/app server.go createAndInitKubelet: BirthCry, before anything runs.
+        self._events.node_event("Normal", "Starting", "Starting kubelet.")
         self.kubelet.start()
         now, delay = self._clock.now(), self.kubelet.settings.sync_loop_starts
         for source, real in self._static_sources:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from kubesim.api.event import Event
 from kubesim.api.pod import Pod
-from kubesim.api.timestamps import MINUTE, SECOND, format_time
+from kubesim.api.timestamps import MINUTE, SECOND, format_micro_time, format_time
 from kubesim.attach.agent import Lease
 from kubesim.attach.views import header, metrics, respond, table
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.remote.transport import READS, Call, ReadOnlyTransport
 from kubesim.errors import ReadOnlyError
 from kubesim.scenario.load import parse_scenario
+from tests.attach.pods import pod, running, terminated
 from tests.attach.watching import SCENARIOS, Watching, scenario, watched
 from tests.sources.faulty_api import Fault
 
 NAMES = sorted(path.stem for path in SCENARIOS.glob("*.yaml"))
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "kubelet-restart"])
+@pytest.mark.parametrize("name", NAMES)
 def test_our_own_kubelet_keeps_the_rules_too(name: str) -> None:
     watching = watched(scenario(name))
     assert [one.says for one in watching.notes.divergences] == []
@@ -28,23 +28,15 @@ def test_our_own_kubelet_keeps_the_rules_too(name: str) -> None:
     assert {call.method for call in watching.direct.calls} == {"GET"}
 
 
-def test_a_kubelet_that_starts_again_has_lost_its_back_offs() -> None:
-    async def say_so(watching: Watching) -> None:
-        clock, node = watching.simulation.clock, next(iter(watching.simulation.nodes))
-        await clock.sleep_until(VIRTUAL_START + 41 * SECOND)
-        about = {"kind": "Node", "name": node, "uid": node}
-        starting = {
-            "kind": "Event",
-            "apiVersion": "v1",
-            "metadata": {"name": "s", "namespace": "default"},
-            "reason": "Starting",
-            "source": {"component": "kubelet"},
-            "involvedObject": about,
-        }
-        watching.simulation.store.create(Event.from_json(starting))
+def test_a_kubelet_that_starts_again_says_so_and_has_lost_its_back_offs() -> None:
+    """Without the Event, what the new one does looks wrong."""
 
-    assert [one.kind for one in watched(scenario("kubelet-restart")).notes.divergences] == ["status", "early"]
-    assert watched(scenario("kubelet-restart"), meanwhile=say_so).notes.divergences == []
+    async def never_hears(watching: Watching) -> None:
+        watching.agent.shadow.kubelet_started = lambda: None  # type: ignore[method-assign]
+
+    assert watched(scenario("kubelet-restart")).notes.divergences == []
+    found = watched(scenario("kubelet-restart"), meanwhile=never_hears).notes.divergences
+    assert [one.kind for one in found] == ["status", "early"]
 
 
 def test_it_says_what_comes_next() -> None:
@@ -139,3 +131,71 @@ def test_nothing_but_reading_leaves_the_program() -> None:
     for verb in ("create", "update", "patch", "delete", "deletecollection"):
         with pytest.raises(ReadOnlyError):
             transport.open(Call(verb, "/api/v1/pods"))
+
+
+def renewed(at: int) -> Lease:
+    return Lease.from_json({"kind": "Lease", "spec": {"renewTime": format_micro_time(at)}})
+
+
+def test_until_the_nodes_clock_is_measured_no_time_is_held_against_it() -> None:
+    """Half a minute ahead, its statuses tell of things to come: what is wrong is known only when that is."""
+    ahead = 30 * SECOND
+    probe = {"httpGet": {"port": 80}, "initialDelaySeconds": 5}
+    spec = {"nodeName": "node-1", "containers": [{"name": "main", "image": "x", "readinessProbe": probe}]}
+
+    async def play(watching: Watching) -> None:
+        clock, agent = watching.simulation.clock, watching.agent
+        await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
+
+        def ready(name: str) -> Pod:
+            started = running() | {"state": {"running": {"startedAt": format_time(clock.now() + ahead - 8 * SECOND)}}}
+            return pod(started, spec=spec, metadata={"name": name, "uid": name})
+
+        agent._started, agent.shadow.clock_known = clock.now(), False  # as if it came just now
+        agent.saw_pod(ready("early"))
+        assert watching.notes.divergences == []
+        for _ in range(3):
+            agent.saw_lease(renewed(clock.now() + ahead))
+            await clock.sleep(10 * SECOND)
+        agent.saw_pod(ready("measured"))
+        assert watching.notes.divergences == []
+
+    watched(scenario("hello-pod"), meanwhile=play, until=35 * SECOND)
+
+
+def test_a_kubelet_that_is_cut_off_is_not_blamed_for_being_late() -> None:
+    crashed = terminated(1, finished=0)
+
+    async def as_seen(pod: Pod) -> bool:
+        return True
+
+    def missed(renewals: int) -> list[str]:
+        async def play(watching: Watching) -> None:
+            clock, agent = watching.simulation.clock, watching.agent
+            await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
+            for _ in range(renewals):
+                agent.saw_lease(renewed(clock.now()))
+                await clock.sleep(10 * SECOND)
+            agent._is_as_seen = as_seen  # type: ignore[method-assign]  # the pod is in no store
+            start = {"running": {"startedAt": format_time(clock.now() - 5 * SECOND)}}
+            agent.saw_pod(pod(running() | {"state": start}))
+            ended = {"terminated": {**crashed["state"]["terminated"], "finishedAt": format_time(clock.now())}}
+            agent.saw_pod(pod(crashed | {"state": ended}, status={"phase": "Running"}))
+
+        watching = watched(scenario("hello-pod"), meanwhile=play, until=100 * SECOND)
+        return [one.says for one in watching.notes.divergences]
+
+    assert any("after it was due" in says for says in missed(0))
+    assert missed(5) == []
+
+
+def test_only_a_watch_of_pods_that_fails_excuses_the_kubelet() -> None:
+    async def play(watching: Watching) -> None:
+        agent = watching.agent
+        await watching.simulation.clock.sleep_until(VIRTUAL_START + 5 * SECOND)
+        agent._problem("cannot list Leases: forbidden")
+        assert agent.connected
+        agent._cut_off("cannot list Pods: refused")
+        assert not agent.connected
+
+    watched(scenario("hello-pod"), meanwhile=play, until=10 * SECOND)

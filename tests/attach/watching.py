@@ -39,12 +39,12 @@ class Notes:
 class Watching:
     """`agent` watches the first node of `simulation`; `calls` is everything that was asked of the API server."""
 
-    def __init__(self, simulation: Simulation, tasks: TaskSet, faults: Sequence[Fault] = ()) -> None:
+    def __init__(self, simulation: Simulation, tasks: TaskSet, faults: Sequence[Fault] = (), **options: bool) -> None:
         self.simulation, self.tasks, self.notes = simulation, tasks, Notes()
         self.direct = DirectTransport(simulation.store, simulation.clock)
         transport = FaultyTransport(self.direct, simulation.clock, faults, Fault())
         node = next(iter(simulation.nodes))
-        self.agent = Agent(simulation.clock, transport, node, self.notes)
+        self.agent = Agent(simulation.clock, transport, node, self.notes, **options)
         self.agent.start(tasks, Randomness(1))
 
 
@@ -57,13 +57,14 @@ def watched(
     faults: Sequence[Fault] = (),
     meanwhile: Callable[[Watching], Awaitable[None]] | None = None,
     until: int | None = None,
+    **options: bool,
 ) -> Watching:
     """Play a scenario while an agent watches its first node."""
 
     async def main() -> Watching:
         async with TaskSet() as tasks:
             simulation = Simulation(played, 0, tasks)
-            watching = Watching(simulation, tasks, faults)
+            watching = Watching(simulation, tasks, faults, **options)
             if meanwhile is not None:
                 tasks.start("meanwhile", meanwhile(watching))  # type: ignore[arg-type]
             await tasks.run_until(simulation.run(until))

@@ -130,6 +130,25 @@ def test_the_least_rights_need_nothing_else(capsys: pytest.CaptureFixture[str]) 
     rules = [rule for one in objects for rule in one.get("rules", ())]
     assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list", "watch"}
     assert not any("secrets" in rule["resources"] or "*" in rule["resources"] for rule in rules)
+    assert main(["attach", "--print-rbac", "--references"]) == 0
+    (role, *_) = yaml.safe_load_all(capsys.readouterr().out)
+    assert role["rules"][1:] == [{"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["get"]}]
+
+
+def test_what_a_pod_waits_for_is_looked_for_when_asked(
+    cluster: ServedCluster, config: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = {"nodeName": "node-a", "volumes": [{"name": "cfg", "configMap": {"name": "settings"}}]}
+    waits = pod(waiting("ContainerCreating"), metadata={"name": "db", "uid": ""}, spec=spec, sandbox=False)
+    cluster.call(cluster.store.create, waits)
+    asked = ["--references", "--kubeconfig", config]
+    assert main(["explain", "shop/db", *asked]) == 0
+    assert "ConfigMap shop/settings not found" in capsys.readouterr().out
+    assert main(["attach", "--node", "node-a", "--once", "-o", "json", *asked]) == 0
+    (told,) = [one for one in json.loads(capsys.readouterr().out)["pods"] if one["pod"]["name"] == "db"]
+    assert told["causes"][0]["code"] == "FailedMount"
+    assert main(["explain", "shop/db", "--kubeconfig", config]) == 0
+    assert "not found" not in capsys.readouterr().out
 
 
 def test_a_certificate_of_the_masters_is_warned_about(tmp_path: Path) -> None:

@@ -87,7 +87,8 @@ def test_mistakes_are_one_line(content: str, expected: str, file: Path, capsys: 
 
 
 @pytest.mark.parametrize(
-    "arguments", [["absent.json"], ["-", "--events", "-"], ["-", "-o", "xml"], ["-", "--at", "noon"]]
+    "arguments",
+    [["absent.json"], ["-", "--events", "-"], ["-", "-o", "xml"], ["-", "--at", "noon"], ["-", "--references"]],
 )
 def test_wrong_use(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", *arguments]) == 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 from kubesim.api.event import Event
 from kubesim.api.gotext import duration, quoted
 from kubesim.attach.observation import ContainerView, Observation, event_count, event_fact, event_time
+from kubesim.attach.rules.missing import missing, missing_facts, missing_remedies
 from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
 from kubesim.attach.timing import pull_wait, pull_window, retry_window
 from kubesim.frozen import replace
@@ -90,6 +91,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         Step("waits", f"the status may alternate with {lag}: it shows what the sync before met", view.name, firm=False)
     )
     steps.append(Step("started", "once a pull succeeds it starts", view.name, firm=False))
+    absent = missing(seen, "pull")  # the kubelet goes on without such a secret, and the registry refuses
     shown = "is in back-off from pulling" if reason == IMAGE_PULL_BACK_OFF else "could not pull"
     return Cause(
         code=reason,
@@ -100,8 +102,8 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         "reports ImagePullBackOff. A new pod or another image name begins anew.",
         ref=REF,
         steps=tuple(steps),
-        remedies=_remedies(seen, view),
-        facts=_facts(seen, view, "Failed", "BackOff", "Pulling"),
+        remedies=(*missing_remedies(absent), *_remedies(seen, view)),
+        facts=(*_facts(seen, view, "Failed", "BackOff", "Pulling"), *missing_facts(absent)),
         unseen=() if failed is not None else ("when the last pull failed, and how often: no Events were given",),
     )
 

@@ -17,6 +17,13 @@ from kubesim.attach.observation import (
 )
 from kubesim.attach.rules.images import REASONS as IMAGE_REASONS
 from kubesim.attach.rules.images import image_trouble
+from kubesim.attach.rules.missing import (
+    missing,
+    missing_environment,
+    missing_facts,
+    missing_remedies,
+    missing_volume,
+)
 from kubesim.attach.runtime_truth import has_sandbox
 from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
 from kubesim.attach.timing import mount_window, retry_window
@@ -82,6 +89,9 @@ def no_sandbox(seen: Observation) -> Cause:
     network = _network(seen)
     if network is not None:
         return network
+    awaited = missing_volume(seen)
+    if awaited is not None:
+        return awaited
     volumes = [str(volume.get("name")) for volume in seen.pod.spec.volumes]
     first = f"mounts its volumes ({', '.join(volumes)}), then " if volumes else ""
     return Cause(
@@ -112,6 +122,7 @@ def _volumes(seen: Observation) -> Cause | None:
     failures, failed_at = event_count(event), event_time(event)
     # The other kind of FailedMount is said by a sync that gave up waiting.
     retried = event.reason == "FailedMount" and event.message.startswith("MountVolume.")
+    absent = missing(seen, "volume")
     window = mount_window(failed_at, failures) if retried else retry_window(failed_at)
     return Cause(
         code=event.reason,
@@ -132,8 +143,11 @@ def _volumes(seen: Observation) -> Cause | None:
             ),
             Step("sandbox-ready", "once the mount succeeds the sandbox is made", window=window, firm=False),
         ),
-        remedies=(_volume_remedy(event.message), "delete the pod: one that waits for volumes ends without delay"),
-        facts=(event_fact(event), *seen.condition_facts(POD_READY_TO_START_CONTAINERS)),
+        remedies=(
+            *(missing_remedies(absent) or (_volume_remedy(event.message),)),
+            "delete the pod: one that waits for volumes ends without delay",
+        ),
+        facts=(event_fact(event), *missing_facts(absent), *seen.condition_facts(POD_READY_TO_START_CONTAINERS)),
     )
 
 
@@ -157,16 +171,20 @@ def _network(seen: Observation) -> Cause | None:
     if event.reason == "NetworkNotReady":
         window = Window(event_time(event) + 1 * SECOND, event_time(event) + 1_500_000)
         says = "The node's network is not ready: the runtime has no usable CNI configuration yet."
-        rule = "A pod that is not on the host network waits until the runtime reports the network ready; it is tried "
-        "again after 1 to 1.5 s."
+        rule = (
+            "A pod that is not on the host network waits until the runtime reports the network ready; it is tried "
+            "again after 1 to 1.5 s."
+        )
         remedies: tuple[str, ...] = (
             "install or repair the CNI plugin of the node (its configuration directory is empty or invalid)",
         )
     else:
         window = retry_window(event_time(event))
         says = f"The sandbox could not be made: {event.message.strip()}"
-        rule = "RunPodSandbox failed, most often in the CNI plugins. The sync fails with it and is repeated after 10 "
-        "to 15 s, each time with a new sandbox."
+        rule = (
+            "RunPodSandbox failed, most often in the CNI plugins. The sync fails with it and is repeated after 10 "
+            "to 15 s, each time with a new sandbox."
+        )
         remedies = (_cni_remedy(event.message),)
     return Cause(
         code=event.reason,
@@ -216,7 +234,7 @@ def cannot_start(seen: Observation, view: ContainerView) -> Cause | None:
         return image_trouble(seen, view)
     if reason == RESTARTING_ALL_CONTAINERS:
         return _restarting_all(view)
-    early = image_trouble(seen, view) or _start_error_in_events(seen, view)
+    early = image_trouble(seen, view) or _start_error_in_events(seen, view) or missing_environment(seen, view)
     if early is not None:
         return early
     if reason in ("", CONTAINER_CREATING, POD_INITIALIZING):
@@ -235,6 +253,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
         facts.append(view.fact("state.waiting.message", message[:400]))
     if event is not None:
         facts.append(event_fact(event))
+    absent = missing(seen, "environment", view.name)
     return Cause(
         code=reason,
         container=view.name,
@@ -252,8 +271,8 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
             ),
             Step("waits", "otherwise the reason stays or changes", view.name, firm=False),
         ),
-        remedies=(remedy,),
-        facts=tuple(facts),
+        remedies=missing_remedies(absent) or (remedy,),
+        facts=(*facts, *missing_facts(absent)),
     )
 
 

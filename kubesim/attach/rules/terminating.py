@@ -12,10 +12,11 @@ from kubesim.attach.observation import Observation, event_fact, event_time, mome
 from kubesim.attach.rules.node import node_trouble
 from kubesim.attach.runtime_truth import has_sandbox
 from kubesim.attach.statement import Cause, Fact, Step, Window
-from kubesim.attach.timing import TRUNCATION, kill_deadline
+from kubesim.attach.timing import kill_deadline
+from kubesim.attach.tolerances import DOING, RELIST, TRUNCATION
 from kubesim.kubelet.status.phase import is_terminal_phase
 
-LATE = 30 * SECOND  # beyond what is due: then something is in the way
+LATE = DOING["kill"] + RELIST  # beyond what is due: then something is in the way
 
 
 def terminating(seen: Observation) -> tuple[Cause, ...]:

@@ -28,6 +28,10 @@ METHODS: Mapping[Verb, str] = {
 READS: frozenset[Verb] = frozenset({"get", "list", "watch"})
 # A GET of these opens a way into a container or a node: to the server that is reading, to the container it is not.
 CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
+# Of these only the metadata is read. A server that cannot give it refuses: there is no second choice.
+CONFIDENTIAL = frozenset({"secrets", "configmaps"})
+METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
 @frozen
@@ -99,14 +103,19 @@ def check_reads_only(call: Call) -> None:
     """Raise `ReadOnlyError` unless the call can change nothing."""
     if call.verb not in READS or call.method != "GET" or call.body:
         raise ReadOnlyError(f"refused to {call.verb} {call.path}: this connection only gets, lists and watches")
-    if _subresource(call.path) in CONNECTS:
+    resource, subresource = _resource(call.path)
+    if subresource in CONNECTS:
         raise ReadOnlyError(f"refused to get {call.path}: it would open a way into a pod or a node")
+    if resource in CONFIDENTIAL and call.accept not in (METADATA_ONLY, METADATA_LIST_ONLY):
+        raise ReadOnlyError(f"refused to {call.verb} {call.path}: of {resource} this connection reads only metadata")
 
 
-def _subresource(path: str) -> str:
-    """The one that `/api/v1/namespaces/NS/pods/NAME/SUB/...` names, if it names one."""
+def _resource(path: str) -> tuple[str, str]:
+    """What `/api/v1/namespaces/NS/pods/NAME/SUB/...` names: the resource, and the subresource if there is one."""
     parts = [part for part in path.split("/") if part]
     parts = parts[2:] if parts[:1] == ["api"] else parts[3:]
+    if parts[:1] == ["watch"]:
+        parts = parts[1:]  # the old spelling
     if parts[:1] == ["namespaces"] and len(parts) > 2:
         parts = parts[2:]
-    return parts[2] if len(parts) > 2 else ""
+    return parts[0] if parts else "", parts[2] if len(parts) > 2 else ""

@@ -1,0 +1,92 @@
+"""Looks from time to time whether the ConfigMaps and Secrets that waiting pods refer to are there.
+
+Only those of pods that are not ready are looked for: a running pod has what it needed. Each object is asked for by its
+name, one at a time and not in haste, so that a node of thousands of pods is no burden to the API server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.attach.references import is_there, references
+from kubesim.clock import LoopClock
+from kubesim.cluster.object_watch import ObjectKey
+from kubesim.cluster.remote.transport import Transport
+from kubesim.errors import TransportError, UsageError
+from kubesim.kubelet.status.conditions import READY, TRUE, find_condition
+from kubesim.kubelet.status.phase import is_terminal_phase
+
+ROUND = 1 * SECOND  # how often it is seen which objects are of interest
+PAUSE = 50 * MILLISECOND  # between two looks
+AGAIN = 10 * SECOND  # what was looked at may have changed: as often as a failing sync is repeated
+REFUSED_AGAIN = 300 * SECOND  # rights do not change by asking
+
+
+def wanted(pods: Iterable[Pod]) -> dict[ObjectKey, None]:
+    """What the pods wait for, or may: in their order, each once."""
+    return {
+        reference.key: None
+        for pod in pods
+        if not is_terminal_phase(pod.status.phase) and not _is_ready(pod)
+        for reference in references(pod)
+    }
+
+
+def _is_ready(pod: Pod) -> bool:
+    ready = find_condition(pod.status.conditions, READY)
+    return ready is not None and ready.status == TRUE
+
+
+class ReferenceLooks:
+    """Writes into `found`; `changed` hears of each object that came or went, `problem` of what went wrong."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        transport: Transport,
+        pods: Callable[[], Iterable[Pod]],
+        found: dict[ObjectKey, bool],
+        changed: Callable[[ObjectKey], None],
+        problem: Callable[[str], None],
+    ) -> None:
+        self._clock = clock
+        self._transport = transport
+        self._pods = pods
+        self._found = found
+        self._changed = changed
+        self._problem = problem
+        self._due: dict[ObjectKey, int] = {}
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that is of interest was looked for."""
+        return self._due.keys() >= wanted(self._pods()).keys()
+
+    async def run(self) -> None:
+        while True:
+            interesting = wanted(self._pods())
+            for known in (self._found, self._due):
+                for key in [key for key in known if key not in interesting]:
+                    del known[key]
+            for key in interesting:
+                if self._due.get(key, 0) <= self._clock.now():
+                    await self._look(key)
+                    await self._clock.sleep(PAUSE)
+            await self._clock.sleep(ROUND)
+
+    async def _look(self, key: ObjectKey) -> None:
+        try:
+            there = await is_there(self._transport, key)
+        except TransportError:
+            return  # the watches tell of that
+        except UsageError as error:
+            self._due[key] = self._clock.now() + REFUSED_AGAIN
+            self._problem(f"cannot see whether it is there: {error}")
+            return
+        self._due[key] = self._clock.now() + AGAIN
+        before = self._found.get(key)
+        self._found[key] = there
+        if before is not there and (before is not None or not there):
+            self._changed(key)

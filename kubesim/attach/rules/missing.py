@@ -1,0 +1,74 @@
+"""ConfigMaps and Secrets that a pod needs and that are known not to be there. Unless somebody looked, nothing is said.
+
+Mirrors: volume/configmap SetUpAt, volume/secret SetUpAt; kubelet_pods.go makeEnvironmentVariables
+"""
+
+from __future__ import annotations
+
+from kubesim.attach.observation import ContainerView, Observation
+from kubesim.attach.references import Purpose, Reference, references
+from kubesim.attach.statement import Cause, Fact, Step, upper_first
+
+
+def missing(seen: Observation, purpose: Purpose, container: str = "") -> tuple[Reference, ...]:
+    """Those that hold the pod (or this container) up."""
+    if not seen.objects:
+        return ()
+    return tuple(
+        reference
+        for reference in references(seen.pod)
+        if reference.purpose == purpose
+        and reference.container == container
+        and not reference.optional
+        and seen.objects.get(reference.key) is False
+    )
+
+
+def missing_facts(found: tuple[Reference, ...]) -> tuple[Fact, ...]:
+    return tuple(Fact(reference.where, f"{reference.words} not found") for reference in found)
+
+
+def missing_remedies(found: tuple[Reference, ...]) -> tuple[str, ...]:
+    return tuple(f"create {words}: the next attempt finds it" for words in dict.fromkeys(one.words for one in found))
+
+
+def missing_volume(seen: Observation) -> Cause | None:
+    """Before an Event tells: no attempt to mount can succeed."""
+    found = missing(seen, "volume")
+    if not found:
+        return None
+    return Cause(
+        code="FailedMount",
+        says=f"The pod waits for a volume: {_in_words(found)} not found.",
+        rule="No container starts before every volume is mounted, and a volume is made of the object that it names. A "
+        "failed mount is tried again after 0.5 s, then twice as long each time, at most 2m2s.",
+        ref="volume/configmap, volume/secret SetUpAt; util/goroutinemap/exponentialbackoff",
+        steps=(Step("sandbox-ready", "the attempt after it was created succeeds", firm=False),),
+        remedies=(*missing_remedies(found), "a reference with optional: true does not wait"),
+        facts=missing_facts(found),
+    )
+
+
+def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
+    """Before a status tells: the container's configuration cannot be made."""
+    found = missing(seen, "environment", view.name)
+    if not found:
+        return None
+    return Cause(
+        code="CreateContainerConfigError",
+        container=view.name,
+        says=f"{upper_first(view.words)} cannot start: {_in_words(found)} not found.",
+        rule="Before a container is created its environment is put together from the objects that it names. A failed "
+        "sync is repeated after 10 s, up to half as late again by jitter.",
+        ref="kubelet_pods.go makeEnvironmentVariables; kuberuntime_container.go startContainer",
+        steps=(
+            Step("waits", "the status tells CreateContainerConfigError", view.name, firm=False),
+            Step("started", "the sync after it was created starts it", view.name, firm=False),
+        ),
+        remedies=(*missing_remedies(found), "a reference with optional: true does not wait"),
+        facts=missing_facts(found),
+    )
+
+
+def _in_words(found: tuple[Reference, ...]) -> str:
+    return ", ".join(dict.fromkeys(reference.words for reference in found))
