@@ -73,13 +73,15 @@ def run_scenario(
     every_tick: bool = False,
     serve: tuple[str, int] | None = None,
     on_serving: Callable[[str], None] | None = None,
+    host_state: str = "",
 ) -> RunResult:
     """Play a scenario in virtual time and return when it is over.
 
     `seed` goes before the scenario's own; `until` (microseconds) ends the run early; a `speed` paces it against the
     wall clock (virtual seconds for each real one, 0 = as fast as possible); `every_tick` executes also the ticks that
     can change nothing, which gives the same trace. With `serve` (address and port) the agents can be asked about
-    themselves over HTTP meanwhile; `on_serving` is told where.
+    themselves over HTTP meanwhile; `on_serving` is told where. `host_state` makes the host itself the node of runtime
+    `cni`, with that directory for what has to outlive a crash.
     """
     chosen = scenario.spec.seed if seed is None else seed
 
@@ -98,7 +100,8 @@ def run_scenario(
                 await server.close()
             return result
 
-    real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec)) if scenario.spec.runtime == "cni" else None
+    spec = scenario.spec
+    real = CniNodes(cni_settings(spec, host_state), node_plans(spec)) if spec.runtime == "cni" else None
     try:
         return run_virtual(main)
     finally:

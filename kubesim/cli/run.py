@@ -81,12 +81,17 @@ def execute(args: argparse.Namespace) -> int:
     around = kubelet_flags.overlay(args, gates)
     if args.show and (args.output or args.step):
         raise UsageError("--show draws for people: it goes without --output and --step")
+    if args.host_network_node and args.step:
+        raise UsageError("--step goes without --host-network-node")
     if args.step or args.break_on:
         return _step(args, seed, until, around, gates)
     # Every mistake is told before anything runs.
     chosen = runtime_flags.chosen(args)
     scenarios = [(file, load_scenario(file, gates, around).with_runtime(*chosen)) for file in args.files]
     kubelet_flags.tell_without_effect(scenario.spec.kubelet_configuration for _, scenario in scenarios)
+    state = runtime_flags.host_state(args)
+    if state and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
+        raise UsageError("--host-network-node needs --runtime cni")
     if args.show and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
         raise UsageError("--show network needs --runtime cni: simulated networks have no links")
     report = _report(args)
@@ -100,6 +105,7 @@ def execute(args: argparse.Namespace) -> int:
             speed=speed,
             sinks=(report, HashSink(placeholders=scenario.spec.runtime == "cni")),
             serve=serve,
+            host_state=state,
             on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
         )
         report.end(result)

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from kubesim.cli import options
+from kubesim.errors import UsageError
 from kubesim.node.networks import NETWORKS
 
 RUNTIMES = ("simulated", "cni")
@@ -35,11 +36,36 @@ def add(parser: argparse.ArgumentParser) -> None:
         "/opt/cni/bin)",
     )
 
+    group.add_argument(
+        "--host-network-node",
+        action="store_true",
+        help="with --runtime cni, as root: the node is this machine itself, not a private one",
+    )
+    group.add_argument(
+        "--state",
+        metavar="DIR",
+        help="with --host-network-node: what has to outlive a crash (the XDG state directory)",
+    )
+
 
 def _runtime(text: str) -> str:
     if text not in RUNTIMES:
         raise argparse.ArgumentTypeError(f"must be one of {', '.join(RUNTIMES)}, not {text!r}")
     return text
+
+
+def host_state(args: argparse.Namespace) -> str:
+    """The state directory of a node that is the host itself; empty for a private one."""
+    if not args.host_network_node:
+        if args.state:
+            raise UsageError("--state needs --host-network-node: a private node leaves nothing behind")
+        return ""
+    return node_state(args.state)
+
+
+def node_state(given: str | None) -> str:
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.abspath(given or os.path.join(base, "kubesim", "node"))
 
 
 def chosen(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:

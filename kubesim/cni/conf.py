@@ -222,6 +222,14 @@ def conf_list_from_conf(conf: PluginConfig) -> NetworkConfigList:
     return network_conf_from_bytes(dumps(whole).encode())
 
 
+def network_of_source(source: bytes) -> NetworkConfigList:
+    """The network that was loaded from these bytes, be they a list or the configuration of one plugin."""
+    try:
+        return network_conf_from_bytes(source)
+    except CniError:
+        return conf_list_from_conf(plugin_conf_from_bytes(source))
+
+
 def build_one_config(
     name: str,
     version: str,

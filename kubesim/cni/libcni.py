@@ -116,18 +116,37 @@ class CNIConfig:
         self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
     ) -> None:
         """DEL. A cached result that cannot be read is thrown away, and DEL goes on without it."""
-        cached: AnyResult | None = None
-        if at_least(network.cni_version, "0.4.0"):
-            try:
-                cached = self.cache.result(network.name, network.cni_version, runtime)
-            except CniError:
-                self.cache.remove(network.name, runtime)
+        cached = self._result_for_del(network, runtime)
         for plugin in reversed(network.plugins):
             try:
                 await self._run("DEL", network, plugin, cached, runtime, ctx)
             except CniError as error:
                 raise CniError(f"plugin {plugin.describe()} failed (delete): {error}", error) from error
         self.cache.remove(network.name, runtime)
+
+    async def release_network_list(
+        self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
+    ) -> list[CniError]:
+        """DEL as far as it goes: a plugin that fails does not keep the others from being told. libcni has no such
+        thing; it is for what a runtime has forgotten."""
+        cached = self._result_for_del(network, runtime)
+        errors = []
+        for plugin in reversed(network.plugins):
+            try:
+                await self._run("DEL", network, plugin, cached, runtime, ctx)
+            except CniError as error:
+                errors.append(CniError(f"plugin {plugin.describe()} failed (delete): {error}", error))
+        if not errors:
+            self.cache.remove(network.name, runtime)
+        return errors
+
+    def _result_for_del(self, network: NetworkConfigList, runtime: RuntimeConf) -> AnyResult | None:
+        if at_least(network.cni_version, "0.4.0"):
+            try:
+                return self.cache.result(network.name, network.cni_version, runtime)
+            except CniError:
+                self.cache.remove(network.name, runtime)
+        return None
 
     async def _run(
         self,

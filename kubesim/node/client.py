@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import kubesim
 from kubesim.errors import KubesimError, UsageError
@@ -35,15 +35,20 @@ class NodeGone(KubesimError):
 
 
 class Underlay:
-    """The process that makes nodes; closing it ends them all."""
+    """The process that makes nodes; closing it ends them all. Of kind `host` it is the holder of the host itself, and
+    has `lock` open for as long as it lives, which is longer than kubesim if that is killed."""
 
-    def __init__(self, kind: str = "private") -> None:
+    def __init__(self, kind: str = "private", lock: IO[str] | None = None) -> None:
         ours, theirs = messages.pair()
         root = str(Path(kubesim.__file__).parent.parent)
         with theirs:
+            kept = [] if lock is None else [lock.fileno()]
             words = [sys.executable, "-I", "-S", "-c", _PROGRAM, root, str(theirs.fileno()), str(os.getpid()), kind]
             self._process = subprocess.Popen(
-                words, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
+                [*words, *map(str, kept)],
+                pass_fds=[theirs.fileno(), *kept],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )
         ours.settimeout(PATIENCE_S)
         self._socket = ours
@@ -118,6 +123,11 @@ class Node:
     def is_closed(self, path: str) -> bool:
         closed: bool = self._ask("is closed", path=path)[0]["closed"]
         return closed
+
+    def files(self, directory: str) -> list[str]:
+        """The paths of what is in a directory there; nothing if there is none."""
+        found: list[str] = self._ask("files", path=directory)[0]["files"]
+        return found
 
     def state_directory(self) -> str:
         """A path here to a directory there. It stays open until the process ends."""

@@ -35,6 +35,7 @@ class Holder:
             "new netns": self._new_netns,
             "remove netns": self._remove_netns,
             "is closed": self._is_closed,
+            "files": self._files,
             "spawn": self._spawn,
             "socket": self._socket,
             "join": self._join,
@@ -122,6 +123,10 @@ class Holder:
 
     def _is_closed(self, path: str, fds: list[int]) -> Answer:
         return {"closed": netns.is_closed(path)}, []
+
+    def _files(self, path: str, fds: list[int]) -> Answer:
+        names = sorted(os.listdir(path)) if os.path.isdir(path) else []
+        return {"files": [os.path.join(path, name) for name in names]}, []
 
     @contextmanager
     def _inside(self, path: str) -> Iterator[None]:

@@ -4,7 +4,7 @@ It owns the user namespace; every node is a process with namespaces for mounts, 
 namespace is common to the nodes of a cluster because nobody could lay a cable between two of them otherwise. Started
 by `client.py` as a program of its own, before it imports or does anything that could make a second thread.
 
-    python -c '...' ROOT FD PARENT private|host
+    python -c '...' ROOT FD PARENT private|host [FD-TO-KEEP-OPEN ...]
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ SWITCH = "lan"
 
 def main(arguments: list[str]) -> None:
     requests = socket.socket(fileno=int(arguments[0]))
-    parent, kind = int(arguments[1]), arguments[2]
+    parent, kind, kept = int(arguments[1]), arguments[2], map(int, arguments[3:])
+    for fd in (requests.fileno(), *kept):
+        os.set_inheritable(fd, False)
     if kind == "host":
         messages.send(requests, {})
         Holder(requests).serve()

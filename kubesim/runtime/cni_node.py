@@ -7,15 +7,21 @@ depend on the machine.
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import select
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import IO, Any
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
-from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
-from kubesim.cni.netns import MOUNT_DIR, netns_name
+from kubesim.cni.faults import Fault, FaultyExec, parse_terms
+from kubesim.cni.gocni import CNI, Settings, load_from_conf_dir, with_default_conf, with_lo_network
+from kubesim.cni.invoke import Exec
+from kubesim.cni.libcni import CNIConfig
+from kubesim.cni.netns import netns_name
 from kubesim.cni.plugin_files import plugin_failure
 from kubesim.cni.pod_network import PodNetworkSettings
 from kubesim.cni.process import Execution, RealExec
@@ -23,10 +29,12 @@ from kubesim.errors import CniError, RuntimeCallError, UsageError
 from kubesim.frozen import frozen
 from kubesim.node.client import Node, Seen, Underlay
 from kubesim.node.networks import network, plugins_of
-from kubesim.node.private import STATE_DIRS
+from kubesim.node.private import NETNS_DIR, STATE_DIRS
+from kubesim.runtime.leaks import Cleaner, Places
+from kubesim.runtime.ledger import Ledger, LedgerNetworking
 from kubesim.runtime.real_ports import Silences
 from kubesim.runtime.sandbox import Parts, PodSandbox, PodSandboxService
-from kubesim.runtime.sandbox_parts import CniNetworking, SandboxDirectory
+from kubesim.runtime.sandbox_parts import SandboxDirectory
 from kubesim.runtime.sandbox_rules import UserNamespace
 from kubesim.runtime.sandboxed import SandboxedRuntime
 from kubesim.runtime.simulated.process import ProcessFactory
@@ -34,22 +42,27 @@ from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.trace.records import CniExec
 
 BIN_DIRS = ("/usr/lib/cni", "/opt/cni/bin")
+_LOCK_TRIES, _LOCK_PAUSE_MS = 50, 100
 _NETWORKS = 2  # loopback and one from the directory: containerd is not ready with fewer
 
 
 @frozen
 class CniSettings:
-    """`conf_dir` has the user's own configurations; without one it is the shipped `network`."""
+    """`conf_dir` has the user's own configurations; without one it is the shipped `network`. With a `state` directory
+    the node is the host itself, and what is in there outlives kubesim."""
 
     network: str = "bridge"
     conf_dir: str = ""
     bin_dirs: tuple[str, ...] = ()
+    faults: tuple[tuple[str, str, str, str], ...] = ()  # node, plugin, verb, terms
+    state: str = ""
 
 
 @frozen
 class NodePlan:
-    """A node's addresses with their prefix lengths, and its ranges for pods: IPv4, IPv6."""
+    """A node's name, its addresses with their prefix lengths, and its ranges for pods: IPv4, IPv6."""
 
+    name: str
     addresses: tuple[str, ...]
     pod_cidrs: tuple[str, ...]
 
@@ -64,26 +77,77 @@ class NetworkPicture:
 
 
 class CniNodes:
-    """The real nodes of a run, joined by a switch and routes."""
+    """The real nodes of a run: private ones, joined by a switch and routes, or the host itself."""
 
     def __init__(self, settings: CniSettings, plans: Sequence[NodePlan]) -> None:
         bin_dirs = _bin_dirs(settings)
-        self._underlay = Underlay()
+        if settings.state:
+            _check_host(plans)
+        self._lock = lock_state(settings.state) if settings.state else None
+        self._underlay = Underlay("host" if settings.state else "private", self._lock)
         self.silences = Silences()
         self.nodes: list[CniNode] = []
         try:
             for plan in plans:
-                node = self._underlay.new_node()
-                node.join(plan.addresses, [route for other in plans if other is not plan for route in _routes(other)])
+                node = self._underlay.host_node() if settings.state else self._new_node(plan, plans)
                 self.nodes.append(CniNode(node, settings, bin_dirs, plan))
+            self._clean()
+            self.host_ips = _host_ips(self.nodes[0].node.look()) if settings.state else ()
         except BaseException:
-            self.close()
+            self._end()
             raise
 
+    def _new_node(self, plan: NodePlan, plans: Sequence[NodePlan]) -> Node:
+        node = self._underlay.new_node()
+        node.join(plan.addresses, [route for other in plans if other is not plan for route in _routes(other)])
+        return node
+
+    def _clean(self) -> None:
+        """The host may have something left of an earlier run, and must have nothing left of this one."""
+        if self._lock is not None:
+            for node in self.nodes:
+                asyncio.run(node.cleaner(node.plain_libcni()).clean())
+
     def close(self) -> None:
+        try:
+            self._clean()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
         for node in self.nodes:
             node.node.close()
         self._underlay.close()
+        if self._lock is not None:
+            self._lock.close()
+
+
+def _check_host(plans: Sequence[NodePlan]) -> None:
+    if os.geteuid() != 0:
+        raise UsageError("--host-network-node needs root: it makes links and rules on this machine itself")
+    if len(plans) > 1:
+        raise UsageError(f"--host-network-node is one node; the scenario has {len(plans)}")
+
+
+def lock_state(state: str) -> IO[str]:
+    """The state directory, ours alone until this is closed. The holder of one that was killed is given a moment."""
+    os.makedirs(state, mode=0o700, exist_ok=True)
+    lock = open(os.path.join(state, "lock"), "w")  # noqa: SIM115 (it is held until the nodes are closed)
+    for _ in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock
+        except BlockingIOError:
+            select.poll().poll(_LOCK_PAUSE_MS)
+    lock.close()
+    raise UsageError(f"{state} is in use by another kubesim (--state names another directory)")
+
+
+def _host_ips(seen: Seen) -> tuple[str, ...]:
+    """The addresses of the host by which others reach it: those of its default route's link."""
+    ways = {route["index"] for route in seen["routes"] if route["destination"] == "default"}
+    found = [entry["address"].partition("/")[0] for entry in seen["addresses"] if entry["index"] in ways]
+    return tuple(address for address in found if not address.startswith("fe80:")) or ("127.0.0.1",)
 
 
 def _routes(other: NodePlan) -> list[tuple[str, str]]:
@@ -95,7 +159,10 @@ def _routes(other: NodePlan) -> list[tuple[str, str]]:
 def _bin_dirs(settings: CniSettings) -> tuple[str, ...]:
     """Those of the user as they are; else the usual ones, in which the plugins of the shipped network must be."""
     for path in settings.bin_dirs:
-        hidden = next((state for state in STATE_DIRS if os.path.realpath(path).startswith(f"{state}/")), "")
+        place = os.path.realpath(path)
+        hidden = (
+            next((state for state in STATE_DIRS if place.startswith(f"{state}/")), "") if not settings.state else ""
+        )
         if hidden or not os.path.isdir(path):
             problem = f"is hidden in a private node, whose {hidden} is its own" if hidden else "is not a directory"
             raise UsageError(f"--cni-bin-dir {path} {problem}")
@@ -114,47 +181,90 @@ def _bin_dirs(settings: CniSettings) -> tuple[str, ...]:
 
 
 class CniNode:
-    """One of them. `observe` hears of every execution of a plugin."""
+    """One of them. `observe` hears of every execution of a plugin, `tell` of every fault."""
 
     def __init__(self, node: Node, settings: CniSettings, bin_dirs: Sequence[str], plan: NodePlan) -> None:
         self.node = node
-        self.observe: Callable[[Execution], object] | None = None
-        self._directory = node.state_directory()
-        conf_dir = settings.conf_dir or f"{self._directory}/net.d"
-        if not settings.conf_dir:
-            os.mkdir(conf_dir)
-            with open(f"{conf_dir}/10-kubesim.conflist", "w") as file:
+        self.observe: Callable[[Execution], object] = _nothing
+        self.tell: Callable[[str, Mapping[str, str]], object] = _nothing
+        self._directory = settings.state or node.state_directory()
+        self._netns_dir = f"{settings.state}/netns" if settings.state else NETNS_DIR
+        self._own_network = not settings.conf_dir
+        self._bin_dirs = bin_dirs
+        self._faults = [fault for fault in settings.faults if fault[0] in ("", plan.name)]
+        self._conf_dir = settings.conf_dir or f"{self._directory}/net.d"
+        if self._own_network:
+            os.makedirs(self._conf_dir, exist_ok=True)
+            with open(f"{self._conf_dir}/10-kubesim.conflist", "w") as file:
                 file.write(network(settings.network, plan.pod_cidrs))
-        places = Settings(bin_dirs, conf_dir, min_networks=_NETWORKS, cache_dir=f"{self._directory}/cni")
-        self.cni = CNI(places, RealExec(spawn=node.spawn, observe=self._observed))
-        try:
-            self.cni.load_now(with_lo_network, with_default_conf)
-        except CniError:
-            pass  # the node is not ready, and tells why
+        self._ledger = Ledger(f"{self._directory}/attachments")
+        self._store = SandboxDirectory(f"{self._directory}/sandboxes")
 
-    def _observed(self, execution: Execution) -> None:
-        if self.observe is not None:
-            self.observe(execution)
+    @property
+    def _cache_dir(self) -> str:
+        return f"{self._directory}/cni"
+
+    def plain_libcni(self) -> CNIConfig:
+        return CNIConfig(self._bin_dirs, RealExec(spawn=self.node.spawn), self._cache_dir)
+
+    def cleaner(self, libcni: CNIConfig, living: Callable[[], Iterable[PodSandbox]] = tuple) -> Cleaner:
+        networks = []
+        if self._own_network:  # of another one, somebody else may have attachments
+            networks = [entry.config for entry in load_from_conf_dir(self._conf_dir, 1)]
+        return Cleaner(self.node, Places(self._ledger, self._store, self._netns_dir, libcni, networks), living)
 
     def runtime(
         self, clock: LoopClock, randomness: Randomness, processes: ProcessFactory, settings: SimulatedSettings
     ) -> SandboxedRuntime:
+        cni = self._cni(clock, randomness)
         # One network after the other: which of two comes first would depend on the machine.
-        networking = CniNetworking(self.cni, PodNetworkSettings(setup_serially=True))
-        namespaces = NodeNamespaces(self.node, randomness.stream("netns"))
-        store = SandboxDirectory(f"{self._directory}/sandboxes")
-        service = PodSandboxService(Parts(namespaces, networking, PauseProcess(), store))
-        return SandboxedRuntime(clock, randomness, processes, service, networking, settings)
+        networking = LedgerNetworking(cni, self._ledger, PodNetworkSettings(setup_serially=True))
+        namespaces = NodeNamespaces(self.node, randomness.stream("netns"), self._netns_dir)
+        service = PodSandboxService(Parts(namespaces, networking, PauseProcess(), self._store))
+        cleaner = self.cleaner(cni.libcni, service.all)
+        return SandboxedRuntime(clock, randomness, processes, service, networking, settings, cleaner=cleaner)
+
+    def _cni(self, clock: LoopClock, randomness: Randomness) -> CNI:
+        places = Settings(self._bin_dirs, self._conf_dir, min_networks=_NETWORKS, cache_dir=self._cache_dir)
+
+        def observed(execution: Execution) -> None:
+            self.observe(execution)
+
+        def told(text: str, environ: Mapping[str, str]) -> None:
+            self.tell(text, environ)
+
+        exec: Exec = RealExec(spawn=self.node.spawn, observe=observed)
+        faults = [Fault(plugin, verb, parse_terms(terms)) for _, plugin, verb, terms in self._faults]
+        if faults:
+            exec = FaultyExec(exec, faults, clock, randomness.stream("cni", "faults"), told, observed)
+        cni = CNI(places, exec)
+        try:
+            cni.load_now(with_lo_network, with_default_conf)
+        except CniError:
+            pass  # the node is not ready, and tells why
+        self._check_faults(cni, faults)
+        return cni
+
+    def _check_faults(self, cni: CNI, faults: Sequence[Fault]) -> None:
+        plugins = list(dict.fromkeys(plugin.network.type for entry in cni.networks for plugin in entry.config.plugins))
+        for fault in faults:
+            if fault.plugin not in ("*", *plugins):
+                known = ", ".join(plugins)
+                raise UsageError(f"cni.faults: {fault.plugin} is not a plugin of the chain, which has {known}")
+
+
+def _nothing(*_: object) -> None:
+    pass
 
 
 class NodeNamespaces:
     """Network namespaces of a node, with names that are drawn."""
 
-    def __init__(self, node: Node, names: Stream) -> None:
-        self._node, self._names = node, names
+    def __init__(self, node: Node, names: Stream, directory: str = NETNS_DIR) -> None:
+        self._node, self._names, self._directory = node, names, directory
 
     async def new(self, user_namespace: UserNamespace | None) -> str:
-        path = os.path.join(MOUNT_DIR, netns_name(self._names.randbytes(16)))
+        path = os.path.join(self._directory, netns_name(self._names.randbytes(16)))
         try:
             self._node.new_netns(path)
         except OSError as error:
@@ -184,15 +294,19 @@ class PauseProcess:
     async def shut_down(self, sandbox: PodSandbox) -> None: ...
 
 
-def execution_record(node: str, execution: Execution) -> CniExec:
-    """An execution as the trace tells it. The pod is known from what the plugin was told."""
-    environ = execution.environ
+def pod_of(environ: Mapping[str, str]) -> str:
+    """The pod for which a plugin was called, from what it was told."""
     args = dict(pair.partition("=")[::2] for pair in environ.get("CNI_ARGS", "").split(";"))
-    pod = f"{args['K8S_POD_NAMESPACE']}/{args['K8S_POD_NAME']}" if "K8S_POD_NAME" in args else ""
+    return f"{args['K8S_POD_NAMESPACE']}/{args['K8S_POD_NAME']}" if "K8S_POD_NAME" in args else ""
+
+
+def execution_record(node: str, execution: Execution) -> CniExec:
+    """An execution as the trace tells it."""
+    environ = execution.environ
     failure = plugin_failure(execution.how, execution.stdout, execution.stderr) if execution.how else None
     return CniExec(
         node=node,
-        pod=pod,
+        pod=pod_of(environ),
         plugin=os.path.basename(execution.path),
         command=environ.get("CNI_COMMAND", ""),
         result=None if failure else _json(execution.stdout),

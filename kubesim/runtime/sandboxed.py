@@ -6,12 +6,15 @@ of a private node (`cni_node.py`), every pod has a network namespace of its own 
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
-from kubesim.clock import LoopClock, Randomness
+from kubesim.api.timestamps import MINUTE
+from kubesim.clock import LoopClock, Randomness, go
 from kubesim.cni.context import Context, with_timeout
 from kubesim.cni.info import network_condition, status_problem
-from kubesim.errors import RuntimeCallError
+from kubesim.errors import KubesimError, RuntimeCallError
+from kubesim.runtime.leaks import Cleaner
 from kubesim.runtime.protocol import RuntimeConditions, SandboxConfig
 from kubesim.runtime.sandbox import PodSandbox, PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.sandbox_parts import CniNetworking, pod_network_config
@@ -23,6 +26,7 @@ from kubesim.runtime.types import SandboxNetwork
 
 UNKNOWN_ERROR = "rpc error: code = Unknown desc = "
 WALL_LIMIT_S = 10.0
+CLEAN_PERIOD = MINUTE
 
 
 class SandboxedRuntime(SimulatedRuntime):
@@ -39,11 +43,14 @@ class SandboxedRuntime(SimulatedRuntime):
         networking: CniNetworking | None = None,
         settings: SimulatedSettings | None = None,
         wall_limit_s: float = WALL_LIMIT_S,
+        cleaner: Cleaner | None = None,
     ) -> None:
         super().__init__(clock, randomness, processes, settings)
         self.service = service
         self._networking = networking
         self._wall_limit_s = wall_limit_s
+        self._cleaner = cleaner
+        self._cleaning: asyncio.TimerHandle | asyncio.Task[None] | None = None  # due, or under way
 
     async def status(self) -> RuntimeConditions:
         conditions = await super().status()
@@ -68,6 +75,7 @@ class SandboxedRuntime(SimulatedRuntime):
             try:
                 sandbox = await self.service.run(request, ctx)
             except SandboxFailed as error:
+                self._clean_later()
                 if error.kept is not None:
                     self._enter_sandbox(request.id, config, SandboxNetwork(), ready=False)
                 raise await self._failure(error, ctx, deadline) from error
@@ -98,6 +106,37 @@ class SandboxedRuntime(SimulatedRuntime):
             except RuntimeCallError as error:
                 raise await self._failure(error, ctx, deadline) from error
         await super().remove_pod_sandbox(sandbox_id)
+
+    def lose_everything(self) -> None:
+        super().lose_everything()
+        self.service.sandboxes.clear()
+        self._clean_later()
+
+    def _clean_later(self) -> None:
+        """What a sandbox that failed may have left behind, or one that was forgotten, is looked for a minute later."""
+        if self._cleaner is not None and self._cleaning is None:
+            self._cleaning = self._clock.call_at(self._clock.now() + CLEAN_PERIOD, self._clean)
+
+    def _clean(self) -> None:
+        assert self._cleaner is not None
+        cleaner = self._cleaner
+
+        async def clean() -> None:
+            try:
+                left = bool(await cleaner.clean())
+            except (KubesimError, OSError):
+                left = True
+            self._cleaning = None
+            if left:
+                self._clean_later()
+
+        self._cleaning = go(clean(), "cleaning up networks")
+
+    def close(self) -> None:
+        """The end: nothing runs, and nothing is cleaned up any more."""
+        self.lose_processes()
+        if self._cleaning is not None:
+            self._cleaning.cancel()
 
     async def _failure(self, error: RuntimeCallError, ctx: Context, deadline: int) -> RuntimeCallError:
         """What the kubelet hears: the runtime's words, or nothing until its own patience is over."""

@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError
 from kubesim.errors import GateError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
 from kubesim.kubeletconfig.decode import ConfigurationProblem
+from kubesim.scenario.cni_items import CniItem
 from kubesim.scenario.durations import Duration
 from kubesim.scenario.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.overlay import Overlay, configuration_error, read_in_scenario
@@ -83,14 +84,6 @@ class NodeItem(Strict):
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
-
-
-class CniItem(Strict):
-    """Pod networks of runtime cni: one that kubesim brings along, or configurations and plugins of the user's."""
-
-    network: Literal["bridge", "dual-stack", "ptp"] = "bridge"
-    conf_dir: str = ""
-    bin_dirs: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
 
 
 class Credentials(Strict):
@@ -399,6 +392,12 @@ class Spec(Strict):
         return self
 
     @model_validator(mode="after")
+    def _faults_fit(self) -> Spec:
+        if self.cni.faults and self.runtime != "cni":
+            raise PydanticCustomError("cni", "cni.faults needs runtime: cni")
+        return self
+
+    @model_validator(mode="after")
     def _names_of_nodes(self) -> Spec:
         names = [node.name for node in self.nodes]
         if len({*names}) < len(names):
@@ -407,6 +406,9 @@ class Spec(Strict):
             named = next(filter(None, (getattr(getattr(step, action), "node", "") for action in ACTIONS)), "")
             if named and named not in names:
                 raise PydanticCustomError("nodes", "there is no node {name}", {"name": named})
+        for fault in self.cni.faults:
+            if fault.node and fault.node not in names:
+                raise PydanticCustomError("nodes", "there is no node {name}", {"name": fault.node})
         return self
 
 

@@ -30,7 +30,7 @@ from kubesim.kubelet.node_status import Heartbeat, initial_node
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.cgroups import PodCgroups
-from kubesim.runtime.cni_node import CniNodes, NetworkPicture, execution_record
+from kubesim.runtime.cni_node import CniNodes, NetworkPicture, execution_record, pod_of
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.pull_records import PullRecords
@@ -63,7 +63,7 @@ from kubesim.sources.real_files import RealFiles
 from kubesim.sources.simulated_files import SimulatedFiles
 from kubesim.sources.simulated_url import SimulatedUrl
 from kubesim.trace import Recorder
-from kubesim.trace.records import Note
+from kubesim.trace.records import Fault, Note
 
 API_LATENCIES = ApiLatencies(get=2 * MILLISECOND, patch=5 * MILLISECOND)
 WATCH_LATENCY = 5 * MILLISECOND
@@ -106,6 +106,9 @@ class SimulatedNode:
         self._settings = kubelet_settings(
             item, number, configuration, self._randomness.stream("phases"), every_tick=around.every_tick
         )
+
+        if around.real is not None and around.real.host_ips:
+            self._settings = replace(self._settings, host_ips=around.real.host_ips)
 
         # What outlives the agent.
         self.disk = KubeletDisk(pulls=PullRecords(configuration.verification))
@@ -172,7 +175,9 @@ class SimulatedNode:
         if self._around.real is None:
             return None
         real, recorder = self._around.real.nodes[number], self._around.recorder
-        real.observe = lambda execution: recorder.record(execution_record(self.name, execution))
+        name = self.name
+        real.observe = lambda execution: recorder.record(execution_record(name, execution))
+        real.tell = lambda text, environ: recorder.record(Fault(node=name, pod=pod_of(environ), fault=text))
         return real.runtime(self._around.clock, self._randomness, programs, options)
 
     def _traced(self) -> Runtime:
@@ -272,8 +277,8 @@ class SimulatedNode:
         self.renew_lease()
         if self._running:
             await self.stop_kubelet()
-        if self._around.real is not None:
-            self.runtime.lose_processes()  # those that listen hold real sockets
+        if isinstance(self.runtime, SandboxedRuntime):
+            self.runtime.close()
 
 
 def _checkpoint_store(spec: Spec) -> CheckpointStore | None:

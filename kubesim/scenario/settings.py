@@ -108,16 +108,19 @@ def pod_cidrs(number: int, spec: Spec) -> tuple[str, str]:
     return cidrs[4], cidrs[6]
 
 
-def cni_settings(spec: Spec) -> CniSettings:
-    return CniSettings(spec.cni.network, spec.cni.conf_dir, spec.cni.bin_dirs)
+def cni_settings(spec: Spec, state: str = "") -> CniSettings:
+    """`state` is the directory of a node that is the host itself."""
+    cni = spec.cni
+    faults = tuple((fault.node, fault.plugin, fault.verb, fault.do) for fault in cni.faults)
+    return CniSettings(cni.network, cni.conf_dir, cni.bin_dirs, faults, state)
 
 
 def node_plans(spec: Spec) -> list[NodePlan]:
     """The real nodes that lie under those of a scenario."""
     plans = []
-    for number in range(len(spec.nodes)):
+    for number, item in enumerate(spec.nodes):
         addresses = (f"{host_ip(number)}/16", f"fd00:10::{number + 1:x}/64")
-        plans.append(NodePlan(addresses, pod_cidrs(number, spec)))
+        plans.append(NodePlan(item.name, addresses, pod_cidrs(number, spec)))
     return plans
 
 

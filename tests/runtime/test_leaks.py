@@ -1,0 +1,206 @@
+"""Nothing is left behind: not by plugins that fail, nor by a kubesim that is killed on the host's network."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubesim.app import run_scenario
+from kubesim.cli.main import main
+from kubesim.errors import InputError, UsageError
+from kubesim.scenario.load import load_scenario, parse_scenario
+from tests.cni.host import links, on_host, output
+from tests.runtime.test_cni_node import POD, Run
+from tests.soak import rounds
+
+SPEC = """
+apiVersion: kubesim.dev/v1alpha1
+kind: Scenario
+metadata: {{name: x}}
+spec:
+  runtime: cni
+  images: [{{name: "*", present: true}}]
+  kubeletConfiguration: {{podCIDR: {cidr}}}
+  cni:
+    faults:
+      - {{plugin: bridge, verb: ADD, do: '8%error(11, "try again") -> 6%hang -> 6%crash'}}
+      - {{plugin: bridge, verb: DEL, do: '8%error(11, "try again") -> 6%hang -> 6%crash'}}
+      - {{plugin: portmap, do: '2%error(11, "try again") -> 2%garbage -> 2%partial'}}
+"""
+SERVER = """---
+apiVersion: v1
+kind: Pod
+metadata: {{name: pod-{number}}}
+spec: {{containers: [{{name: main, image: "nginx:1", ports: {ports}}}]}}
+"""
+
+
+def scenario(pods: int, cidr: str = "10.9.0.0/16") -> str:
+    return SPEC.format(cidr=cidr) + "".join(map(server, range(pods)))
+
+
+def server(number: int) -> str:
+    """Some of them with a port of the node, for which portmap makes rules."""
+    ports = f"[{{containerPort: 80, hostPort: {20000 + number}}}]" if number % 5 == 0 else "[]"
+    return SERVER.format(number=number, ports=ports)
+
+
+def left_over(state: str) -> dict[str, Any]:
+    """What plugins and kubesim leave on a host. The bridge and portmap's empty chains stay, as they do anywhere."""
+    networks = Path("/var/lib/cni/networks")
+    rules = [line for line in output("iptables-save").splitlines() if "10.9." in line or " id: " in line]
+    return {
+        "links": [name for name in links() if name not in ("lo", "cni0", "ifb0", "ifb1")],
+        "addresses": [path.name for path in networks.rglob("10.9.*")],
+        "rules": rules,
+        "files": [str(path) for folder in ("attachments", "sandboxes", "netns", "cni/results") for path in
+                  Path(state, folder).glob("*")],
+        "mounts": [line for line in Path("/proc/self/mounts").read_text().splitlines() if f"{state}/netns" in line],
+    }  # fmt: skip
+
+
+NOTHING: dict[str, list[str]] = {"links": [], "addresses": [], "rules": [], "files": [], "mounts": []}
+
+
+def run(folder: str, file: str, kill_after: int | None = None) -> tuple[int, list[dict[str, Any]]]:
+    """On this host; killed when so many plugins were run. Its exit code, and its records."""
+    words = ["-m", "kubesim", "run", "-o", "jsonl", "--host-network-node", "--state", f"{folder}/state", file]
+    environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    records = []
+    with subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True, env=environ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            records.append(json.loads(line))
+            if kill_after is not None and sum(record.get("kind") == "cni.exec" for record in records) >= kill_after:
+                process.send_signal(signal.SIGKILL)
+                break
+    return process.returncode, records
+
+
+def killed_again_and_again(folder: str, pods: int, kills: int, seed: int) -> dict[str, Any]:
+    """Between the kills it starts again with what the one before left; the last one may end, and has to."""
+    Path(folder, "faulty.yaml").write_text(scenario(pods))
+    chance = random.Random(seed)
+    found, codes = 0, []
+    for _ in range(kills):
+        code, _ = run(folder, f"{folder}/faulty.yaml", chance.randrange(1, pods * 6))
+        codes.append(code)
+        found += sum(map(len, left_over(f"{folder}/state").values()))
+    code, records = run(folder, f"{folder}/faulty.yaml")
+    faults = sum(record.get("kind") == "fault" for record in records)
+    return {"codes": codes, "found": found, "faults": faults, "last": code, "after": left_over(f"{folder}/state")}
+
+
+def test_kubesim_is_killed_at_random_moments_and_nothing_is_left(tmp_path: Path) -> None:
+    told = on_host(killed_again_and_again, folder=str(tmp_path), pods=rounds(300), kills=rounds(30), seed=1)
+    assert set(told["codes"]) == {-signal.SIGKILL}
+    assert told["found"] > 5  # it did leave something behind
+    assert told["faults"] > 5
+    assert told["last"] == 0
+    assert told["after"] == NOTHING
+
+
+def exhausted(folder: str, pods: int) -> dict[str, Any]:
+    Path(folder, "small.yaml").write_text(scenario(pods, "10.9.0.0/28"))
+    code, records = run(folder, f"{folder}/small.yaml")
+    ips = {record["summary"]["podIP"] for record in records if (record.get("summary") or {}).get("podIP")}
+    refused = [record for record in records if "no IP addresses available" in record.get("message", "")]
+    return {"code": code, "ips": len(ips), "refused": len(refused), "after": left_over(f"{folder}/state")}
+
+
+def test_a_small_pool_is_exhausted_and_recovers(tmp_path: Path) -> None:
+    told = on_host(exhausted, folder=str(tmp_path), pods=15 + rounds(30))
+    assert told["refused"]
+    assert told["ips"] == 13  # all that a /28 has for pods
+    assert (told["code"], told["after"]) == (0, NOTHING)
+
+
+# -- the command ----------------------------------------------------------------------------------------------------
+
+
+def leaks(*words: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "kubesim", "cni", "leaks", *words], capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def told_and_cleaned(folder: str) -> dict[str, Any]:
+    Path(folder, "x.yaml").write_text(scenario(2).partition("  cni:")[0] + server(0))
+    state = f"{folder}/state"
+    code, _ = run(folder, f"{folder}/x.yaml", 4)
+    found = leaks("--state", state)
+    as_json = leaks("--state", state, "-o", "json")
+    return {
+        "killed": code,
+        "found": found,
+        "json": as_json,
+        "cleaned": leaks("--state", state, "--clean"),
+        "again": leaks("--state", state),
+        "after": left_over(state),
+    }
+
+
+def test_leaks_are_listed_and_removed(tmp_path: Path) -> None:
+    told = on_host(told_and_cleaned, folder=str(tmp_path))
+    assert told["killed"] == -signal.SIGKILL
+    code, text = told["found"]
+    assert code == 1
+    kinds = [line.split()[0] for line in text.splitlines()]
+    assert {"attachment", "namespace", "cache", "address", "rule"} <= set(kinds), text
+    assert "of pod default/pod-0" in text
+    assert told["json"][0] == 1
+    assert len(json.loads(told["json"][1])["leaks"]) == len(kinds)
+    assert told["cleaned"] == told["again"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
+    assert told["after"] == NOTHING
+
+
+def test_where_there_was_no_run_there_is_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cni", "leaks", "--state", str(tmp_path / "none")]) == 0
+    assert capsys.readouterr().out == f"nothing is left behind ({tmp_path}/none)\n"
+    assert not (tmp_path / "none").exists()
+
+
+# -- in a private node, too -----------------------------------------------------------------------------------------
+
+
+def test_what_a_failed_sandbox_left_is_removed_a_minute_later() -> None:
+    """containerd forgets a sandbox that never came up, even if its DEL failed; its address would be lost for ever."""
+    more = """kubeletConfiguration: {podCIDR: 10.9.0.0/29}
+  duration: 2m
+  cni:
+    faults: [{plugin: portmap, verb: ADD, do: '5*error(11, "again")'}, {plugin: portmap, verb: DEL, do: 5*hang}]"""
+    both = Run(more, pods=2)
+    failed = both.messages("FailedCreatePodSandBox")
+    assert 'plugin type="portmap" failed (add): again' in failed[0]
+    assert any("no IP addresses available in range set: 10.9.0.1-10.9.0.6" in message for message in failed)
+    assert set(both.result.phases.values()) == {"Running"}
+
+
+def test_faults_are_for_plugins_of_the_chain() -> None:
+    with pytest.raises(UsageError, match="host-local is not a plugin of the chain, which has loopback, bridge"):
+        Run("cni: {faults: [{plugin: host-local, do: hang}]}")
+
+
+def test_a_fault_that_cannot_be_read_is_told_with_its_line() -> None:
+    text = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  runtime: cni\n  cni:\n"
+    text += "    faults:\n      - {do: explode}\n" + POD.format(name="a")
+    with pytest.raises(InputError, match=r"x.yaml:8: spec.cni.faults\[0\].do: 'explode' is not one of ok, error"):
+        parse_scenario(text, "x.yaml")
+
+
+def test_the_host_is_one_node(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="--host-network-node is one node; the scenario has 2"):
+        on_host(two_nodes, folder=str(tmp_path))
+
+
+def two_nodes(folder: str) -> None:
+    run_scenario(load_scenario("scenarios/two-nodes.yaml"), host_state=f"{folder}/state")
