@@ -97,10 +97,13 @@ class Node:
     def __init__(self, asked: socket.socket) -> None:
         asked.settimeout(PATIENCE_S)
         self._socket = asked
+        self._directories: list[int] = []
 
     def close(self) -> None:
         """The holder ends when nobody can ask it any more."""
         self._socket.close()
+        while self._directories:
+            os.close(self._directories.pop())
 
     def _ask(self, do: str, fds: Sequence[int] = (), **given: Any) -> tuple[messages.Message, list[int]]:
         try:
@@ -130,9 +133,9 @@ class Node:
         return found
 
     def state_directory(self) -> str:
-        """A path here to a directory there. It stays open until the process ends."""
-        fd = self._ask("state directory")[1][0]
-        return f"/proc/self/fd/{fd}"
+        """A path here to a directory there, until the node is closed."""
+        self._directories += self._ask("state directory")[1]
+        return f"/proc/self/fd/{self._directories[-1]}"
 
     def join(self, addresses: Sequence[str], routes: Sequence[tuple[str, str]]) -> None:
         """Give the node its addresses at the switch, and routes by way of other nodes."""

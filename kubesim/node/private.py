@@ -36,13 +36,13 @@ def become_root() -> None:
     are no user namespaces, real root goes without one."""
     uid, gid = os.geteuid(), os.getegid()
     try:
-        namespaces.unshare(namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNET)
-    except OSError as error:
-        if uid != 0:
-            raise Forbidden("a user namespace", error) from error
-        namespaces.unshare(namespaces.CLONE_NEWNET)
-        return
-    try:
+        try:
+            namespaces.unshare(namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNET)
+        except OSError:
+            if uid != 0:
+                raise
+            namespaces.unshare(namespaces.CLONE_NEWNET)
+            return
         for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
             with open(f"/proc/self/{name}", "w") as file:
                 file.write(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping
 from typing import Final
 
@@ -15,11 +17,13 @@ _OTHERWISE = "or use --runtime simulated, which needs nothing of the system"
 
 def no_private_node(step: str, problem: str, settings: Mapping[str, str]) -> str:
     """One line for the user. `settings` are those sysctls that exist here."""
-    remedy = _remedy(step, settings)
+    remedy = _remedy(step, problem, settings)
     return f"no private node for real pod networks: {step}: {problem}; {remedy}, {_OTHERWISE}"
 
 
-def _remedy(step: str, settings: Mapping[str, str]) -> str:
+def _remedy(step: str, problem: str, settings: Mapping[str, str]) -> str:
+    if problem == os.strerror(errno.ENOSYS):
+        return "the kernel is too old: it takes Linux 5.12"
     if settings.get(MOST) == "0":
         return f"user namespaces are switched off: sysctl {MOST}=10000 as root allows them"
     if settings.get(CLONE) == "0":

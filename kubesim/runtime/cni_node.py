@@ -42,6 +42,10 @@ from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.trace.records import CniExec
 
 BIN_DIRS = ("/usr/lib/cni", "/opt/cni/bin")
+_WHY = {
+    "ADD": "the sandbox is attached",
+    "DEL": "the sandbox is detached, last plugin first",
+}
 _LOCK_TRIES, _LOCK_PAUSE_MS = 50, 100
 _NETWORKS = 2  # loopback and one from the directory: containerd is not ready with fewer
 
@@ -189,6 +193,7 @@ class CniNode:
         self.tell: Callable[[str, Mapping[str, str]], object] = _nothing
         self._directory = settings.state or node.state_directory()
         self._netns_dir = f"{settings.state}/netns" if settings.state else NETNS_DIR
+        self._environ = {} if settings.state else {"TMPDIR": "/run"}  # /tmp is the host's, and read-only
         self._own_network = not settings.conf_dir
         self._bin_dirs = bin_dirs
         self._faults = [fault for fault in settings.faults if fault[0] in ("", plan.name)]
@@ -205,7 +210,9 @@ class CniNode:
         return f"{self._directory}/cni"
 
     def plain_libcni(self) -> CNIConfig:
-        return CNIConfig(self._bin_dirs, RealExec(spawn=self.node.spawn), self._cache_dir)
+        libcni = CNIConfig(self._bin_dirs, RealExec(spawn=self.node.spawn), self._cache_dir)
+        libcni.environ |= self._environ
+        return libcni
 
     def cleaner(self, libcni: CNIConfig, living: Callable[[], Iterable[PodSandbox]] = tuple) -> Cleaner:
         networks = []
@@ -238,6 +245,7 @@ class CniNode:
         if faults:
             exec = FaultyExec(exec, faults, clock, randomness.stream("cni", "faults"), told, observed)
         cni = CNI(places, exec)
+        cni.libcni.environ |= self._environ
         try:
             cni.load_now(with_lo_network, with_default_conf)
         except CniError:
@@ -312,6 +320,7 @@ def execution_record(node: str, execution: Execution) -> CniExec:
         result=None if failure else _json(execution.stdout),
         error=str(failure or ""),
         took=round(execution.seconds * 1_000_000),
+        why=_WHY.get(environ.get("CNI_COMMAND", ""), ""),
     )
 
 

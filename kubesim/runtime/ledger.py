@@ -21,7 +21,7 @@ from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.pod_network import PodNetwork, PodNetworkConfig, PodNetworkSettings, cni_namespace_opts
 from kubesim.errors import CniError
 from kubesim.frozen import frozen
-from kubesim.runtime.sandbox_parts import CniNetworking
+from kubesim.runtime.sandbox_parts import CniNetworking, write_through
 
 
 @frozen
@@ -48,12 +48,7 @@ class Ledger:
         os.makedirs(directory, mode=0o700, exist_ok=True)
 
     def note(self, attachment: Attachment) -> None:
-        path = self._path(attachment.sandbox_id)
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
-            json.dump(asdict(attachment), file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(f"{path}.new", path)
+        write_through(self._path(attachment.sandbox_id), asdict(attachment))
 
     def strike(self, sandbox_id: str) -> None:
         try:

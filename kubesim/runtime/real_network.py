@@ -29,7 +29,7 @@ from kubesim.runtime.network import (
     no_such_host,
 )
 from kubesim.runtime.real_ports import RealPorts, Silences, plain_address
-from kubesim.runtime.simulated.network import ROUND_TRIP, UNREACHABLE_AFTER, PodView, SimulatedNetwork
+from kubesim.runtime.simulated.network import ROUND_TRIP, UNREACHABLE_AFTER, PodView, SimulatedNetwork, response_of
 from kubesim.runtime.simulated.shell import HttpAnswer, Ports
 from kubesim.runtime.simulated.shell import HttpRequest as ShellRequest
 from kubesim.runtime.simulated.shell.ports import Failure, is_address
@@ -64,20 +64,16 @@ class RealNetwork(SimulatedNetwork):
         connection = await self._dial(request.host, request.port, timeout)
         host = request.host_header or request.url.partition("://")[2].partition("/")[0]
         headers = (("Host", host), *request.headers)
-        answer = await connection.request(ShellRequest(request.target, headers=headers))
-        if answer is None:
-            if not timeout:
-                raise NetworkError("EOF")
-            await self._clock.sleep_until(deadline)
-            raise ResponseTimeout("net/http: timeout awaiting response headers")
-        if request.scheme.lower() == "https":
-            raise NetworkError("http: server gave HTTP response to HTTPS client")
-        location = next((value for name, value in answer.headers if name.lower() == "location"), "")
-        return HttpResponse(answer.status, answer.body.encode(), location)
+        answer = await connection.request(ShellRequest(request.target, headers=headers), patient=not timeout)
+        if answer is not None:
+            return response_of(request, answer)
+        if not timeout:
+            raise NetworkError("EOF")
+        await self._clock.sleep_until(deadline)
+        raise ResponseTimeout("net/http: timeout awaiting response headers")
 
     async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
-        """gRPC is not spoken here: whoever listens is taken to be well."""
-        await self.tcp_connect(host, port, timeout)
+        await self.tcp_connect(host, port, timeout)  # as in the simulation, whoever listens is taken to be well
         return "SERVING"
 
     async def _dial(self, host: str, port: int, timeout: int) -> Connection:
@@ -158,8 +154,8 @@ class Connection:
             except OSError:  # it did not wait for us, or does not care
                 pass
 
-    async def request(self, request: ShellRequest) -> HttpAnswer | None:
-        """Ask by HTTP; None if what came back was none."""
+    async def request(self, request: ShellRequest, *, patient: bool = False) -> HttpAnswer | None:
+        """Ask by HTTP; None if what came back was none. Who is patient waits for the end of a silent server."""
         made, loop = self._opened(), asyncio.get_running_loop()
         head = "".join(f"{name}: {value}\r\n" for name, value in _with_host(request, self._to))
         own = plain_address(made.getsockname())
@@ -172,6 +168,8 @@ class Connection:
                     await loop.sock_sendall(made, text.encode("latin-1", "replace"))
                     reading = loop.create_task(_all_of(made))
                     await asyncio.wait((reading, silence), return_when=asyncio.FIRST_COMPLETED)
+                if patient:
+                    await reading
                 return _parsed(reading.result(), request.method) if reading.done() else None
             except OSError:
                 return None

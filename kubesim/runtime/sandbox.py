@@ -145,6 +145,11 @@ class PodSandboxService:
         """Also those that are being made at this moment."""
         return [*self.sandboxes.values(), *self._attempts.values()]
 
+    def forget(self) -> None:
+        """The memory of all sandboxes is lost; whatever they hold is still there."""
+        self.sandboxes.clear()
+        self._names = NameIndex()
+
     async def recover(self) -> None:
         """After a restart: what was stored is there, in a state that nobody knows."""
         for stored in await self._parts.store.load():

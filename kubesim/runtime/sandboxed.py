@@ -109,7 +109,7 @@ class SandboxedRuntime(SimulatedRuntime):
 
     def lose_everything(self) -> None:
         super().lose_everything()
-        self.service.sandboxes.clear()
+        self.service.forget()
         self._clean_later()
 
     def _clean_later(self) -> None:

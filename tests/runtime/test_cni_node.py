@@ -100,6 +100,26 @@ def test_a_node_hands_out_its_pod_range_and_recovers_when_it_was_exhausted() -> 
     assert "no IP addresses available in range set: 10.9.0.1-10.9.0.6" in failed[0]
 
 
+STORY = """duration: 4m
+  steps:
+    - {at: 20s, restart: kubelet}
+    - {at: 40s, restart: {what: runtime, containers: gone, downFor: 5s}}
+    - {at: 80s, reboot: node}
+    - {at: 150s, kill: {pod: pod-0, sandbox: true}}"""
+
+
+def test_a_node_that_is_restarted_rebooted_and_robbed_of_its_sandboxes_keeps_one_network_for_each_pod() -> None:
+    run = Run(STORY)
+    assert not run.result.expectations_failed
+    assert run.result.phases == {"default/pod-0": "Running"}
+    (picture,) = run.result.networks
+    bridge = next(link for link in picture.own["links"] if link["name"] == "cni0")
+    assert len([link for link in picture.own["links"] if link["master"] == bridge["index"]]) == 1
+    assert list(picture.pods) == ["default/pod-0"]
+    addresses = [entry["address"] for entry in picture.pods["default/pod-0"]["addresses"]]
+    assert f"{run.ips()['default/pod-0']}/24" in addresses
+
+
 def test_configurations_and_plugins_of_the_users_own(tmp_path: Path) -> None:
     (tmp_path / "net.d").mkdir()
     plugin = tmp_path / "fixed"

@@ -104,6 +104,19 @@ def test_a_server_that_never_answers_takes_virtual_time_only(node: Node) -> None
     talked(node, talk)
 
 
+def test_a_hook_without_a_limit_waits_for_the_end_of_a_silent_server(node: Node) -> None:
+    async def talk(network: RealNetwork, ports: Ports) -> None:
+        clock = LoopClock()
+        listener = ports.listen(Listener(85))
+        clock.call_at(clock.now() + 40 * SECOND, ports.close, listener)
+        clock.call_at(clock.now() + 41 * SECOND, lambda: None)  # time goes on when the server is gone
+        with pytest.raises(NetworkError, match="EOF"):
+            await network.http_get(get(85), 0)
+        assert 40 * SECOND <= clock.elapsed() <= 41 * SECOND
+
+    talked(node, talk)
+
+
 def test_where_nobody_is_the_kernel_or_the_timeout_says_so(node: Node) -> None:
     async def talk(network: RealNetwork, ports: Ports) -> None:
         clock = LoopClock()

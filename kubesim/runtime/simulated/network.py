@@ -61,10 +61,7 @@ class SimulatedNetwork:
         answer = listener.request(ShellRequest(request.target, headers=request.headers))
         if answer is None:
             await self._no_answer(listener, timeout)
-        if request.scheme.lower() == "https":
-            raise NetworkError("http: server gave HTTP response to HTTPS client")
-        location = next((value for name, value in answer.headers if name.lower() == "location"), "")
-        return HttpResponse(answer.status, answer.body.encode(), location)
+        return response_of(request, answer)
 
     async def _no_answer(self, listener: Listener, timeout: int) -> NoReturn:
         """Who waits without a limit hears of the end of the server."""
@@ -95,6 +92,14 @@ class SimulatedNetwork:
         if listener is None:
             raise connection_refused(address)
         return listener
+
+
+def response_of(request: HttpRequest, answer: HttpAnswer) -> HttpResponse:
+    """What the client makes of an answer. TLS is not spoken here."""
+    if request.scheme.lower() == "https":
+        raise NetworkError("http: server gave HTTP response to HTTPS client")
+    location = next((value for name, value in answer.headers if name.lower() == "location"), "")
+    return HttpResponse(answer.status, answer.body.encode(), location)
 
 
 class PodView(PodNetwork):
