@@ -16,6 +16,9 @@ is not used up and whose chance comes about; without one it is well. The notatio
 | `crash` | it runs, and then dies of a signal |
 | `garbage` | it runs, and prints something else |
 | `partial` | it runs, and half of its answer is missing |
+
+A plugin that another one starts (IPAM) is not ours to execute: for the one execution in which it is to fail, a stand-in
+is put before it in CNI_PATH.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -30,13 +34,29 @@ from typing import Final
 from kubesim.api.goduration import parse_duration
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
-from kubesim.cni.context import BACKGROUND, Context
+from kubesim.cni.context import BACKGROUND, Context, with_timeout
 from kubesim.cni.invoke import Exec
 from kubesim.cni.plugin_files import plugin_failure
 from kubesim.cni.process import Execution
 from kubesim.errors import PluginError
 from kubesim.frozen import frozen
 
+KIND, SAYS = "KUBESIM_FAULT", "KUBESIM_FAULT_SAYS"  # what a stand-in is told
+_HANG_S = 1.0  # for which one really hangs
+_STAND_IN = """#!/bin/sh
+# Stands in for {real}, once, and does what it is told.
+[ "$KUBESIM_FAULT" = error ] && printf %s "$KUBESIM_FAULT_SAYS" && exit 1
+said=$({real})
+code=$?
+case $KUBESIM_FAULT in
+hang) exec sleep 1000000 ;;
+crash) kill -SEGV $$ ;;
+garbage) said=garbage ;;
+partial) said=$(printf %s "$said" | head -c $((${{#said}} / 2))) ;;
+esac
+printf %s "$said"
+exit $code
+"""
 VERBS: Final = ("*", "ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION")
 _KINDS = ("ok", "error", "delay", "hang", "crash", "garbage", "partial")
 _TERM = re.compile(r"(?:(?P<chance>\d+(?:\.\d+)?)%)?(?:(?P<count>\d+)\*)?(?P<kind>[a-z]+)(?:\((?P<given>.*)\))?\Z")
@@ -61,6 +81,10 @@ class Term:
         if self.left is not None:
             self.left -= 1
         return True
+
+    def says(self) -> str:
+        """What a plugin prints that refuses."""
+        return json.dumps({"code": self.code, "msg": self.message, "details": self.details})
 
     def __str__(self) -> str:
         return f"error {self.code}: {self.message}" if self.kind == "error" else self.kind
@@ -100,6 +124,20 @@ def _error(text: str, given: str) -> tuple[int, str, str]:
     return code, words[0], words[1] if len(words) > 1 else ""
 
 
+def stand_in(real: str) -> str:
+    """A program to be put before a plugin in CNI_PATH."""
+    return _STAND_IN.format(real=shlex.quote(real))
+
+
+def _starts(stdin: bytes) -> str:
+    """The plugin for addresses that one with this configuration starts."""
+    try:
+        ipam = json.loads(stdin).get("ipam")
+    except (ValueError, AttributeError):
+        return ""
+    return str(ipam.get("type", "")) if isinstance(ipam, dict) else ""
+
+
 @frozen
 class Fault:
     """For which plugin and verb (`*`: all), and what happens."""
@@ -110,6 +148,14 @@ class Fault:
 
     def fits(self, plugin: str, verb: str) -> bool:
         return self.plugin in ("*", plugin) and self.verb in ("*", verb)
+
+
+@frozen
+class StandIns:
+    """Where stand-ins for plugins that others start are, and for which there are some."""
+
+    directory: str = ""
+    plugins: frozenset[str] = frozenset()
 
 
 class FaultyExec:
@@ -124,6 +170,7 @@ class FaultyExec:
         stream: Stream,
         tell: Callable[[str, Mapping[str, str]], object],
         observe: Callable[[Execution], object],
+        stand_ins: StandIns | None = None,
     ) -> None:
         self._exec = exec
         self._faults = faults
@@ -131,6 +178,7 @@ class FaultyExec:
         self._stream = stream
         self._tell = tell
         self._observe = observe
+        self._stand_ins = stand_ins or StandIns()
 
     def find_in_path(self, plugin: str, paths: Sequence[str]) -> str:
         return self._exec.find_in_path(plugin, paths)
@@ -140,16 +188,34 @@ class FaultyExec:
     ) -> bytes:
         term = self._choose(os.path.basename(path), environ)
         if term is None:
-            return await self._exec.exec_plugin(path, stdin, environ, ctx)
+            return await self._with_stand_in(path, stdin, environ, ctx)
         if term.kind == "error":
-            said = {"code": term.code, "msg": term.message, "details": term.details}
-            stdout, how = json.dumps(said).encode(), "exit status 1"
+            stdout, how = term.says().encode(), "exit status 1"
             self._observe(Execution(path, environ, stdin, stdout, b"", how, 0.0))
             raise plugin_failure(how, stdout, b"")
         if term.kind == "delay":
             await self._clock.sleep(term.delay)
+            return await self._with_stand_in(path, stdin, environ, ctx)
         answer = await self._exec.exec_plugin(path, stdin, environ, ctx)
         return self._spoilt(term, answer, ctx)
+
+    async def _with_stand_in(self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context) -> bytes:
+        """Run it; what it starts itself may fail."""
+        plugin = _starts(stdin)
+        term = self._choose(plugin, environ) if plugin in self._stand_ins.plugins else None
+        if term is None:
+            return await self._exec.exec_plugin(path, stdin, environ, ctx)
+        if term.kind == "delay":
+            await self._clock.sleep(term.delay)
+        given = {"CNI_PATH": f"{self._stand_ins.directory}:{environ['CNI_PATH']}", KIND: term.kind, SAYS: term.says()}
+        if term.kind != "hang":
+            return await self._exec.exec_plugin(path, stdin, {**environ, **given}, ctx)
+        with with_timeout(_HANG_S) as short:
+            try:
+                return await self._exec.exec_plugin(path, stdin, {**environ, **given}, short)
+            finally:
+                if ctx is not BACKGROUND:
+                    ctx.finish("context deadline exceeded")
 
     def _choose(self, plugin: str, environ: Mapping[str, str]) -> Term | None:
         verb = environ.get("CNI_COMMAND", "")

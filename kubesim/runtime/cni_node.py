@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
-from kubesim.cni.faults import Fault, FaultyExec, parse_terms
+from kubesim.cni.faults import Fault, FaultyExec, StandIns, parse_terms, stand_in
 from kubesim.cni.gocni import CNI, Settings, load_from_conf_dir, with_default_conf, with_lo_network
 from kubesim.cni.invoke import Exec
 from kubesim.cni.libcni import CNIConfig
@@ -29,7 +29,7 @@ from kubesim.errors import CniError, RuntimeCallError, UsageError
 from kubesim.frozen import frozen
 from kubesim.node.client import Node, Seen, Underlay
 from kubesim.node.networks import network, plugins_of
-from kubesim.node.private import NETNS_DIR, STATE_DIRS
+from kubesim.node.private import NETNS_DIR, OWN_DIR, STATE_DIRS
 from kubesim.runtime.leaks import Cleaner, Places
 from kubesim.runtime.ledger import Ledger, LedgerNetworking
 from kubesim.runtime.real_ports import Silences
@@ -192,6 +192,7 @@ class CniNode:
         self.observe: Callable[[Execution], object] = _nothing
         self.tell: Callable[[str, Mapping[str, str]], object] = _nothing
         self._directory = settings.state or node.state_directory()
+        self._directory_there = settings.state or OWN_DIR  # the same, as the node sees it
         self._netns_dir = f"{settings.state}/netns" if settings.state else NETNS_DIR
         self._environ = {} if settings.state else {"TMPDIR": "/run"}  # /tmp is the host's, and read-only
         self._own_network = not settings.conf_dir
@@ -243,7 +244,9 @@ class CniNode:
         exec: Exec = RealExec(spawn=self.node.spawn, observe=observed)
         faults = [Fault(plugin, verb, parse_terms(terms)) for _, plugin, verb, terms in self._faults]
         if faults:
-            exec = FaultyExec(exec, faults, clock, randomness.stream("cni", "faults"), told, observed)
+            stand_ins = self._write_stand_ins(fault.plugin for fault in faults)
+            stream = randomness.stream("cni", "faults")
+            exec = FaultyExec(exec, faults, clock, stream, told, observed, stand_ins)
         cni = CNI(places, exec)
         cni.libcni.environ |= self._environ
         try:
@@ -253,12 +256,26 @@ class CniNode:
         self._check_faults(cni, faults)
         return cni
 
+    def _write_stand_ins(self, names: Iterable[str]) -> StandIns:
+        """For plugins that may be started by others, where the node finds them."""
+        directory, written = f"{self._directory}/faults", []
+        os.makedirs(directory, exist_ok=True)
+        for name in {*names} - {"*"}:
+            real = next((path for place in self._bin_dirs if os.path.isfile(path := f"{place}/{name}")), "")
+            if real:
+                with open(f"{directory}/{name}", "w") as file:
+                    file.write(stand_in(real))
+                os.chmod(file.name, 0o755)
+                written.append(name)
+        return StandIns(f"{self._directory_there}/faults", frozenset(written))
+
     def _check_faults(self, cni: CNI, faults: Sequence[Fault]) -> None:
-        plugins = list(dict.fromkeys(plugin.network.type for entry in cni.networks for plugin in entry.config.plugins))
+        plugins = [plugin for entry in cni.networks for plugin in entry.config.plugins]
+        ipam = [str(plugin.raw["ipam"].get("type")) for plugin in plugins if isinstance(plugin.raw.get("ipam"), dict)]
+        known = list(dict.fromkeys([*(plugin.network.type for plugin in plugins), *ipam]))
         for fault in faults:
-            if fault.plugin not in ("*", *plugins):
-                known = ", ".join(plugins)
-                raise UsageError(f"cni.faults: {fault.plugin} is not a plugin of the chain, which has {known}")
+            if fault.plugin not in ("*", *known):
+                raise UsageError(f"cni.faults: {fault.plugin} is not a plugin of these networks: {', '.join(known)}")
 
 
 def _nothing(*_: object) -> None:

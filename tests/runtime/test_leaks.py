@@ -100,7 +100,7 @@ def killed_again_and_again(folder: str, pods: int, kills: int, seed: int) -> dic
 
 
 def test_kubesim_is_killed_at_random_moments_and_nothing_is_left(tmp_path: Path) -> None:
-    told = on_host(killed_again_and_again, folder=str(tmp_path), pods=rounds(300), kills=rounds(30), seed=1)
+    told = on_host(killed_again_and_again, folder=str(tmp_path), pods=rounds(300), kills=max(3, rounds(10)), seed=1)
     assert set(told["codes"]) == {-signal.SIGKILL}
     assert told["found"] > 5  # it did leave something behind
     assert told["faults"] > 5
@@ -185,9 +185,26 @@ def test_what_a_failed_sandbox_left_is_removed_a_minute_later() -> None:
     assert set(both.result.phases.values()) == {"Running"}
 
 
-def test_faults_are_for_plugins_of_the_chain() -> None:
-    with pytest.raises(UsageError, match="host-local is not a plugin of the chain, which has loopback, bridge"):
-        Run("cni: {faults: [{plugin: host-local, do: hang}]}")
+def test_faults_are_for_plugins_that_run() -> None:
+    known = "loopback, bridge, portmap, bandwidth, host-local"
+    with pytest.raises(UsageError, match=f"cni.faults: dhcp is not a plugin of these networks: {known}"):
+        Run("cni: {faults: [{plugin: dhcp, do: hang}]}")
+
+
+@pytest.mark.parametrize(
+    ("term", "words"),
+    [
+        ('error(11, "no lease")', 'plugin type="bridge" failed (add): no lease'),
+        ("crash", "netplugin failed with no error message: signal: segmentation fault"),
+        ("garbage", "invalid character 'g' looking for beginning of value"),
+        ("partial", "unexpected end of JSON input"),
+        ("hang", "rpc error: code = DeadlineExceeded desc = context deadline exceeded"),
+    ],
+)
+def test_a_plugin_that_another_one_starts_can_fail_too(term: str, words: str) -> None:
+    run = Run(f"duration: 6m\n  cni: {{faults: [{{plugin: host-local, verb: ADD, do: '1*{term}'}}]}}")
+    assert words in run.messages("FailedCreatePodSandBox")[0]
+    assert run.result.phases == {"default/pod-0": "Running"}
 
 
 def test_a_fault_that_cannot_be_read_is_told_with_its_line() -> None:
