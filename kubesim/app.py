@@ -19,10 +19,11 @@ from kubesim.clock.randomness import uuid4_text
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
 from kubesim.runtime.cni_node import CniNodes, NetworkPicture
+from kubesim.runtime.leaks import Leak
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.expectations import Judge
@@ -57,6 +58,7 @@ class RunResult:
     expectations_failed: tuple[str, ...]  # each with its reason
     events: int  # Events told to the API server, repeated ones counted
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything had come to rest
+    left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
 
     @property
     def ok(self) -> bool:
@@ -102,11 +104,13 @@ def run_scenario(
 
     spec = scenario.spec
     real = CniNodes(cni_settings(spec, host_state), node_plans(spec)) if spec.runtime == "cni" else None
+    left: list[Leak] = []
     try:
-        return run_virtual(main)
+        result = run_virtual(main)
     finally:
         if real is not None:
-            real.close()
+            left = real.close()
+    return replace(result, left_behind=tuple(left)) if left else result
 
 
 def raise_failures_of_callbacks(tasks: TaskSet) -> None:

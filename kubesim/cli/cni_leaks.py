@@ -12,10 +12,10 @@ from kubesim.cli.runtime_flags import node_state
 from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.process import RealExec
 from kubesim.node.client import Underlay
-from kubesim.runtime.cni_node import BIN_DIRS, lock_state
-from kubesim.runtime.leaks import Cleaner, Leak, Places
-from kubesim.runtime.ledger import Ledger
-from kubesim.runtime.sandbox_parts import SandboxDirectory
+from kubesim.runtime.cleaner import HostCleaner
+from kubesim.runtime.cni_node import BIN_DIRS
+from kubesim.runtime.home import host_home, lock_state
+from kubesim.runtime.leaks import Leak
 
 
 def leaks(args: argparse.Namespace) -> int:
@@ -30,19 +30,22 @@ def leaks(args: argparse.Namespace) -> int:
     elif not left:
         print(f"nothing is left behind ({state})")
     for leak in left if args.output != "json" else ():
-        pod = f" of pod {leak.pod}" if leak.pod else ""
-        problem = f": {leak.problem}" if leak.problem else ""
-        print(f"{leak.kind:<12}{leak.what}{pod}{problem}")
+        print(described(leak))
     return 1 if left else 0
+
+
+def described(leak: Leak) -> str:
+    pod = f" of pod {leak.pod}" if leak.pod else ""
+    problem = f": {leak.problem}" if leak.problem else ""
+    return f"{leak.kind:<12}{leak.name}{pod}{problem}"
 
 
 def _looked_for(args: argparse.Namespace, state: str) -> list[Leak]:
     underlay = Underlay("host")
     try:
-        node = underlay.host_node()
-        libcni = CNIConfig(args.bin_dir or BIN_DIRS, RealExec(spawn=node.spawn), f"{state}/cni")
-        ledger, sandboxes = Ledger(f"{state}/attachments"), SandboxDirectory(f"{state}/sandboxes")
-        cleaner = Cleaner(node, Places(ledger, sandboxes, f"{state}/netns", libcni))
+        node, home = underlay.host_node(), host_home(state)
+        libcni = CNIConfig(args.bin_dir or BIN_DIRS, RealExec(spawn=node.spawn), home.cache)
+        cleaner = HostCleaner(node, home, libcni)
         return asyncio.run(cleaner.clean()) if args.clean else cleaner.found()
     finally:
         underlay.close()

@@ -71,6 +71,7 @@ def _format(text: str) -> str:
 
 def execute(args: argparse.Namespace) -> int:
     from kubesim.app import run_scenario
+    from kubesim.cli.cni_leaks import described
     from kubesim.cli.network_view import drawing
     from kubesim.errors import UsageError
     from kubesim.scenario.load import load_scenario
@@ -112,6 +113,8 @@ def execute(args: argparse.Namespace) -> int:
             on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
         )
         report.end(result)
+        for leak in result.left_behind:
+            print(f"kubesim: still on this machine: {described(leak)}", file=sys.stderr)
         if args.show:
             for picture in result.networks:
                 print("", *drawing(picture), sep="\n")

@@ -172,7 +172,7 @@ class CNIConfig:
             return
         valid = set(args.valid_attachments or ()) if args is not None else set()
         errors = await self._del_stale(network, attachments, valid, ctx)
-        if _supports(network.cni_version, "1.1.0"):
+        if network.supports("1.1.0"):
             values: dict[str, Any] = {"name": network.name, "cniVersion": network.cni_version}
             if args is not None:
                 values |= args.to_json()
@@ -206,7 +206,7 @@ class CNIConfig:
 
     async def get_status_network_list(self, network: NetworkConfigList, ctx: Context = BACKGROUND) -> None:
         """STATUS: would the plugins accept an ADD? Before 1.1.0 there is nothing to ask."""
-        if not _supports(network.cni_version, "1.1.0"):
+        if not network.supports("1.1.0"):
             return
         values = {"name": network.name, "cniVersion": network.cni_version}
         for plugin in network.plugins:
@@ -264,11 +264,3 @@ def _stdin(
 ) -> bytes:
     prev = None if prev_result is None else prev_result.to_json()
     return build_one_config(network.name, network.cni_version, plugin, prev, runtime.capability_args)
-
-
-def _supports(version: str, at: str) -> bool:
-    """A version that cannot be read supports nothing."""
-    try:
-        return at_least(version, at)
-    except CniError:
-        return False

@@ -2,7 +2,7 @@
 
 It has one thread, so that it can go into a sandbox' namespace and back. It is started by the underlay (`underlay.py`)
 in namespaces of its own; on the host's network it runs beside kubesim, and then it is not killed when kubesim ends: it
-kills what still runs in its name, and ends itself.
+kills what still runs in its name, waits for the end of it, and ends itself.
 """
 
 from __future__ import annotations
@@ -79,8 +79,18 @@ class Holder:
                 os.close(told)
 
     def _kill_children(self) -> None:
+        """All of them have ended when this returns: what they did may then be undone."""
         for pid in self._children:
-            os.killpg(pid, signal.SIGKILL)
+            try:
+                os.killpg(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for pid in self._children:
+            try:
+                while True:
+                    os.waitpid(-pid, 0)  # it, and those of its group that became ours
+            except ChildProcessError:
+                pass
 
     def _answer(self) -> bool:
         """One request; False if there will be no more."""

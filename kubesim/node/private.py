@@ -19,7 +19,7 @@ NETNS_DIR: Final = "/var/run/netns"
 OWN_DIR: Final = "/run/kubesim"  # what kubesim itself keeps in the node
 
 _SYS_MOUNT_SETATTR, _AT_RECURSIVE, _AT_FDCWD, _READ_ONLY = 442, 0x8000, -100, 1
-_SET_PDEATHSIG = 1
+_SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -92,6 +92,11 @@ def _empty(path: str) -> None:
         place = os.path.dirname(place)
     namespaces.mount("tmpfs", place, "tmpfs", data="mode=0755")
     os.makedirs(os.path.realpath(path), exist_ok=True)
+
+
+def adopt_orphans() -> None:
+    """Whoever loses its parent among our descendants becomes our child, so that we can wait for its end."""
+    _libc.prctl(_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with_parent(parent: int | None = None) -> None:

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any, Final
 
-_NEWLINK, _GETLINK, _NEWADDR, _GETADDR, _NEWROUTE, _GETROUTE = 16, 18, 20, 22, 24, 26
+_NEWLINK, _DELLINK, _GETLINK, _NEWADDR, _GETADDR, _NEWROUTE, _GETROUTE = 16, 17, 18, 20, 22, 24, 26
 _ERROR, _DONE = 2, 3
 _REQUEST, _ACK, _DUMP, _CREATE, _EXCLUSIVE = 1, 4, 0x300, 0x400, 0x200
 
@@ -43,6 +43,10 @@ def add_veth(name: str, master: str, peer: str, peer_netns: int) -> None:
     attributes = _name(name) + _attribute(_IFLA_MASTER, _NUMBER.pack(socket.if_nametoindex(master)))
     whole = _LINK.pack(0, 0, 0, _IFF_UP, _IFF_UP) + attributes + _attribute(_IFLA_LINKINFO, kind)
     _change(_NEWLINK, whole, _CREATE | _EXCLUSIVE)
+
+
+def remove_link(name: str) -> None:
+    _change(_DELLINK, _LINK.pack(0, 0, socket.if_nametoindex(name), 0, 0))
 
 
 def set_up(name: str) -> None:

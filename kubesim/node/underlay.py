@@ -26,6 +26,7 @@ def main(arguments: list[str]) -> None:
     for fd in (requests.fileno(), *kept):
         os.set_inheritable(fd, False)
     if kind == "host":
+        private.adopt_orphans()
         messages.send(requests, {})
         Holder(requests).serve()
         return

@@ -8,17 +8,15 @@ depend on the machine.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import os
-import select
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import IO, Any
+from typing import Any
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
 from kubesim.cni.faults import Fault, FaultyExec, StandIns, parse_terms, stand_in
-from kubesim.cni.gocni import CNI, Settings, load_from_conf_dir, with_default_conf, with_lo_network
+from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
 from kubesim.cni.invoke import Exec
 from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.netns import netns_name
@@ -26,11 +24,13 @@ from kubesim.cni.plugin_files import plugin_failure
 from kubesim.cni.pod_network import PodNetworkSettings
 from kubesim.cni.process import Execution, RealExec
 from kubesim.errors import CniError, RuntimeCallError, UsageError
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.node.client import Node, Seen, Underlay
 from kubesim.node.networks import network, plugins_of
-from kubesim.node.private import NETNS_DIR, OWN_DIR, STATE_DIRS
-from kubesim.runtime.leaks import Cleaner, Places
+from kubesim.node.private import NETNS_DIR, STATE_DIRS
+from kubesim.runtime.cleaner import Cleaner, HostCleaner
+from kubesim.runtime.home import Home, host_home, lock_state
+from kubesim.runtime.leaks import Leak
 from kubesim.runtime.ledger import Ledger, LedgerNetworking
 from kubesim.runtime.real_ports import Silences
 from kubesim.runtime.sandbox import Parts, PodSandbox, PodSandboxService
@@ -46,7 +46,6 @@ _WHY = {
     "ADD": "the sandbox is attached",
     "DEL": "the sandbox is detached, last plugin first",
 }
-_LOCK_TRIES, _LOCK_PAUSE_MS = 50, 100
 _NETWORKS = 2  # loopback and one from the directory: containerd is not ready with fewer
 
 
@@ -94,7 +93,8 @@ class CniNodes:
         try:
             for plan in plans:
                 node = self._underlay.host_node() if settings.state else self._new_node(plan, plans)
-                self.nodes.append(CniNode(node, settings, bin_dirs, plan))
+                home = host_home(settings.state) if settings.state else Home(node.state_directory())
+                self.nodes.append(CniNode(node, home, settings, bin_dirs, plan))
             self._clean()
             self.host_ips = _host_ips(self.nodes[0].node.look()) if settings.state else ()
         except BaseException:
@@ -106,15 +106,17 @@ class CniNodes:
         node.join(plan.addresses, [route for other in plans if other is not plan for route in _routes(other)])
         return node
 
-    def _clean(self) -> None:
-        """The host may have something left of an earlier run, and must have nothing left of this one."""
-        if self._lock is not None:
-            for node in self.nodes:
-                asyncio.run(node.cleaner(node.plain_libcni()).clean())
+    def _clean(self) -> list[Leak]:
+        """The host may have something left of an earlier run, and must have nothing left of this one. What could not be
+        removed."""
+        if self._lock is None:
+            return []
+        return [leak for node in self.nodes for leak in asyncio.run(node.cleaner(node.plain_libcni()).clean())]
 
-    def close(self) -> None:
+    def close(self) -> list[Leak]:
+        """End them; what could not be removed, which of a private node is nothing."""
         try:
-            self._clean()
+            return self._clean()
         finally:
             self._end()
 
@@ -131,20 +133,6 @@ def _check_host(plans: Sequence[NodePlan]) -> None:
         raise UsageError("--host-network-node needs root: it makes links and rules on this machine itself")
     if len(plans) > 1:
         raise UsageError(f"--host-network-node is one node; the scenario has {len(plans)}")
-
-
-def lock_state(state: str) -> IO[str]:
-    """The state directory, ours alone until this is closed. The holder of one that was killed is given a moment."""
-    os.makedirs(state, mode=0o700, exist_ok=True)
-    lock = open(os.path.join(state, "lock"), "w")  # noqa: SIM115 (it is held until the nodes are closed)
-    for _ in range(_LOCK_TRIES):
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return lock
-        except BlockingIOError:
-            select.poll().poll(_LOCK_PAUSE_MS)
-    lock.close()
-    raise UsageError(f"{state} is in use by another kubesim (--state names another directory)")
 
 
 def _host_ips(seen: Seen) -> tuple[str, ...]:
@@ -187,53 +175,52 @@ def _bin_dirs(settings: CniSettings) -> tuple[str, ...]:
 class CniNode:
     """One of them. `observe` hears of every execution of a plugin, `tell` of every fault."""
 
-    def __init__(self, node: Node, settings: CniSettings, bin_dirs: Sequence[str], plan: NodePlan) -> None:
+    def __init__(self, node: Node, home: Home, settings: CniSettings, bin_dirs: Sequence[str], plan: NodePlan) -> None:
         self.node = node
+        self._home = home
         self.observe: Callable[[Execution], object] = _nothing
         self.tell: Callable[[str, Mapping[str, str]], object] = _nothing
-        self._directory = settings.state or node.state_directory()
-        self._directory_there = settings.state or OWN_DIR  # the same, as the node sees it
-        self._netns_dir = f"{settings.state}/netns" if settings.state else NETNS_DIR
         self._environ = {} if settings.state else {"TMPDIR": "/run"}  # /tmp is the host's, and read-only
-        self._own_network = not settings.conf_dir
+        # Of a network that the user brings to the host, somebody else may have attachments.
+        self._is_network_shared = bool(settings.state and settings.conf_dir)
         self._bin_dirs = bin_dirs
         self._faults = [fault for fault in settings.faults if fault[0] in ("", plan.name)]
-        self._conf_dir = settings.conf_dir or f"{self._directory}/net.d"
-        if self._own_network:
+        self._conf_dir = settings.conf_dir or f"{home.directory}/net.d"
+        if not settings.conf_dir:
             os.makedirs(self._conf_dir, exist_ok=True)
             with open(f"{self._conf_dir}/10-kubesim.conflist", "w") as file:
-                file.write(network(settings.network, plan.pod_cidrs))
-        self._ledger = Ledger(f"{self._directory}/attachments")
-        self._store = SandboxDirectory(f"{self._directory}/sandboxes")
-
-    @property
-    def _cache_dir(self) -> str:
-        return f"{self._directory}/cni"
+                file.write(network(settings.network, plan.pod_cidrs, called=home.owner, bridge=home.bridge))
 
     def plain_libcni(self) -> CNIConfig:
-        libcni = CNIConfig(self._bin_dirs, RealExec(spawn=self.node.spawn), self._cache_dir)
+        libcni = CNIConfig(self._bin_dirs, RealExec(spawn=self.node.spawn), self._home.cache)
         libcni.environ |= self._environ
         return libcni
 
-    def cleaner(self, libcni: CNIConfig, living: Callable[[], Iterable[PodSandbox]] = tuple) -> Cleaner:
-        networks = []
-        if self._own_network:  # of another one, somebody else may have attachments
-            networks = [entry.config for entry in load_from_conf_dir(self._conf_dir, 1)]
-        return Cleaner(self.node, Places(self._ledger, self._store, self._netns_dir, libcni, networks), living)
+    def cleaner(
+        self,
+        libcni: CNIConfig,
+        living: Callable[[], Iterable[PodSandbox]] = tuple,
+        own_networks: CNI | None = None,
+    ) -> Cleaner:
+        kind = HostCleaner if self._home.owner else Cleaner
+        return kind(self.node, self._home, libcni, living, own_networks)
 
     def runtime(
         self, clock: LoopClock, randomness: Randomness, processes: ProcessFactory, settings: SimulatedSettings
     ) -> SandboxedRuntime:
         cni = self._cni(clock, randomness)
         # One network after the other: which of two comes first would depend on the machine.
-        networking = LedgerNetworking(cni, self._ledger, PodNetworkSettings(setup_serially=True))
-        namespaces = NodeNamespaces(self.node, randomness.stream("netns"), self._netns_dir)
-        service = PodSandboxService(Parts(namespaces, networking, PauseProcess(), self._store))
-        cleaner = self.cleaner(cni.libcni, service.all)
+        home = self._home
+        networking = LedgerNetworking(cni, Ledger(home.attachments), PodNetworkSettings(setup_serially=True))
+        namespaces = NodeNamespaces(self.node, randomness.stream("netns", str(home.run)), home.netns_dir)
+        service = PodSandboxService(Parts(namespaces, networking, PauseProcess(), SandboxDirectory(home.sandboxes)))
+        if home.owner:
+            settings = replace(settings, sandbox_id=home.sandbox_id)
+        cleaner = self.cleaner(cni.libcni, service.all, None if self._is_network_shared else cni)
         return SandboxedRuntime(clock, randomness, processes, service, networking, settings, cleaner=cleaner)
 
     def _cni(self, clock: LoopClock, randomness: Randomness) -> CNI:
-        places = Settings(self._bin_dirs, self._conf_dir, min_networks=_NETWORKS, cache_dir=self._cache_dir)
+        places = Settings(self._bin_dirs, self._conf_dir, min_networks=_NETWORKS, cache_dir=self._home.cache)
 
         def observed(execution: Execution) -> None:
             self.observe(execution)
@@ -258,7 +245,7 @@ class CniNode:
 
     def _write_stand_ins(self, names: Iterable[str]) -> StandIns:
         """For plugins that may be started by others, where the node finds them."""
-        directory, written = f"{self._directory}/faults", []
+        directory, written = f"{self._home.directory}/faults", []
         os.makedirs(directory, exist_ok=True)
         for name in {*names} - {"*"}:
             real = next((path for place in self._bin_dirs if os.path.isfile(path := f"{place}/{name}")), "")
@@ -267,7 +254,7 @@ class CniNode:
                     file.write(stand_in(real))
                 os.chmod(file.name, 0o755)
                 written.append(name)
-        return StandIns(f"{self._directory_there}/faults", frozenset(written))
+        return StandIns(f"{self._home.directory_there}/faults", frozenset(written))
 
     def _check_faults(self, cni: CNI, faults: Sequence[Fault]) -> None:
         plugins = [plugin for entry in cni.networks for plugin in entry.config.plugins]

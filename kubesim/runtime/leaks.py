@@ -1,159 +1,154 @@
-"""What sandboxes left behind that nobody knows any more: found, and removed.
+"""What sandboxes left behind on a machine: which of the things that are there are ours, and whose sandbox is gone.
 
-A node's state directory says what is ours: the ledger of attachments, the stored sandboxes, the namespaces and libcni's
-cache. What is in one of them and belongs to no sandbox of now is a leak; with it go the addresses, the rules and the
-links of that sandbox. Nothing else on the machine is looked at.
+Ours is what lies in the state directory, what carries the id of one of our sandboxes (all of which begin the same), and
+what is named after one by the rules of the plugin that made it. Pure; `machine.py` takes the inventory.
+
+Mirrors: containernetworking/plugins pkg/utils MustFormatChainNameWithPrefix, plugins/meta/bandwidth getIfbDeviceName
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-from collections.abc import Callable, Iterable, Sequence
+import hashlib
+import re
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
-from kubesim.cni.cache import NetworkAttachment
-from kubesim.cni.conf import NetworkConfigList, network_of_source
-from kubesim.cni.context import Context, with_timeout
-from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
-from kubesim.errors import CniError
 from kubesim.frozen import frozen, replace
-from kubesim.node.client import Node
-from kubesim.runtime.ledger import Attachment, Ledger, release
-from kubesim.runtime.sandbox import CLEAN_UP_TIMEOUT_S, PodSandbox
-from kubesim.runtime.sandbox_parts import SandboxDirectory
+
+Kind = Literal["sandbox", "namespace", "link", "address", "chain", "cache file", "network"]
+
+_CHAIN = re.compile(r"CNI-(DN-|SN-)?[0-9a-f]{21,24}")  # of one sandbox
+_COMMENT = re.compile(r'name: "(?P<network>.*)" id: "(?P<id>.*)"')
 
 
 @frozen
-class Places:
-    """Where a node keeps what is ours. `networks`: those of which nobody else can have attachments."""
+class NatTable:
+    """`iptables-save -t nat`: the names of its chains, and its rules in words (`-A CHAIN ...`)."""
 
-    ledger: Ledger
-    sandboxes: SandboxDirectory
-    netns_dir: str
-    libcni: CNIConfig
-    networks: Sequence[NetworkConfigList] = ()
+    command: str = "iptables"
+    chains: Sequence[str] = ()
+    rules: Sequence[Sequence[str]] = ()
+
+
+@frozen
+class Noted:
+    """A sandbox of the state directory: its pod, its namespace and its networks, as far as they are known."""
+
+    pod: str = ""
+    netns: str = ""
+    networks: Sequence[str] = ()
+
+
+@frozen
+class Inventory:
+    """What is on a machine, as far as it could be ours. `owner` is how our ids, and the name of our network, begin."""
+
+    owner: str
+    sandboxes: Mapping[str, Noted]  # by id
+    namespaces: Mapping[str, Sequence[int]]  # path -> the numbers here of veths whose other end is in there
+    cached: Mapping[str, str]  # file of libcni's cache -> sandbox id
+    addresses: Mapping[str, str]  # file of host-local -> what its first line says
+    links: Sequence[Mapping[str, Any]] = ()
+    nat: Sequence[NatTable] = ()
+    own_network: Sequence[str] = ()  # the bridge and the directory of the network that is all ours
 
 
 @frozen
 class Leak:
-    """`problem` is why it is still there."""
+    """Something of a sandbox that nobody knows any more; without an id, of nobody. `problem`: why it is still there."""
 
-    kind: str
-    what: str
+    kind: Kind
+    name: str
+    sandbox_id: str = ""
     pod: str = ""
     problem: str = ""
 
 
-def _nobody() -> Iterable[PodSandbox]:
-    return ()
+def find_leaks(found: Inventory, living: Collection[str] = (), busy: Collection[str] = ()) -> list[Leak]:
+    """What belongs to none of the living sandboxes. `busy` are their namespaces, known before they are noted. The
+    network itself is left when nobody lives."""
+    everything = [
+        *(Leak("sandbox", each, each) for each in found.sandboxes),
+        *_namespaces(found, busy),
+        *_devices(found),
+        *(leak for table in found.nat for leak in _chains(found, table)),
+        *_addresses(found),
+        *(Leak("cache file", path, each) for path, each in found.cached.items()),
+        *(Leak("network", name) for name in found.own_network if not living),
+    ]
+    nobody = Noted()
+    orphaned = [leak for leak in everything if leak.sandbox_id not in living]
+    return [replace(leak, pod=found.sandboxes.get(leak.sandbox_id, nobody).pod) for leak in orphaned]
 
 
-class Cleaner:
-    """`living` are the sandboxes that somebody knows, those that are just being made among them."""
-
-    def __init__(self, node: Node, places: Places, living: Callable[[], Iterable[PodSandbox]] = _nobody) -> None:
-        self._node = node
-        self._places = places
-        self._living = living
-
-    def found(self) -> list[Leak]:
-        """What is there; nothing is changed. To be asked on the machine itself, where addresses and rules are."""
-        known = {sandbox.id for sandbox in self._living()}
-        orphans, stale = self._orphans(known), self._stale(known)
-        ids = {each.sandbox_id for each in orphans} | {each.container_id for each in stale}
-        leaks = [Leak("attachment", f"sandbox {each.sandbox_id}", each.pod) for each in orphans]
-        leaks += [Leak("namespace", path) for path in self._namespaces()]
-        leaks += [_cache_leak(each) for each in stale]
-        leaks += [Leak("address", address) for address in reservations(ids)]
-        return leaks + [Leak("rule", rule) for rule in rules(ids)]
-
-    async def clean(self) -> list[Leak]:
-        """Remove it; what is still there, and why."""
-        known = {sandbox.id for sandbox in self._living()}
-        with with_timeout(CLEAN_UP_TIMEOUT_S) as ctx:
-            left = [leak for each in self._orphans(known) if (leak := await self._release(each, ctx)) is not None]
-            busy = {each.netns for each in self._places.ledger.entries()}
-            for path in self._namespaces():
-                if path not in busy:
-                    self._node.remove_netns(path)
-            await self._forget_sandboxes(known)
-            left += await self._collect(known, ctx)
-        return left
-
-    def _orphans(self, known: set[str]) -> list[Attachment]:
-        return [each for each in self._places.ledger.entries() if each.sandbox_id not in known]
-
-    def _namespaces(self) -> list[str]:
-        """Those that belong to no sandbox."""
-        directory, used = self._places.netns_dir, {sandbox.netns_path for sandbox in self._living()}
-        return [path for path in self._node.files(directory) if path not in used]
-
-    async def _release(self, attachment: Attachment, ctx: Context) -> Leak | None:
-        netns = "" if self._node.is_closed(attachment.netns) else attachment.netns
-        problem = await release(self._places.libcni, attachment, netns, ctx)
-        if problem:
-            return Leak("attachment", f"sandbox {attachment.sandbox_id}", attachment.pod, problem)
-        self._node.remove_netns(attachment.netns)
-        self._places.ledger.strike(attachment.sandbox_id)
-        return None
-
-    async def _forget_sandboxes(self, known: set[str]) -> None:
-        """Stored ones whose network is released; those of which it is not are kept with their ledger's entry."""
-        held = {each.sandbox_id for each in self._places.ledger.entries()}
-        for stored in await self._places.sandboxes.load():
-            if stored.id not in known | held:
-                await self._places.sandboxes.delete(stored.id)
-
-    def _stale(self, known: set[str]) -> list[NetworkAttachment]:
-        """What libcni's cache has of sandboxes that nobody knows."""
-        return [each for each in self._places.libcni.cache.attachments() if each.container_id not in known]
-
-    async def _collect(self, known: set[str], ctx: Context) -> list[Leak]:
-        """DEL of what the cache still has; then GC, for plugins that can, of what they have themselves."""
-        libcni, left = self._places.libcni, []
-        for each in self._stale(known):
-            runtime = each.runtime_conf()
-            if runtime.netns and self._node.is_closed(runtime.netns):
-                runtime = replace(runtime, netns="")
-            try:
-                problems = await libcni.release_network_list(network_of_source(each.config), runtime, ctx)
-            except CniError as error:
-                problems = [error]
-            left += [_cache_leak(each, str(problem)) for problem in problems]
-        valid = [GCAttachment(each.container_id, each.ifname) for each in libcni.cache.attachments()]
-        for network in self._places.networks:
-            try:
-                await libcni.gc_network_list(network, GCArgs(valid), ctx)
-            except CniError as error:
-                left.append(Leak("network", network.name, problem=str(error)))
-        return left
+def _namespaces(found: Inventory, busy: Collection[str]) -> Iterator[Leak]:
+    """With the veths that lead there, which go with them."""
+    owners = {noted.netns: each for each, noted in found.sandboxes.items() if noted.netns}
+    veths = {link["index"]: link["name"] for link in found.links if link["kind"] == "veth"}
+    for path, peers in found.namespaces.items():
+        if path not in busy:
+            yield Leak("namespace", path, owners.get(path, ""))
+            yield from (Leak("link", veths[peer], owners.get(path, "")) for peer in peers if peer in veths)
 
 
-def _cache_leak(attachment: NetworkAttachment, problem: str = "") -> Leak:
-    name = f"{attachment.network}-{attachment.container_id}-{attachment.ifname}"
-    return Leak("cache file", name, problem=problem)
+def _devices(found: Inventory) -> Iterator[Leak]:
+    """Through which traffic of a sandbox is led to be limited."""
+    ours = {ifb_name(network, each): each for network, each in _attachments(found)}
+    return (Leak("link", link["name"], ours[link["name"]]) for link in found.links if link["name"] in ours)
 
 
-def reservations(ids: Iterable[str], directory: str = "/var/lib/cni/networks") -> list[str]:
-    """Addresses that host-local holds for these sandboxes, by its files: `NETWORK/ADDRESS`."""
-    wanted, found = set(ids), []
-    for folder, _, names in os.walk(directory):
-        for name in sorted(names):
-            if name[:1].isdigit() or ":" in name:
-                with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-                    if file.readline().strip() in wanted:
-                        found.append(f"{os.path.basename(folder)}/{name}")
-    return found
+def _addresses(found: Inventory) -> Iterator[Leak]:
+    """host-local makes a file and then writes into it: one that is empty has no owner, but ours alone are in ours."""
+    for path, owner in found.addresses.items():
+        if owner.startswith(f"{found.owner}-") or owner in found.sandboxes:
+            yield Leak("address", path, owner)
+        elif not owner and path.split("/")[-2] == found.owner:
+            yield Leak("address", path)
 
 
-def rules(ids: Iterable[str]) -> list[str]:
-    """Chains of portmap for these sandboxes: their rules name them."""
-    wanted, found = tuple(ids), []
-    for program in ("iptables-save", "ip6tables-save"):
-        place = shutil.which(program)
-        if place is None:
-            continue
-        said = subprocess.run([place, "-t", "nat"], capture_output=True, text=True, check=False).stdout
-        found += [line for line in said.splitlines() if any(f'id: \\"{each}\\"' in line for each in wanted)]
-    return found
+def _attachments(found: Inventory) -> Iterator[tuple[str, str]]:
+    return ((network, each) for each, noted in found.sandboxes.items() for network in noted.networks)
+
+
+def _chains(found: Inventory, table: NatTable) -> Iterator[Leak]:
+    """Chains of ours and whose: by their names, or by the comment of a rule that leads to them."""
+    ours = {chain_name(kind, *each): each[1] for each in _attachments(found) for kind in ("", "DN-", "SN-")}
+    for rule in table.rules:
+        comment, target = _COMMENT.search(_value(rule, "--comment")), _value(rule, "-j")
+        if comment is not None and comment["id"].startswith(f"{found.owner}-") and _CHAIN.fullmatch(target):
+            ours[target] = comment["id"]
+    return (Leak("chain", f"{table.command} {chain}", ours[chain]) for chain in table.chains if chain in ours)
+
+
+def commands_without(table: NatTable, chain: str) -> list[list[str]]:
+    """What removes a chain and all that leads to it."""
+    base = [table.command, "-w", "-t", "nat"]
+    jumps = [["-D", *rule[1:]] for rule in table.rules if _value(rule, "-j") == chain]
+    return [[*base, *words] for words in (*jumps, ["-F", chain], ["-X", chain])]
+
+
+def parse_nat(command: str, saved: str) -> NatTable:
+    chains, rules = [], []
+    for line in saved.splitlines():
+        if line.startswith(":"):
+            chains.append(line[1:].split()[0])
+        elif line.startswith("-A "):
+            rules.append(shlex.split(line))
+    return NatTable(command, chains, rules)
+
+
+def _value(rule: Sequence[str], option: str) -> str:
+    return rule[rule.index(option) + 1] if option in rule else ""
+
+
+def chain_name(kind: str, network: str, sandbox_id: str) -> str:
+    return f"CNI-{kind}{_hash(network + sandbox_id)}"[:28]
+
+
+def ifb_name(network: str, sandbox_id: str) -> str:
+    return f"bwp{_hash(network + sandbox_id)}"[:15]
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha512(text.encode("utf-8", "surrogatepass")).hexdigest()

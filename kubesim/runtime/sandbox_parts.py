@@ -100,9 +100,7 @@ class SandboxDirectory:
 
     async def delete(self, sandbox_id: str) -> None:
         try:
-            os.unlink(self._path(sandbox_id))
-        except FileNotFoundError:
-            pass
+            remove_written(self._path(sandbox_id))
         except OSError as error:
             raise RuntimeCallError(str(error)) from error
 
@@ -131,6 +129,20 @@ def write_through(path: str, value: dict[str, Any]) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(f"{path}.new", path)
+
+
+def remove_written(path: str) -> None:
+    """What was written through, also what of it was never finished."""
+    remove_file(f"{path}.new")
+    remove_file(path)
+
+
+def remove_file(path: str) -> None:
+    """What is not there is removed."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
 
 
 def sandbox_json(sandbox: PodSandbox) -> dict[str, Any]:

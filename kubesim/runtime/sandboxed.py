@@ -14,7 +14,7 @@ from kubesim.clock import LoopClock, Randomness, go
 from kubesim.cni.context import Context, with_timeout
 from kubesim.cni.info import network_condition, status_problem
 from kubesim.errors import KubesimError, RuntimeCallError
-from kubesim.runtime.leaks import Cleaner
+from kubesim.runtime.cleaner import Cleaner
 from kubesim.runtime.protocol import RuntimeConditions, SandboxConfig
 from kubesim.runtime.sandbox import PodSandbox, PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.sandbox_parts import CniNetworking, pod_network_config

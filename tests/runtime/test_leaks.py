@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -17,9 +16,9 @@ from kubesim.app import run_scenario
 from kubesim.cli.main import main
 from kubesim.errors import InputError, UsageError
 from kubesim.scenario.load import load_scenario, parse_scenario
-from tests.cni.host import links, on_host, output
+from tests.cni.host import on_host
 from tests.runtime.test_cni_node import POD, Run
-from tests.soak import rounds
+from tests.runtime.test_no_leaks import left_over
 
 SPEC = """
 apiVersion: kubesim.dev/v1alpha1
@@ -53,23 +52,6 @@ def server(number: int) -> str:
     return SERVER.format(number=number, ports=ports)
 
 
-def left_over(state: str) -> dict[str, Any]:
-    """What plugins and kubesim leave on a host. The bridge and portmap's empty chains stay, as they do anywhere."""
-    networks = Path("/var/lib/cni/networks")
-    rules = [line for line in output("iptables-save").splitlines() if "10.9." in line or " id: " in line]
-    return {
-        "links": [name for name in links() if name not in ("lo", "cni0", "ifb0", "ifb1")],
-        "addresses": [path.name for path in networks.rglob("10.9.*")],
-        "rules": rules,
-        "files": [str(path) for folder in ("attachments", "sandboxes", "netns", "cni/results") for path in
-                  Path(state, folder).glob("*")],
-        "mounts": [line for line in Path("/proc/self/mounts").read_text().splitlines() if f"{state}/netns" in line],
-    }  # fmt: skip
-
-
-NOTHING: dict[str, list[str]] = {"links": [], "addresses": [], "rules": [], "files": [], "mounts": []}
-
-
 def run(folder: str, file: str, kill_after: int | None = None, *more: str) -> tuple[int, list[dict[str, Any]]]:
     """On this host; killed when so many plugins were run. Its exit code, and its records."""
     words = ["-m", "kubesim", "run", "-o", "jsonl", "--host-network-node", "--state", f"{folder}/state", file, *more]
@@ -83,44 +65,6 @@ def run(folder: str, file: str, kill_after: int | None = None, *more: str) -> tu
                 process.send_signal(signal.SIGKILL)
                 break
     return process.returncode, records
-
-
-def killed_again_and_again(folder: str, pods: int, kills: int, seed: int) -> dict[str, Any]:
-    """Between the kills it starts again with what the one before left; the last one may end, and has to."""
-    Path(folder, "faulty.yaml").write_text(scenario(pods))
-    chance = random.Random(seed)
-    found, codes = 0, []
-    for _ in range(kills):
-        code, _ = run(folder, f"{folder}/faulty.yaml", chance.randrange(1, pods * 6))
-        codes.append(code)
-        found += sum(map(len, left_over(f"{folder}/state").values()))
-    code, records = run(folder, f"{folder}/faulty.yaml")
-    faults = sum(record.get("kind") == "fault" for record in records)
-    return {"codes": codes, "found": found, "faults": faults, "last": code, "after": left_over(f"{folder}/state")}
-
-
-def test_kubesim_is_killed_at_random_moments_and_nothing_is_left(tmp_path: Path) -> None:
-    told = on_host(killed_again_and_again, folder=str(tmp_path), pods=rounds(300), kills=max(3, rounds(10)), seed=1)
-    assert set(told["codes"]) == {-signal.SIGKILL}
-    assert told["found"] > 5  # it did leave something behind
-    assert told["faults"] > 5
-    assert told["last"] == 0
-    assert told["after"] == NOTHING
-
-
-def exhausted(folder: str, pods: int) -> dict[str, Any]:
-    Path(folder, "small.yaml").write_text(scenario(pods, "10.9.0.0/28"))
-    code, records = run(folder, f"{folder}/small.yaml")
-    ips = {record["summary"]["podIP"] for record in records if (record.get("summary") or {}).get("podIP")}
-    refused = [record for record in records if "no IP addresses available" in record.get("message", "")]
-    return {"code": code, "ips": len(ips), "refused": len(refused), "after": left_over(f"{folder}/state")}
-
-
-def test_a_small_pool_is_exhausted_and_recovers(tmp_path: Path) -> None:
-    told = on_host(exhausted, folder=str(tmp_path), pods=15 + rounds(30))
-    assert told["refused"]
-    assert told["ips"] == 13  # all that a /28 has for pods
-    assert (told["code"], told["after"]) == (0, NOTHING)
 
 
 # -- the command ----------------------------------------------------------------------------------------------------
@@ -155,12 +99,12 @@ def test_leaks_are_listed_and_removed(tmp_path: Path) -> None:
     code, text = told["found"]
     assert code == 1
     kinds = [line.split()[0] for line in text.splitlines()]
-    assert {"attachment", "namespace", "cache", "address", "rule"} <= set(kinds), text
+    assert set(kinds) == {"sandbox", "namespace", "link", "chain", "address", "cache", "network"}, text
     assert "of pod default/pod-0" in text
     assert told["json"][0] == 1
     assert len(json.loads(told["json"][1])["leaks"]) == len(kinds)
     assert told["cleaned"] == told["again"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
-    assert told["after"] == NOTHING
+    assert not any(told["after"].values()), told["after"]
 
 
 def test_where_there_was_no_run_there_is_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

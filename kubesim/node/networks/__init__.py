@@ -12,9 +12,13 @@ from typing import Any, Final
 NETWORKS: Final = ("bridge", "dual-stack", "ptp")
 
 
-def network(name: str, pod_cidrs: Sequence[str]) -> str:
-    """The conflist of a node. `pod_cidrs` are its ranges of IPv4 and IPv6 addresses."""
+def network(name: str, pod_cidrs: Sequence[str], *, called: str = "", bridge: str = "") -> str:
+    """The conflist of a node. `pod_cidrs` are its ranges of IPv4 and IPv6 addresses; on a host that others use, too, it
+    needs a name and a bridge of its own."""
     text = _text(name)
+    if called:
+        text = text.replace('"name": "kubesim"', f'"name": "{called}"')
+        text = text.replace('"bridge": "cni0"', f'"bridge": "{bridge}"')
     for mark, cidr in zip(("{{.PodCIDR}}", "{{.PodCIDRv6}}"), pod_cidrs, strict=True):
         text = text.replace(mark, cidr)
     return text
