@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,9 +16,14 @@ import pytest
 
 from kubesim.app import run_scenario
 from kubesim.cli.main import main
+from kubesim.cni.cache import RuntimeConf
+from kubesim.cni.conf import network_conf_from_bytes
+from kubesim.cni.libcni import CNIConfig
+from kubesim.cni.process import RealExec
 from kubesim.errors import InputError, UsageError
 from kubesim.scenario.load import load_scenario, parse_scenario
-from tests.cni.host import on_host
+from tests.cni.host import BIN_DIR, on_host
+from tests.cni.test_real_plugins import BRIDGE, PORTMAP, conflist, new_namespace
 from tests.runtime.test_cni_node import POD, Run
 from tests.runtime.test_no_leaks import left_over
 
@@ -81,14 +88,11 @@ def told_and_cleaned(folder: str) -> dict[str, Any]:
     Path(folder, "x.yaml").write_text(scenario(2).partition("  cni:")[0] + server(0))
     state = f"{folder}/state"
     code, _ = run(folder, f"{folder}/x.yaml", 4, "--speed", "1")  # so that the pod is still there when the kill comes
-    found = leaks("--state", state)
-    as_json = leaks("--state", state, "-o", "json")
     return {
         "killed": code,
-        "found": found,
-        "json": as_json,
+        "found": leaks("--state", state),
+        "json": leaks("--state", state, "-o", "json"),
         "cleaned": leaks("--state", state, "--clean"),
-        "again": leaks("--state", state),
         "after": left_over(state),
     }
 
@@ -103,8 +107,35 @@ def test_leaks_are_listed_and_removed(tmp_path: Path) -> None:
     assert "of pod default/pod-0" in text
     assert told["json"][0] == 1
     assert len(json.loads(told["json"][1])["leaks"]) == len(kinds)
-    assert told["cleaned"] == told["again"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
+    assert told["cleaned"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
     assert not any(told["after"].values()), told["after"]
+
+
+def with_lost_state(folder: str) -> dict[str, Any]:
+    """Somebody else's pod is on the host, too; and of ours, the state directory has lost everything."""
+    ports = {"portMappings": [{"hostPort": 9999, "containerPort": 80, "protocol": "tcp"}]}
+    others = network_conf_from_bytes(conflist(BRIDGE, PORTMAP))
+    runtime = RuntimeConf("theirs", new_namespace("theirs"), "eth0", (), ports)
+    asyncio.run(CNIConfig([BIN_DIR], RealExec()).add_network_list(others, runtime))
+    before, state = left_over(f"{folder}/state"), f"{folder}/state"
+    Path(folder, "x.yaml").write_text(scenario(1).partition("  cni:")[0] + server(0))
+    run(folder, f"{folder}/x.yaml", 4, "--speed", "1")
+    for name in ("attachments", "sandboxes", "cni"):
+        shutil.rmtree(f"{state}/{name}")
+    own = next(path for path in Path("/var/lib/cni/networks").iterdir() if path.name.startswith("kubesim-"))
+    (own / "10.9.0.99").touch()  # host-local was killed before it wrote into it
+    found, cleaned = leaks("--state", state), leaks("--state", state, "--clean")
+    return {"found": found, "cleaned": cleaned, "before": before, "after": left_over(state)}
+
+
+def test_without_its_state_what_carries_our_name_is_found_and_what_is_others_is_left_alone(tmp_path: Path) -> None:
+    told = on_host(with_lost_state, folder=str(tmp_path))
+    kinds = [line.split()[0] for line in told["found"][1].splitlines()]
+    assert set(kinds) == {"namespace", "link", "chain", "address", "network"}
+    assert "10.9.0.99" in told["found"][1]
+    assert told["cleaned"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
+    assert any("theirs" in rule for rule in told["before"]["chains"])
+    assert told["after"] == told["before"]
 
 
 def test_where_there_was_no_run_there_is_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
