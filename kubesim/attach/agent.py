@@ -88,6 +88,7 @@ class Agent:
         self._looks = self._make_looks() if with_references else None
         self._listed: set[str] = set()
         self._trouble = False
+        self._told: set[str] = set()  # what went wrong since there was last no trouble
         self._caught_up_at = 0
         self._skews: deque[int] = deque(maxlen=SKEW_SAMPLES)
         self._unclaimed: deque[Event] = deque(maxlen=UNCLAIMED)
@@ -154,8 +155,14 @@ class Agent:
         self._problem(text)
 
     def _problem(self, text: str) -> None:
+        """All watches meet the same trouble, again and again: it is told once, until something was heard again."""
         self.problems.append(text)
-        self._viewer.problem(text)
+        reason = text.partition(": ")[2].partition("; again in")[0]
+        if reason not in self._told:
+            if len(self._told) >= KEPT:
+                self._told.clear()
+            self._told.add(reason)
+            self._viewer.problem(text)
 
     def followed_by(self, follower: Follower) -> None:
         """From now on tell of every pod, beginning with those that are there."""
@@ -213,6 +220,7 @@ class Agent:
         now = self._clock.now()
         if self._trouble:
             self._trouble = False
+            self._told.clear()
             self._caught_up_at = now + CATCHING_UP
         if now < self._caught_up_at:
             self.shadow.missed()

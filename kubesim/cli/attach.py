@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -125,14 +126,15 @@ async def _attach(args: argparse.Namespace, output: str) -> int:
 
 async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, tasks: TaskSet) -> None:
     from kubesim.api.timestamps import SECOND
-    from kubesim.attach.views import header, summary, table
+    from kubesim.attach.table import header, table
+    from kubesim.attach.views import summary
 
     await _listed(agent, clock, args.once or bool(args.duration))
     if args.once:
         if output == "json":
             print(json.dumps(summary(agent), ensure_ascii=False, indent=2))
         elif output == "text":
-            sys.stdout.write(table(agent))
+            sys.stdout.write(table(agent, width=_screen()[0]))
         return
     if output == "jsonl":
         for line in header(agent):
@@ -142,7 +144,8 @@ async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: Loo
     shown = ""
     while end is None or clock.now() < end:
         if output == "text":
-            drawn = table(agent, twin=twin, brief=sys.stdout.isatty())
+            width, height = _screen()
+            drawn = table(agent, twin, width=width, height=height)
             if sys.stdout.isatty():
                 sys.stdout.write(CLEAR + drawn)
             elif drawn.splitlines()[1:] != shown.splitlines()[1:]:
@@ -190,10 +193,10 @@ async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:
             (text for text in agent.problems if "orbidden" in text and ("Pods" in text or "Nodes" in text)), None
         )
         if in_time and (denied is not None or clock.now() - begin > PATIENCE_S * SECOND):
-            last = denied or (agent.problems[-1] if agent.problems else "no answer")
+            if denied is not None:
+                raise UsageError(f"{_reason(denied)}; `kubesim attach --print-rbac` prints the rights that are enough")
             raise UsageError(
-                f"the cluster does not give what is needed: {last.partition('; again in')[0]}; "
-                "`kubesim attach --print-rbac` prints the rights that are enough"
+                f"the cluster is out of reach: {_reason(agent.problems[-1] if agent.problems else 'silence')}"
             )
     while in_time and not agent.looked and clock.now() - begin < PATIENCE_S * SECOND:
         await clock.sleep(20 * MILLISECOND)
@@ -201,3 +204,14 @@ async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:
         raise UsageError(
             f"--node {agent.node_name}: there is no such node in the cluster (kubectl get nodes lists them)"
         )
+
+
+def _reason(problem: str) -> str:
+    return problem.partition("; again in")[0]
+
+
+def _screen() -> tuple[int, int | None]:
+    """Columns and lines; whatever is no terminal takes everything."""
+    from kubesim.attach.table import UNBOUNDED
+
+    return shutil.get_terminal_size() if sys.stdout.isatty() else (UNBOUNDED, None)

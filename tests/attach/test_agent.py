@@ -7,7 +7,8 @@ import pytest
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE, SECOND, format_micro_time, format_time
 from kubesim.attach.agent import Lease
-from kubesim.attach.views import header, metrics, respond, table
+from kubesim.attach.table import header, table
+from kubesim.attach.views import metrics, respond
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.remote.transport import READS, Call, ReadOnlyTransport
 from kubesim.errors import ReadOnlyError
@@ -44,7 +45,7 @@ def test_it_says_what_comes_next() -> None:
     said = [report.statement.causes[0].code for report in watching.notes.reports if report.statement is not None]
     assert "CrashLoopBackOff" in said
     assert watching.agent.shadow.outcomes["restart", "kept"] >= 2
-    assert "CrashLoopBackOff" in table(watching.agent, 200)
+    assert "CrashLoopBackOff" in table(watching.agent)
     assert "kubesim_attach_pods" in metrics(watching.agent)
     assert respond(watching.agent, "GET", "/healthz")[0] == 200
     assert respond(watching.agent, "POST", "/metrics")[0] == 405
