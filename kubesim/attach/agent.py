@@ -94,6 +94,7 @@ class Agent:
         self._unclaimed: deque[Event] = deque(maxlen=UNCLAIMED)
         self._renewed_at: int | None = None
         self._renewal_came_at = 0
+        self._ahead = 0
 
     def _make_looks(self) -> ReferenceLooks:
         shadow, problem = self.shadow, self._viewer.problem
@@ -177,10 +178,11 @@ class Agent:
         return self._clock.now() + self.skew()
 
     def skew(self) -> int:
-        """How far the node's clock is ahead of ours, from its lease renewals; small differences do not count."""
-        if not self._skews:
-            return 0
-        best = max(self._skews)  # the one that was least held up on its way
+        """How far the node's clock is ahead of ours, from its lease renewals; small differences do not count.
+
+        Of a single renewal only this is sure: the node cannot have written a time that it has not reached.
+        """
+        best = max(self._skews) if self._skews else self._ahead  # of several, the one that was least held up on its way
         return best if abs(best) >= SECOND else 0
 
     @property
@@ -262,6 +264,7 @@ class Agent:
             apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
             if abs(apart) < SECOND:
                 self._skews.append(renewed - now)
+        self._ahead = max(0, renewed - now)
         self._renewed_at, self._renewal_came_at = renewed, now
 
     def _object_changed(self, key: ObjectKey) -> None:

@@ -58,12 +58,13 @@ def header(agent: Agent, *, brief: bool = False) -> list[str]:
 def _facts(agent: Agent) -> tuple[list[str], str]:
     node = agent.shadow.node
     version = str(node.status.node_info.get("kubeletVersion", "")) if node is not None else ""
-    age, skew = agent.lease_age, agent.measured_skew
+    age, skew, guessed = agent.lease_age, agent.measured_skew, agent.skew()
+    unmeasured = (
+        f"clock ahead by {duration(guessed // SECOND * SECOND)} or more" if guessed else "clock skew not measured yet"
+    )
     facts = [f"node {agent.node_name}" + (" (gone)" if agent.shadow.node_gone else f" kubelet {version or 'unknown'}")]
     facts.append("lease never seen" if age is None else f"lease renewed {duration(age // SECOND * SECOND)} ago")
-    facts.append(
-        "clock skew not measured yet" if skew is None else f"clock skew {duration(skew // MILLISECOND * MILLISECOND)}"
-    )
+    facts.append(unmeasured if skew is None else f"clock skew {duration(skew // MILLISECOND * MILLISECOND)}")
     facts.append("connected" if agent.connected else "NOT CONNECTED: what is shown may be old")
     facts.append(f"{len(agent.shadow.pods)} pods")
     facts.append(f"{agent.divergence_count} divergences")

@@ -48,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
     parser.add_argument("--view", type=_view, metavar="|".join(VIEWS), default="shadow", help=view)
+    parser.add_argument("--runtime", metavar="NAME", help="the container runtime of the twin; default: simulated")
     options.add_references(parser)
     parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
 
@@ -75,6 +76,8 @@ def execute(args: argparse.Namespace) -> int:
     output = options.chosen(args.output, "KUBESIM_OUTPUT", _format) or "text"
     if args.view == "twin" and args.once:
         raise UsageError("--view twin needs time to run: leave --once out, or give --for DURATION")
+    if args.runtime is not None:
+        _check_runtime(args)
     if output == "json" and not args.once:
         raise UsageError("-o json needs --once; to follow use -o jsonl")
     import asyncio
@@ -139,7 +142,7 @@ async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: Loo
     if output == "jsonl":
         for line in header(agent):
             print(f"kubesim: {line}", file=sys.stderr, flush=True)
-    twin = _twin(agent, tasks, output) if args.view == "twin" else None
+    twin = _twin(agent, tasks, output, args.runtime or "simulated") if args.view == "twin" else None
     end = clock.now() + args.duration if args.duration else None
     shown = ""
     while end is None or clock.now() < end:
@@ -155,7 +158,16 @@ async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: Loo
         await clock.sleep(SECOND)
 
 
-def _twin(agent: Agent, tasks: TaskSet, output: str) -> Twin:
+def _check_runtime(args: argparse.Namespace) -> None:
+    from kubesim.attach.twin import twin_runtimes
+
+    if args.view != "twin":
+        raise UsageError("--runtime is that of the twin: give --view twin, or leave it out")
+    if args.runtime not in twin_runtimes():
+        raise UsageError(f"--runtime {args.runtime}: must be one of {', '.join(twin_runtimes())}")
+
+
+def _twin(agent: Agent, tasks: TaskSet, output: str, runtime: str) -> Twin:
     """A cluster of our own in memory with a node like the real one, in step with the wall clock."""
     from kubesim.api.pod import Pod
     from kubesim.app import Simulation
@@ -163,7 +175,7 @@ def _twin(agent: Agent, tasks: TaskSet, output: str) -> Twin:
     from kubesim.cluster.watches import WatchEvent
     from kubesim.kubelet.status.summary import status_summary
 
-    simulation = Simulation(twin_scenario(agent.node_name, agent.shadow.node), 0, tasks)
+    simulation = Simulation(twin_scenario(agent.node_name, agent.shadow.node, runtime), 0, tasks)
 
     def tell(change: WatchEvent) -> None:
         pod = change.object

@@ -164,6 +164,17 @@ def test_until_the_nodes_clock_is_measured_no_time_is_held_against_it() -> None:
     watched(scenario("hello-pod"), meanwhile=play, until=35 * SECOND)
 
 
+def test_a_renewal_in_our_future_shows_at_once_that_the_nodes_clock_is_ahead() -> None:
+    async def play(watching: Watching) -> None:
+        clock, agent = watching.simulation.clock, watching.agent
+        await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
+        agent.saw_lease(renewed(clock.now() + 3600 * SECOND))
+        assert agent.now() == clock.now() + 3600 * SECOND
+        assert "clock ahead by 1h0m0s or more" in header(agent)[0]
+
+    watched(scenario("hello-pod"), meanwhile=play, until=2 * SECOND)
+
+
 def test_a_kubelet_that_is_cut_off_is_not_blamed_for_being_late() -> None:
     crashed = terminated(1, finished=0)
 
