@@ -195,11 +195,11 @@ class CniNode:
         self._directory_there = settings.state or OWN_DIR  # the same, as the node sees it
         self._netns_dir = f"{settings.state}/netns" if settings.state else NETNS_DIR
         self._environ = {} if settings.state else {"TMPDIR": "/run"}  # /tmp is the host's, and read-only
-        self._own_network = not settings.conf_dir
+        self._ours_alone = not settings.conf_dir or not settings.state
         self._bin_dirs = bin_dirs
         self._faults = [fault for fault in settings.faults if fault[0] in ("", plan.name)]
         self._conf_dir = settings.conf_dir or f"{self._directory}/net.d"
-        if self._own_network:
+        if not settings.conf_dir:
             os.makedirs(self._conf_dir, exist_ok=True)
             with open(f"{self._conf_dir}/10-kubesim.conflist", "w") as file:
                 file.write(network(settings.network, plan.pod_cidrs))
@@ -217,8 +217,11 @@ class CniNode:
 
     def cleaner(self, libcni: CNIConfig, living: Callable[[], Iterable[PodSandbox]] = tuple) -> Cleaner:
         networks = []
-        if self._own_network:  # of another one, somebody else may have attachments
-            networks = [entry.config for entry in load_from_conf_dir(self._conf_dir, 1)]
+        if self._ours_alone:  # else somebody else may have attachments to it
+            try:
+                networks = [entry.config for entry in load_from_conf_dir(self._conf_dir, 1)]
+            except CniError:
+                pass
         return Cleaner(self.node, Places(self._ledger, self._store, self._netns_dir, libcni, networks), living)
 
     def runtime(

@@ -185,6 +185,33 @@ def test_what_a_failed_sandbox_left_is_removed_a_minute_later() -> None:
     assert set(both.result.phases.values()) == {"Running"}
 
 
+ANSWERS = """#!/bin/sh
+case $CNI_COMMAND in
+ADD) echo '{"cniVersion": "1.1.0", "interfaces": [{"name": "eth0", "sandbox": "x"}],
+            "ips": [{"interface": 0, "address": "192.0.2.7/24"}]}' ;;
+esac
+"""
+
+
+def test_plugins_that_can_collect_garbage_are_told_what_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "own").write_text(ANSWERS)
+    (tmp_path / "own").chmod(0o755)
+    (tmp_path / "net.d").mkdir()
+    (tmp_path / "net.d/10-own.conflist").write_text(
+        '{"cniVersion": "1.1.0", "name": "n", "plugins": [{"type": "own"}]}'
+    )
+    run = Run(
+        f"""cni:
+    confDir: {tmp_path}/net.d
+    binDirs: [{tmp_path}, /usr/lib/cni]
+    faults: [{{plugin: own, verb: ADD, do: 1*crash}}]
+  duration: 2m"""
+    )
+    assert run.result.phases == {"default/pod-0": "Running"}
+    collected = [each for each in run.executions() if each.command == "GC"]
+    assert [(each.plugin, each.t // 1_000_000, each.error) for each in collected] == [("own", 60, "")]
+
+
 def test_faults_are_for_plugins_that_run() -> None:
     known = "loopback, bridge, portmap, bandwidth, host-local"
     with pytest.raises(UsageError, match=f"cni.faults: dhcp is not a plugin of these networks: {known}"):
