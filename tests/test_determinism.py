@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from kubesim.app import RunResult, run_scenario
-from kubesim.scenario.load import load_scenario
+from kubesim.scenario.load import load_scenario, parse_scenario
 from kubesim.trace import HashSink
+from tests.soak import rounds
 
 ROOT = Path(__file__).parent.parent
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))
@@ -64,3 +65,53 @@ def test_every_seed_ends_in_the_same_phases(path: Path) -> None:
 def test_executing_every_idle_tick_changes_nothing(path: Path) -> None:
     for seed in range(3):
         assert run(path, seed, every_tick=True).trace_hash == run(path, seed).trace_hash
+
+
+# While the runtime's listings do not come back the sync loop stands still, and what was skipped falls due.
+HANGING = """
+apiVersion: kubesim.dev/v1alpha1
+kind: Scenario
+metadata: {{name: hanging}}
+spec:
+  images: [{{name: "*", present: true}}]
+  kubeletConfiguration: {{runtimeRequestTimeout: {timeout}}}
+  duration: 7m
+  steps:
+    - {{at: 30s, hang: {{for: {length}}}}}
+    - at: 60s
+      apply:
+        {{apiVersion: v1, kind: Pod, metadata: {{name: late}}, spec: {{containers: [{{name: main, image: nginx}}]}}}}
+    - {{at: 70s, delete: {{pod: steady}}}}
+    - {{at: 100s, kill: {{pod: web, container: main}}}}
+---
+{{apiVersion: v1, kind: Pod, metadata: {{name: web}}, spec: {{containers: [{{name: main, image: nginx}}]}}}}
+---
+{{apiVersion: v1, kind: Pod, metadata: {{name: steady}}, spec: {{containers: [{{name: main, image: nginx}}]}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: crash}}
+spec: {{containers: [{{name: main, image: busybox, command: [sh, -c, "sleep 5; exit 1"]}}]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: probed}}
+spec:
+  activeDeadlineSeconds: 90
+  containers:
+    - name: main
+      image: busybox
+      command: [sh, -c, "touch /ok; sleep 50; rm /ok; sleep 1000"]
+      livenessProbe: {{exec: {{command: [cat, /ok]}}, periodSeconds: 7}}
+"""
+
+
+@pytest.mark.parametrize(("length", "timeout"), [("3s", "2m"), ("45s", "20s"), ("2m30s", "2m"), ("4m", "2m")])
+def test_skipping_idle_ticks_changes_nothing_while_the_runtime_hangs(length: str, timeout: str) -> None:
+    scenario = parse_scenario(HANGING.format(length=length, timeout=timeout), "hanging.yaml")
+    for seed in range(rounds(20)):
+        skipped, executed = (
+            run_scenario(scenario, seed=seed, sinks=(HashSink(),), every_tick=every).trace_hash
+            for every in (False, True)
+        )
+        assert skipped == executed, f"seed {seed}"

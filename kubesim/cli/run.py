@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from kubesim.cli import kubelet_flags, options, runtime_flags
+from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.app import RunResult
@@ -22,7 +24,8 @@ FORMATS = ("text", "jsonl", "json")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a scenario or manifests in YAML or JSON; - is stdin")
+    what = "a scenario or manifests in YAML or JSON, or the name of a scenario that comes along; - is stdin"
+    parser.add_argument("files", nargs="+", metavar="FILE", help=what)
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("-v", "--verbose", action="store_true", help="every record, and what it mirrors upstream")
     amount.add_argument("-q", "--quiet", action="store_true", help="only Events, statuses and how it ended")
@@ -87,7 +90,7 @@ def execute(args: argparse.Namespace) -> int:
         return _step(args, seed, until, around, gates)
     # Every mistake is told before anything runs.
     chosen = runtime_flags.chosen(args)
-    scenarios = [(file, load_scenario(file, gates, around).with_runtime(*chosen)) for file in args.files]
+    scenarios = [(file, load_scenario(_found(file), gates, around).with_runtime(*chosen)) for file in args.files]
     kubelet_flags.tell_without_effect(scenario.spec.kubelet_configuration for _, scenario in scenarios)
     state = runtime_flags.host_state(args)
     if state and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
@@ -117,13 +120,23 @@ def execute(args: argparse.Namespace) -> int:
     return 0 if all(result.ok for result in results) else 1
 
 
+def _found(file: str) -> str:
+    """A file, or the name of a scenario that came along."""
+    from kubesim.shipped import scenario_file, scenario_names
+
+    found = scenario_file(file)
+    if found == file and file.replace("-", "").isalnum() and not os.path.exists(file):
+        names = ", ".join(scenario_names())
+        raise UsageError(f"{file}: no such file, and none of the scenarios that come along ({names})")
+    return found
+
+
 def _step(
     args: argparse.Namespace, seed: int | None, until: int | None, around: Overlay, gates: dict[str, bool] | None
 ) -> int:
     """Play it all, then walk through the trace."""
     from kubesim.app import run_scenario
     from kubesim.cli.stepping import step_through
-    from kubesim.errors import UsageError
     from kubesim.scenario.load import load_scenario
     from kubesim.trace import MemorySink
     from kubesim.trace.stepping import Condition
@@ -135,7 +148,7 @@ def _step(
     if args.speed is not None or args.serve is not None or args.output is not None:
         raise UsageError("--step goes without --speed, --serve and --output: it shows the run when it is over")
     breaks = [Condition.parse(text) for text in args.break_on]
-    scenario = load_scenario(args.files[0], gates, around).with_runtime(*runtime_flags.chosen(args))
+    scenario = load_scenario(_found(args.files[0]), gates, around).with_runtime(*runtime_flags.chosen(args))
     sink = MemorySink()
     result = run_scenario(scenario, seed=seed, until=until, sinks=(sink,))
     step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks)

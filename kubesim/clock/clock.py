@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Protocol
 
-from kubesim.clock.virtual import VirtualLoop, wake
+from kubesim.clock.virtual import LATE, VirtualLoop, wake
 
 VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which Go's synctest bubbles begin
 
@@ -73,8 +73,8 @@ class LoopClock:
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
         return self._loop.call_at((moment - self._offset) / 1_000_000, callback, *args)
 
-    def call_late(self, moment: int, callback: Callable[..., object]) -> asyncio.TimerHandle:
-        """As `call_at`, after all else that is set for that instant."""
+    def call_late(self, moment: int, callback: Callable[..., object], turn: int = 0) -> asyncio.TimerHandle:
+        """As `call_at`, after all else that is set for that instant; among those that are late, by turn."""
         return self.call_at(moment, callback)
 
     def sleep(self, duration: int) -> Coroutine[Any, Any, None]:
@@ -175,8 +175,8 @@ class _VirtualClock(LoopClock):
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
         return self._virtual.call_at_micros(moment - self._offset, callback, args)
 
-    def call_late(self, moment: int, callback: Callable[..., object]) -> asyncio.TimerHandle:
-        return self._virtual.call_at_micros(moment - self._offset, callback, (), late=True)
+    def call_late(self, moment: int, callback: Callable[..., object], turn: int = 0) -> asyncio.TimerHandle:
+        return self._virtual.call_at_micros(moment - self._offset, callback, (), after=(turn + 1) * LATE)
 
     def sleep(self, duration: int) -> Coroutine[Any, Any, None]:
         return self._virtual.sleep_until_micros(self._virtual._micros + duration)

@@ -22,7 +22,7 @@ from kubesim.errors import Deadlock
 
 T = TypeVar("T")
 SECOND = 1_000_000
-LATE = 1 << 62  # added to the order of a timer that comes after all others of its instant
+LATE = 1 << 50  # added to the order of a timer that comes after all others of its instant
 
 
 class _Handle(asyncio.Handle):
@@ -110,13 +110,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         callback: Callable[..., object],
         args: tuple[Any, ...],
         context: Context | None = None,
-        late: bool = False,
+        after: int = 0,
     ) -> asyncio.TimerHandle:
-        """A late one fires after all others of its instant, whenever it was asked for."""
+        """`after` is added to the order of creation among the timers of an instant."""
         timer = _Timer(due, callback, args, self, context)
         self._orders += 1
-        order = self._orders + LATE if late else self._orders
-        heapq.heappush(self._timers, (due if due > self._micros else self._micros, order, timer))
+        heapq.heappush(self._timers, (due if due > self._micros else self._micros, self._orders + after, timer))
         return timer
 
     async def sleep_until_micros(self, due: int) -> None:

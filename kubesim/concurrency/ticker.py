@@ -14,15 +14,22 @@ from kubesim.concurrency.channel import Channel
 
 
 class Ticker:
-    """Delivers the tick's instant into `channel` (capacity 1: a tick that nobody took in time is dropped, as in Go)."""
+    """Delivers the tick's instant into `channel` (capacity 1: a tick that nobody took in time is dropped, as in Go).
 
-    def __init__(self, clock: LoopClock, name: str, period: int, *, phase: int, every: bool = False) -> None:
+    Of tickers with one phase, that with a greater `later` was made later, and ticks after the others.
+    """
+
+    def __init__(
+        self, clock: LoopClock, name: str, period: int, *, phase: int, every: bool = False, later: int = 0
+    ) -> None:
         self.channel: Channel[int] = Channel(name, 1)
         self.period = period
         self._clock = clock
         self._phase = phase
         self._every = every
+        self._later = later
         self._due: int | None = None
+        self._last = phase  # the tick that was delivered last
         self._timer: asyncio.TimerHandle | None = None
         self._stopped = False
         if every:
@@ -42,15 +49,30 @@ class Ticker:
         due = self.next_tick(moment)
         if self._due is not None and self._due <= due:
             return
+        self._set(due)
+
+    def held_up(self, since: int) -> None:
+        """Whoever reads could not since then. A tick that fell into that time waits for it, as in Go, also if nobody
+        had asked for it."""
+        now = self._clock.now()
+        tick = self.next_tick(max(since, self._last + 1))
+        if tick < now:
+            self._last = tick
+            self.channel.try_send(tick)
+        elif tick == now and not self._stopped and self._due != now:
+            self._set(now)
+
+    def _set(self, due: int) -> None:
+        """A tick comes after all else that was set for its instant, whenever somebody asked for it."""
         if self._timer is not None:
             self._timer.cancel()
         self._due = due
-        # A tick comes after all else that was set for its instant, whenever somebody asked for it.
-        self._timer = self._clock.call_late(due, self._fire)
+        self._timer = self._clock.call_late(due, self._fire, self._later)
 
     def _fire(self) -> None:
         due, self._due, self._timer = self._due, None, None
         assert due is not None
+        self._last = due
         if self._every:
             self.want(due + 1)
         self.channel.try_send(due)

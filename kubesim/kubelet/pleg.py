@@ -127,8 +127,9 @@ class GenericPleg:
         return True, ""
 
     def fails(self) -> bool:
-        """Whether the last listing was tried and has not succeeded (yet)."""
-        return self._listing_failed and self._relist_time is not None
+        """Whether the last listing was tried and has not succeeded (yet), or the next one may not: the runtime itself
+        changed since."""
+        return (self._listing_failed or "" in self._changed) and self._relist_time is not None
 
     def unhealthy_from(self) -> int | None:
         """The first moment at which it is not healthy if no listing succeeds until then."""

@@ -35,6 +35,7 @@ class KubeletSettings:
     status_sync_period: int = 10 * SECOND
     container_gc_period: int = MINUTE
     runtime_poll_period: int = 5 * SECOND
+    runtime_request_timeout: int = 2 * MINUTE
     runtime_down_backoff: int = 100 * MILLISECOND
     runtime_down_backoff_max: int = 5 * SECOND
     volume_loop_period: int = 101 * MILLISECOND  # 100 ms after the end of a round, which itself takes about one

@@ -74,6 +74,7 @@ class SyncLoop:
         self._runtime_state = runtime_state
         self._seen_all_sources = seen_all_sources
         self._running = False
+        self._busy_since: int | None = None  # None while it waits for something to happen
         self._look_again_at: int | None = None
         self._seen: set[str] = set()
         self._deadlines: dict[str, None] = {}  # uids of pods that have an active deadline and have not ended
@@ -84,11 +85,11 @@ class SyncLoop:
         now = clock.now()
         self._sync_ticker = Ticker(clock, "sync", settings.sync_tick_period, phase=now, every=settings.every_tick)
         self._housekeeping_ticker = Ticker(
-            clock, "housekeeping", settings.housekeeping_period, phase=now, every=settings.every_tick
+            clock, "housekeeping", settings.housekeeping_period, phase=now, every=settings.every_tick, later=1
         )
         self._running = True
         self._queue.on_enqueue = lambda uid, due: self._sync_ticker.want(due + 1)
-        self._workers.next_sync_tick = lambda due: self._sync_ticker.next_tick(due + 1)
+        self._workers.next_sync_tick = self._tick_after
         self._housekeeping.on_wanted(self._housekeeping_ticker.want)
         channels: list[Channel[Any]] = [
             self._config,
@@ -112,12 +113,31 @@ class SyncLoop:
             problem = self._runtime_state.runtime_problem(clock.now())
             if problem:
                 self._recorder.record(Note(text=f"skipping pod synchronization: {problem}"))
+                self._busy_since = clock.now()
                 await clock.sleep(pause)
+                self._free_again()
                 pause = min(2 * pause, settings.runtime_down_backoff_max)
                 continue
             pause = settings.runtime_down_backoff
             chosen = await select(channels, self._stream)
+            self._busy_since = clock.now()
             await self._dispatch(chosen.channel, chosen.item, chosen.ready)
+            self._free_again()
+
+    def _free_again(self) -> None:
+        """If that took time: what was skipped, because it would change nothing at its own moment, is due now."""
+        since = self._busy_since
+        if since is not None and since < self._clock.now():
+            self._workers.end_all_rests()
+            self._sync_ticker.held_up(since)
+            self._housekeeping_ticker.held_up(since)
+        self._busy_since = None
+
+    def _tick_after(self, due: int) -> int:
+        """When the loop takes up work that is due: at the next tick, but while it is busy not before now."""
+        tick = self._sync_ticker.next_tick(due + 1)
+        busy = self._busy_since
+        return tick if busy is None or tick < busy else max(tick, self._clock.now())
 
     def look_up(self, again_at: int | None = None) -> None:
         """Something that every turn of the loop looks at has changed: the next tick must not be skipped.

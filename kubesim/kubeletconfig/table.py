@@ -71,7 +71,7 @@ topologyManagerPolicy                      string                topology-manage
 topologyManagerScope                       string                topology-manager-scope               container
 topologyManagerPolicyOptions               map[string]string     topology-manager-policy-options      .
 qosReserved                                map[string]string     qos-reserved                         .
-runtimeRequestTimeout                      Duration              runtime-request-timeout              2m
+*runtimeRequestTimeout                     Duration              runtime-request-timeout              2m
 hairpinMode                                string                hairpin-mode                         promiscuous-bridge
 *maxPods                                   int32                 max-pods                             110
 *podCIDR                                   string                pod-cidr                             .

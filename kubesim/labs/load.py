@@ -2,15 +2,13 @@
 
 A lab is a folder `NN-name` with `lab.yaml`, `text.md`, `scenario.yaml`, `solution.yaml` and, if it has a task,
 `solved.yaml`; a lab about container networking has `network.yaml` instead of a scenario. Folders are looked for in the
-directory that is asked for, else in the one that KUBESIM_LABS names, else in `labs/` beside the package (a clone of the
-repository), else where an installed package has them (`share/kubesim/labs`).
+directory that is asked for, else in the one that KUBESIM_LABS names, else among what came with kubesim (`shipped.py`).
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +22,7 @@ from kubesim.scenario.language import Scenario
 from kubesim.scenario.load import load_scenario
 from kubesim.scenario.strict import Strict
 from kubesim.scenario.yaml_source import Marked, read_documents
+from kubesim.shipped import shipped
 
 VARIABLE = "KUBESIM_LABS"
 _FOLDER = re.compile(r"(\d{2})-([a-z0-9]+(?:-[a-z0-9]+)*)")
@@ -64,12 +63,10 @@ def labs_directory(given: str | None = None) -> Path:
         if not Path(asked).is_dir():
             raise UsageError(f"{asked}: no such directory of labs; give --labs DIR or {VARIABLE}")
         return Path(asked)
-    beside = Path(__file__).resolve().parents[2] / "labs"
-    installed = Path(sys.prefix) / "share" / "kubesim" / "labs"
-    for place in (beside, installed):
-        if _folders(place):
-            return place
-    raise UsageError(f"no labs beside the package and none in {installed}; give --labs DIR or {VARIABLE}")
+    found = shipped("labs")
+    if found is None:
+        raise UsageError(f"this kubesim was installed without its labs; give --labs DIR or {VARIABLE}")
+    return found
 
 
 def find_labs(directory: Path) -> list[Lab]:

@@ -21,6 +21,7 @@ from kubesim.node import messages, rtnetlink
 from kubesim.node.private import OWN_DIR
 
 STATUS = struct.Struct("=i")
+_ROOTS_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where iptables is, which an ordinary user's PATH leaves out
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and a child would inherit that
 
 Answer = tuple[messages.Message, list[int]]
@@ -152,7 +153,7 @@ class Holder:
             pid = os.posix_spawn(
                 path,
                 [path],
-                environ,
+                environ | {"PATH": _with_roots_dirs(environ.get("PATH", os.defpath))},
                 file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(fds)],
                 setpgroup=0,
                 setsigdef=_DEFAULT_SIGNALS,
@@ -202,3 +203,8 @@ class Holder:
 
     def _state_directory(self, fds: list[int]) -> Answer:
         return {}, [os.open(OWN_DIR, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
+
+
+def _with_roots_dirs(path: str) -> str:
+    known = path.split(":")
+    return ":".join([*known, *(place for place in _ROOTS_DIRS if place not in known)])

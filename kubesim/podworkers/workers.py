@@ -146,6 +146,11 @@ class PodWorkers:
         if worker is not None:
             self._end_rest(worker)
 
+    def end_all_rests(self) -> None:
+        """The sync loop was held up: pods whose resync fell into that time are not noted as looked at, but due."""
+        for uid in list(self._resting):
+            self.rouse(uid)
+
     def _end_rest(self, worker: _Worker) -> None:
         """Count the resyncs that would have come meanwhile, and let the next one be due."""
         due = self._resting.pop(worker.uid, None)

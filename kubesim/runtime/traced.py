@@ -5,6 +5,7 @@ Asking for states (list, status) is not recorded: it changes nothing and happens
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -84,7 +85,9 @@ class TracedRuntime:
         begun = record(CriCall(node=self._node, pod=pod, container=container, call=call, args=args))
         try:
             result = await awaitable
-        except RuntimeCallError as error:
+        except (RuntimeCallError, asyncio.CancelledError) as error:
+            if not str(error):
+                raise  # whoever called has gone, and hears no answer
             record(
                 CriReturn(
                     node=self._node, pod=pod, container=container, call=call, error=str(error), cause=begun or None

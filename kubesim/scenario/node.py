@@ -323,7 +323,7 @@ class _Agent:
             )
         self._api_source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
         self._objects = MemoryObjectWatcher(clock, around.store, node.api)
-        self._connection = node.service.connect()
+        self._connection = node.service.connect(settings.runtime_request_timeout)
         self.kubelet = Kubelet(
             clock,
             randomness,

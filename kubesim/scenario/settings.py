@@ -42,6 +42,7 @@ def kubelet_settings(
         jitter=configuration.jitter,
         every_tick=every_tick,
         resync_interval=values["syncFrequency"],
+        runtime_request_timeout=values["runtimeRequestTimeout"],
         node_status_period=values["nodeStatusUpdateFrequency"],
         lease_duration_s=values["nodeLeaseDurationSeconds"],
         policies=configuration.policies,

@@ -103,4 +103,5 @@ def test_its_text_fits_a_terminal_and_names_a_common_belief(lab: Lab) -> None:
 def test_they_are_installed_with_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     listed = project["tool"]["setuptools"]["data-files"]
-    assert listed == {f"share/kubesim/labs/{lab.name}": [f"labs/{lab.name}/*"] for lab in LABS}
+    labs = {place: files for place, files in listed.items() if place.startswith("share/kubesim/labs/")}
+    assert labs == {f"share/kubesim/labs/{lab.name}": [f"labs/{lab.name}/*"] for lab in LABS}

@@ -41,7 +41,7 @@ class Unprivileged:
         # The interpreter that virtual environments are made from; everybody can execute the system's.
         interpreter = os.path.realpath(sys.executable)
         user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-        environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        environ = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
         command = [interpreter, "-S", *words]
         pipe = subprocess.PIPE
         return subprocess.Popen(  # type: ignore[call-overload,no-any-return]

@@ -70,9 +70,9 @@ def left_over(state: str) -> dict[str, Any]:
 NOTHING: dict[str, list[str]] = {"links": [], "addresses": [], "rules": [], "files": [], "mounts": []}
 
 
-def run(folder: str, file: str, kill_after: int | None = None) -> tuple[int, list[dict[str, Any]]]:
+def run(folder: str, file: str, kill_after: int | None = None, *more: str) -> tuple[int, list[dict[str, Any]]]:
     """On this host; killed when so many plugins were run. Its exit code, and its records."""
-    words = ["-m", "kubesim", "run", "-o", "jsonl", "--host-network-node", "--state", f"{folder}/state", file]
+    words = ["-m", "kubesim", "run", "-o", "jsonl", "--host-network-node", "--state", f"{folder}/state", file, *more]
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
     records = []
     with subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True, env=environ) as process:
@@ -136,7 +136,7 @@ def leaks(*words: str) -> tuple[int, str]:
 def told_and_cleaned(folder: str) -> dict[str, Any]:
     Path(folder, "x.yaml").write_text(scenario(2).partition("  cni:")[0] + server(0))
     state = f"{folder}/state"
-    code, _ = run(folder, f"{folder}/x.yaml", 4)
+    code, _ = run(folder, f"{folder}/x.yaml", 4, "--speed", "1")  # so that the pod is still there when the kill comes
     found = leaks("--state", state)
     as_json = leaks("--state", state, "-o", "json")
     return {

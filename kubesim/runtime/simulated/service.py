@@ -1,8 +1,11 @@
 """The runtime as a process that can go away and come back, and the connections that agents have to it.
 
 While it is down every call fails, and the calls under way are cut off; its containers go on. It can also hang: it says
-that it is well, but a listing does not come back, until the kubelet's patience with a call is over. An agent that ends
-closes its connection and hears nothing more.
+that it is well, but a listing does not come back. A call that is not answered in time fails: the kubelet's patience is
+`runtimeRequestTimeout`, twice that for a sandbox, a container's grace more to stop it, and for ever for an image. An
+agent that ends closes its connection and hears nothing more.
+
+Mirrors: cri-client/pkg remote_runtime.go, remote_image.go (timeouts)
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import Any, TypeVar
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE
-from kubesim.clock import LoopClock, wake
+from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.protocol import (
@@ -39,7 +42,7 @@ REFUSED = (
 )
 CUT_OFF = "rpc error: code = Unavailable desc = error reading from server: EOF"
 LATE = "rpc error: code = DeadlineExceeded desc = context deadline exceeded"
-REQUEST_TIMEOUT = 2 * MINUTE  # runtimeRequestTimeout of the kubelet
+REQUEST_TIMEOUT = 2 * MINUTE
 CLOSED = "rpc error: code = Canceled desc = grpc: the client connection is closing"
 
 
@@ -55,8 +58,8 @@ class RuntimeService:
         self._waiting: dict[asyncio.Future[None], None] = {}
         runtime.on_change(self._changed)
 
-    def connect(self) -> RuntimeConnection:
-        connection = RuntimeConnection(self)
+    def connect(self, request_timeout: int = REQUEST_TIMEOUT) -> RuntimeConnection:
+        connection = RuntimeConnection(self, request_timeout)
         self._connections.append(connection)
         return connection
 
@@ -80,25 +83,21 @@ class RuntimeService:
         self._changed("")
 
     def recover(self) -> None:
-        """The listings that wait are answered."""
+        """The listings that wait are answered, one after the other: who asked first hears first."""
         self.hangs = False
         for future in self._waiting:
-            wake(future, None)
+            if not future.done():
+                future.set_result(None)
 
     async def answers(self) -> None:
-        """Returns when it does not hang, or fails when the kubelet gives up."""
-        clock = self.clock
+        """Returns when it does not hang."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[future] = None
-        timer = clock.call_at(clock.now() + REQUEST_TIMEOUT, wake, future, None)
         try:
-            with clock.waiting_for(future, "the runtime, which hangs"):
+            with self.clock.waiting_for(future, "the runtime, which hangs"):
                 await future
         finally:
-            timer.cancel()
             del self._waiting[future]
-        if self.hangs:
-            raise RuntimeCallError(LATE)
 
     def _changed(self, uid: str) -> None:
         if self.up:  # later everything is looked at anyway
@@ -109,12 +108,13 @@ class RuntimeService:
 class RuntimeConnection:
     """Implements `Runtime` for one agent."""
 
-    def __init__(self, service: RuntimeService) -> None:
+    def __init__(self, service: RuntimeService, request_timeout: int) -> None:
         self.name = service.runtime.name
         self.tells_changes = service.runtime.tells_changes
         self._service = service
         self._listeners: list[Callable[[str], None]] = []
-        self._calls: dict[asyncio.Task[Any], bool] = {}  # tasks with a call under way -> was it cut off?
+        self._request_timeout = request_timeout
+        self._calls: dict[asyncio.Task[Any], str] = {}  # tasks with a call under way -> why it was given up
         self._closed = False
 
     def on_change(self, listener: Callable[[str], None]) -> None:
@@ -132,8 +132,12 @@ class RuntimeConnection:
     def cut_off(self) -> None:
         """The calls under way fail."""
         for task in self._calls:
-            self._calls[task] = True
-            task.cancel()
+            self._give_up(task, CUT_OFF)
+
+    def _give_up(self, task: asyncio.Task[Any], why: str) -> None:
+        if not self._calls[task]:
+            self._calls[task] = why
+            task.cancel(why)
 
     @property
     def _runtime(self) -> Runtime:
@@ -143,23 +147,27 @@ class RuntimeConnection:
             raise RuntimeCallError(REFUSED)
         return self._service.runtime
 
-    async def _takes_time(self, call: Call[T]) -> T:
-        """A call that may be cut off: its task is cancelled, and here the cancellation becomes an error of the call."""
-        task = asyncio.current_task()
+    async def _takes_time(self, call: Call[T], patience: int | None) -> T:
+        """A call that may be given up: its task is cancelled, and here that becomes an error of the call."""
+        task, clock = asyncio.current_task(), self._service.clock
         assert task is not None
-        self._calls[task] = False
+        self._calls[task] = ""
+        timer = None if patience is None else clock.call_at(clock.now() + patience, self._give_up, task, LATE)
         try:
             return await call
         except asyncio.CancelledError:
-            if self._calls[task] and task.uncancel() == 0:
-                raise RuntimeCallError(CUT_OFF) from None
+            why = self._calls[task]
+            if why and task.uncancel() == 0:
+                raise RuntimeCallError(why) from None
             raise
         finally:
+            if timer is not None:
+                timer.cancel()
             del self._calls[task]
 
     async def _late(self, call: Callable[[Runtime], Call[T]]) -> T:
         """A call to a runtime that hangs."""
-        await self._takes_time(self._service.answers())
+        await self._takes_time(self._service.answers(), self._request_timeout)
         return await call(self._runtime)
 
     # -- answered at once ---------------------------------------------------------------------------------------
@@ -207,24 +215,26 @@ class RuntimeConnection:
     # -- taking their time --------------------------------------------------------------------------------------
 
     def run_pod_sandbox(self, config: SandboxConfig) -> Call[str]:
-        return self._takes_time(self._runtime.run_pod_sandbox(config))
+        return self._takes_time(self._runtime.run_pod_sandbox(config), 2 * self._request_timeout)
 
     def stop_pod_sandbox(self, sandbox_id: str) -> Call[None]:
-        return self._takes_time(self._runtime.stop_pod_sandbox(sandbox_id))
+        return self._takes_time(self._runtime.stop_pod_sandbox(sandbox_id), self._request_timeout)
 
     def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> Call[str]:
-        return self._takes_time(self._runtime.create_container(sandbox_id, config, sandbox))
+        call = self._runtime.create_container(sandbox_id, config, sandbox)
+        return self._takes_time(call, self._request_timeout)
 
     def start_container(self, container_id: str) -> Call[None]:
-        return self._takes_time(self._runtime.start_container(container_id))
+        return self._takes_time(self._runtime.start_container(container_id), self._request_timeout)
 
     def stop_container(self, container_id: str, timeout: int) -> Call[None]:
-        return self._takes_time(self._runtime.stop_container(container_id, timeout))
+        return self._takes_time(self._runtime.stop_container(container_id, timeout), self._request_timeout + timeout)
 
     def exec_sync(
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
     ) -> Call[ExecResult]:
-        return self._takes_time(self._runtime.exec_sync(container_id, command, timeout, context))
+        call = self._runtime.exec_sync(container_id, command, timeout, context)
+        return self._takes_time(call, self._request_timeout + timeout if timeout else None)
 
     def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> Call[str]:
-        return self._takes_time(self._runtime.pull_image(image, pod, auth))
+        return self._takes_time(self._runtime.pull_image(image, pod, auth), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -29,6 +30,11 @@ class SlowRuntime:
     async def pull_image(self, image: str, pod: Any, auth: Any = None) -> str:
         await self._clock.sleep(10 * SECOND)
         return f"id of {image}"
+
+    async def _never(self, *_: Any) -> Any:
+        await self._clock.sleep(3600 * SECOND)
+
+    run_pod_sandbox = stop_pod_sandbox = create_container = start_container = stop_container = exec_sync = _never
 
     async def list_containers(self, pod_uid: str | None = None) -> list[Any]:
         return []
@@ -109,3 +115,40 @@ def test_the_kubelet_gives_up_a_listing_after_two_minutes() -> None:
         assert clock.elapsed() == 120 * SECOND
 
     run_virtual(main)
+
+
+CALLS: dict[str, tuple[Callable[[RuntimeConnection], Awaitable[Any]], int | None]] = {
+    "RunPodSandbox": (lambda c: c.run_pod_sandbox(None), 60),  # type: ignore[arg-type]
+    "StopPodSandbox": (lambda c: c.stop_pod_sandbox("s"), 30),
+    "CreateContainer": (lambda c: c.create_container("s", None, None), 30),  # type: ignore[arg-type]
+    "StartContainer": (lambda c: c.start_container("c"), 30),
+    "StopContainer with a grace of 50 s": (lambda c: c.stop_container("c", 50 * SECOND), 80),
+    "ExecSync with a timeout of 5 s": (lambda c: c.exec_sync("c", ("x",), 5 * SECOND), 35),
+    "ExecSync without a timeout": (lambda c: c.exec_sync("c", ("x",), 0), None),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_that_is_not_answered_in_time_fails(name: str) -> None:
+    call, seconds = CALLS[name]
+
+    async def main() -> None:
+        clock, _, service, _ = stage()
+        connection = service.connect(30 * SECOND)
+        if seconds is None:
+            await call(connection)
+            assert clock.elapsed() == 3600 * SECOND
+            return
+        with pytest.raises(RuntimeCallError, match="code = DeadlineExceeded desc = context deadline exceeded"):
+            await call(connection)
+        assert clock.elapsed() == seconds * SECOND
+
+    run_virtual(main)
+
+
+def test_a_pull_may_take_as_long_as_it_takes() -> None:
+    async def main() -> str:
+        _, _, service, _ = stage()
+        return await service.connect(1 * SECOND).pull_image("a", None)  # type: ignore[arg-type]
+
+    assert run_virtual(main) == "id of a"

@@ -1,0 +1,91 @@
+"""What is installed: a wheel, built and installed without a network, in an environment of its own, works anywhere and
+has its labs and scenarios with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "kubesim", "labs", "scenarios")
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
+
+Kubesim = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def kubesim(tmp_path_factory: pytest.TempPathFactory) -> Kubesim:
+    """The installed command, called from an empty directory. What it depends on is that of the tests."""
+    place = tmp_path_factory.mktemp("wheel")
+    source = place / "source"
+    for name in BUILT_FROM:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            source.mkdir(exist_ok=True)
+            shutil.copy(ROOT / name, source)
+    # Nothing of the environment may show the way to another kubesim.
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("KUBESIM_", "PYTHON"))}
+    offline = ("--no-index", "--no-deps")
+    built = [*PIP, "wheel", *offline, "--no-build-isolation", "-w", str(place), str(source)]
+    subprocess.run(built, check=True, env=plain, cwd=place)
+    (wheel,) = place.glob("*.whl")
+    environment = place / "environment"
+    venv.create(environment, symlinks=True)
+    python = environment / "bin" / "python"
+    subprocess.run([*PIP, "--python", python, "install", *offline, wheel], check=True, env=plain, cwd=place)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    elsewhere = place / "elsewhere"
+    elsewhere.mkdir()
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [environment / "bin" / "kubesim", *arguments],
+            cwd=elsewhere,
+            env={**plain, "XDG_STATE_HOME": str(place / "state"), "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return call
+
+
+def test_it_has_its_labs(kubesim: Kubesim) -> None:
+    listed = kubesim("lab", "list")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert [line.split()[0] for line in listed.stdout.splitlines() if line.strip()[:1].isdigit()] == [
+        str(number) for number in range(1, 13)
+    ]
+    started = kubesim("lab", "start", "1")
+    assert started.returncode == 0, started.stderr
+    assert "The first crash is free" in started.stdout
+
+
+def test_it_has_its_scenarios(kubesim: Kubesim) -> None:
+    for asked in ("crashloop", "scenarios/crashloop.yaml"):
+        played = kubesim("run", "-q", asked)
+        assert played.returncode == 0, played.stderr
+        assert "Back-off restarting failed container" in played.stdout
+
+
+def test_it_walks_and_explains(kubesim: Kubesim) -> None:
+    assert kubesim("lab", "walk").returncode == 0
+    assert kubesim("attach", "--print-rbac").stdout.startswith("apiVersion: rbac")
+
+
+def test_a_scenario_that_does_not_exist_is_told_with_those_that_do(kubesim: Kubesim) -> None:
+    absent = kubesim("run", "absent")
+    assert absent.returncode == 2
+    assert absent.stderr.startswith("kubesim: error: absent: no such file, and none of the scenarios that come along")
+    assert "hello-pod" in absent.stderr
