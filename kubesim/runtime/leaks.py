@@ -14,14 +14,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kubesim.cni.cache import NetworkAttachment
 from kubesim.cni.conf import NetworkConfigList, network_of_source
-from kubesim.cni.context import Context, with_timeout
+from kubesim.cni.context import with_timeout
 from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
 from kubesim.errors import CniError
 from kubesim.frozen import frozen, replace
 from kubesim.node.client import Node
 from kubesim.runtime.ledger import Attachment, Ledger, release
-from kubesim.runtime.sandbox import CLEAN_UP_TIMEOUT_S, PodSandbox
+from kubesim.runtime.sandbox import PodSandbox
 from kubesim.runtime.sandbox_parts import SandboxDirectory
+
+LIMIT_S = 10.0  # of the wall clock, for one sandbox on one of its networks
 
 
 @frozen
@@ -71,15 +73,13 @@ class Cleaner:
     async def clean(self) -> list[Leak]:
         """Remove it; what is still there, and why."""
         known = {sandbox.id for sandbox in self._living()}
-        with with_timeout(CLEAN_UP_TIMEOUT_S) as ctx:
-            left = [leak for each in self._orphans(known) if (leak := await self._release(each, ctx)) is not None]
-            busy = {each.netns for each in self._places.ledger.entries()}
-            for path in self._namespaces():
-                if path not in busy:
-                    self._node.remove_netns(path)
-            await self._forget_sandboxes(known)
-            left += await self._collect(known, ctx)
-        return left
+        left = [leak for each in self._orphans(known) if (leak := await self._release(each)) is not None]
+        busy = {each.netns for each in self._places.ledger.entries()}
+        for path in self._namespaces():
+            if path not in busy:
+                self._node.remove_netns(path)
+        await self._forget_sandboxes(known)
+        return left + await self._release_cached(known) + await self._collect()
 
     def _orphans(self, known: set[str]) -> list[Attachment]:
         return [each for each in self._places.ledger.entries() if each.sandbox_id not in known]
@@ -89,9 +89,10 @@ class Cleaner:
         directory, used = self._places.netns_dir, {sandbox.netns_path for sandbox in self._living()}
         return [path for path in self._node.files(directory) if path not in used]
 
-    async def _release(self, attachment: Attachment, ctx: Context) -> Leak | None:
+    async def _release(self, attachment: Attachment) -> Leak | None:
         netns = "" if self._node.is_closed(attachment.netns) else attachment.netns
-        problem = await release(self._places.libcni, attachment, netns, ctx)
+        with with_timeout(LIMIT_S) as ctx:
+            problem = await release(self._places.libcni, attachment, netns, ctx)
         if problem:
             return Leak("attachment", f"sandbox {attachment.sandbox_id}", attachment.pod, problem)
         self._node.remove_netns(attachment.netns)
@@ -109,24 +110,31 @@ class Cleaner:
         """What libcni's cache has of sandboxes that nobody knows."""
         return [each for each in self._places.libcni.cache.attachments() if each.container_id not in known]
 
-    async def _collect(self, known: set[str], ctx: Context) -> list[Leak]:
-        """DEL of what the cache still has; then GC, for plugins that can, of what they have themselves."""
+    async def _release_cached(self, known: set[str]) -> list[Leak]:
+        """DEL of what libcni's cache still has."""
         libcni, left = self._places.libcni, []
         for each in self._stale(known):
             runtime = each.runtime_conf()
             if runtime.netns and self._node.is_closed(runtime.netns):
                 runtime = replace(runtime, netns="")
-            try:
-                problems = await libcni.release_network_list(network_of_source(each.config), runtime, ctx)
-            except CniError as error:
-                problems = [error]
+            with with_timeout(LIMIT_S) as ctx:
+                try:
+                    problems = await libcni.release_network_list(network_of_source(each.config), runtime, ctx)
+                except CniError as error:
+                    problems = [error]
             left += [_cache_leak(each, str(problem)) for problem in problems]
+        return left
+
+    async def _collect(self) -> list[Leak]:
+        """GC, for plugins that can, of what they have themselves."""
+        libcni, left = self._places.libcni, []
         valid = [GCAttachment(each.container_id, each.ifname) for each in libcni.cache.attachments()]
         for network in self._places.networks:
-            try:
-                await libcni.gc_network_list(network, GCArgs(valid), ctx)
-            except CniError as error:
-                left.append(Leak("network", network.name, problem=str(error)))
+            with with_timeout(LIMIT_S) as ctx:
+                try:
+                    await libcni.gc_network_list(network, GCArgs(valid), ctx)
+                except CniError as error:
+                    left.append(Leak("network", network.name, problem=str(error)))
         return left
 
 

@@ -169,6 +169,25 @@ def test_where_there_was_no_run_there_is_nothing(tmp_path: Path, capsys: pytest.
     assert not (tmp_path / "none").exists()
 
 
+def test_a_state_directory_that_cannot_be_used_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "state" / "lock").mkdir(parents=True)
+    assert main(["cni", "leaks", "--state", str(tmp_path / "state")]) == 2
+    assert capsys.readouterr().err == f"kubesim: error: --state {tmp_path}/state: Is a directory\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--state", "x"], "--state needs --host-network-node: a private node leaves nothing behind"),
+        (["--host-network-node"], "--host-network-node needs --runtime cni"),
+        (["--host-network-node", "--step"], "--step goes without --host-network-node"),
+    ],
+)
+def test_flags_that_do_not_go_together(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *words, "scenarios/hello-pod.yaml"]) == 2
+    assert problem in capsys.readouterr().err
+
+
 # -- in a private node, too -----------------------------------------------------------------------------------------
 
 
