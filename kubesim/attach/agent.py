@@ -88,11 +88,13 @@ class Agent:
         self._looks = self._make_looks() if with_references else None
         self._listed: set[str] = set()
         self._trouble = False
+        self._told: set[str] = set()  # what went wrong since there was last no trouble
         self._caught_up_at = 0
         self._skews: deque[int] = deque(maxlen=SKEW_SAMPLES)
         self._unclaimed: deque[Event] = deque(maxlen=UNCLAIMED)
         self._renewed_at: int | None = None
         self._renewal_came_at = 0
+        self._ahead = 0
 
     def _make_looks(self) -> ReferenceLooks:
         shadow, problem = self.shadow, self._viewer.problem
@@ -154,8 +156,14 @@ class Agent:
         self._problem(text)
 
     def _problem(self, text: str) -> None:
+        """All watches meet the same trouble, again and again: it is told once, until something was heard again."""
         self.problems.append(text)
-        self._viewer.problem(text)
+        reason = text.partition(": ")[2].partition("; again in")[0]
+        if reason not in self._told:
+            if len(self._told) >= KEPT:
+                self._told.clear()
+            self._told.add(reason)
+            self._viewer.problem(text)
 
     def followed_by(self, follower: Follower) -> None:
         """From now on tell of every pod, beginning with those that are there."""
@@ -170,10 +178,11 @@ class Agent:
         return self._clock.now() + self.skew()
 
     def skew(self) -> int:
-        """How far the node's clock is ahead of ours, from its lease renewals; small differences do not count."""
-        if not self._skews:
-            return 0
-        best = max(self._skews)  # the one that was least held up on its way
+        """How far the node's clock is ahead of ours, from its lease renewals; small differences do not count.
+
+        Of a single renewal only this is sure: the node cannot have written a time that it has not reached.
+        """
+        best = max(self._skews) if self._skews else self._ahead  # of several, the one that was least held up on its way
         return best if abs(best) >= SECOND else 0
 
     @property
@@ -213,6 +222,7 @@ class Agent:
         now = self._clock.now()
         if self._trouble:
             self._trouble = False
+            self._told.clear()
             self._caught_up_at = now + CATCHING_UP
         if now < self._caught_up_at:
             self.shadow.missed()
@@ -254,6 +264,7 @@ class Agent:
             apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
             if abs(apart) < SECOND:
                 self._skews.append(renewed - now)
+        self._ahead = max(0, renewed - now)
         self._renewed_at, self._renewal_came_at = renewed, now
 
     def _object_changed(self, key: ObjectKey) -> None:

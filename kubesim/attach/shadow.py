@@ -34,7 +34,7 @@ from kubesim.attach.predictions import (
     predictions_of,
 )
 from kubesim.attach.probe_arithmetic import killed_too_early
-from kubesim.attach.statement import Fact, Statement
+from kubesim.attach.statement import Fact, Stage, Statement
 from kubesim.attach.timing import told_wait
 from kubesim.attach.tolerances import CLOCK, TELLING, TRUNCATION
 from kubesim.attach.transitions import transition_divergences
@@ -66,6 +66,7 @@ class Tracked:
     events: dict[tuple[str, str, str], Event] = field(default_factory=dict)  # by path, reason and text
     exits_seen: dict[str, int] = field(default_factory=dict)
     open: dict[Key, Prediction] = field(default_factory=dict)
+    stage: Stage = "new"  # as of the last observation
     excused: bool = False  # what comes next may have been missed for a while
 
 
@@ -109,6 +110,7 @@ class Shadow:
         divergences += (divergence_of(v, pod, now) for v in verdicts if v.outcome in ("early", "late"))
         tracked.excused = False
         statement = explain(self._observation(tracked, now))
+        tracked.stage = statement.stage
         self._expect(tracked, statement)
         return Report(statement, found, tuple(verdicts), tuple(divergences))
 
@@ -146,6 +148,7 @@ class Shadow:
         ]
         divergences += killed_too_early(seen, event, at)
         statement = explain(seen)
+        tracked.stage = statement.stage
         self._expect(tracked, statement)
         return Report(statement, (), tuple(verdicts), tuple(divergences))
 

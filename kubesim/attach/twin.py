@@ -9,7 +9,7 @@ its source, as any update does. Nothing leads back to the real one: the twin wri
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 from kubesim.api.node import Node
 from kubesim.api.pod import Container, Pod
@@ -20,7 +20,7 @@ from kubesim.cluster.registry import Target, create
 from kubesim.cluster.store import Store
 from kubesim.errors import ApiError
 from kubesim.kubelet.status.phase import is_terminal_phase
-from kubesim.scenario.language import Scenario
+from kubesim.scenario.language import Scenario, Spec
 
 # They name objects that are not read from the real cluster.
 _LEFT_OUT = frozenset({
@@ -30,13 +30,18 @@ _LEFT_OUT = frozenset({
 _CAPACITY = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
-def twin_scenario(node_name: str, node: Node | None) -> Scenario:
+def twin_runtimes() -> tuple[str, ...]:
+    """Those that a scenario can have."""
+    return get_args(Spec.model_fields["runtime"].annotation)
+
+
+def twin_scenario(node_name: str, node: Node | None, runtime: str = "simulated") -> Scenario:
     """A node like the real one, as far as its object tells; every image is there."""
     item: dict[str, Any] = {"name": node_name}
     if node is not None:
         item["labels"] = dict(node.metadata.labels)
         item["capacity"] = {name: node.status.capacity[name] for name in _CAPACITY if name in node.status.capacity}
-    spec = {"nodes": [item], "images": [{"name": "*", "present": True}]}
+    spec = {"nodes": [item], "images": [{"name": "*", "present": True}], "runtime": runtime}
     value = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "twin"}, "spec": spec}
     return Scenario.model_validate(value)
 

@@ -1,4 +1,4 @@
-"""How an attached agent shows what it finds: a table, lines of JSON, figures for a monitoring system.
+"""How an attached agent shows what it finds: lines of JSON, figures for a monitoring system; `table.py` has the table.
 
 Never a value of a Secret, an environment variable or an annotation: only statuses, Events, names and times.
 """
@@ -6,34 +6,17 @@ Never a value of a Secret, an environment variable or an annotation: only status
 from __future__ import annotations
 
 import json
-import shutil
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from kubesim.api.gotext import duration
-from kubesim.api.timestamps import MILLISECOND, SECOND, format_time
+from kubesim.api.timestamps import SECOND
 from kubesim.attach.agent import Agent
 from kubesim.attach.divergence import Divergence
 from kubesim.attach.page import as_json, window_text
 from kubesim.attach.shadow import Report
-from kubesim.attach.statement import Statement
-from kubesim.attach.twin import Twin
-from kubesim.attach.versions import differences
+from kubesim.attach.table import by_need, header
 
-# What holds a pod up comes first.
-_ORDER = (
-    "terminating",
-    "failed",
-    "unknown",
-    "starting",
-    "initializing",
-    "running",
-    "new",
-    "finishing",
-    "ready",
-    "succeeded",
-)
-SHOWN_DIVERGENCES = 8
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 
 
@@ -85,67 +68,14 @@ class QuietView:
         print(f"kubesim: {text}", file=self._err, flush=True)
 
 
-def header(agent: Agent, *, brief: bool = False) -> list[str]:
-    """What is known about the node and about how well it is seen; brief: without the list of what differs there."""
-    node, lines = agent.shadow.node, []
-    version = str(node.status.node_info.get("kubeletVersion", "")) if node is not None else ""
-    age, skew = agent.lease_age, agent.measured_skew
-    facts = [f"node {agent.node_name}" + (" (gone)" if agent.shadow.node_gone else f" kubelet {version or 'unknown'}")]
-    facts.append("lease never seen" if age is None else f"lease renewed {duration(age // SECOND * SECOND)} ago")
-    facts.append(
-        "clock skew not measured yet" if skew is None else f"clock skew {duration(skew // MILLISECOND * MILLISECOND)}"
-    )
-    facts.append("connected" if agent.connected else "NOT CONNECTED: what is shown may be old")
-    facts.append(f"{agent.divergence_count} divergences")
-    lines.append(" · ".join(facts))
-    notes = differences(version) if version else ()
-    if brief and len(notes) > 1:
-        notes = (f"kubelet {version} differs in {len(notes)} known ways from these rules; --once lists them",)
-    return lines + [f"note: {text}" for text in notes]
-
-
-def table(agent: Agent, width: int | None = None, twin: Twin | None = None, *, brief: bool = False) -> str:
-    """The pods, those that something holds up first; then the newest divergences. With a twin, how that one stands."""
-    width = width or shutil.get_terminal_size((120, 40)).columns
-    now = agent.now()
-    statements = sorted((agent.shadow.statement(uid, now) for uid in agent.shadow.pods), key=_rank)
-    lines = header(agent, brief=brief)
-    rows = [("POD", "STAGE", "WHAT HOLDS IT", *(("TWIN",) if twin is not None else ()), "NEXT")]
-    for statement in statements:
-        *columns, following = _row(statement, now)
-        beside = () if twin is None else (twin.in_words(agent.shadow.pods[statement.uid].pod),)
-        rows.append((*columns, *beside, following))
-    sizes = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    for row in rows:
-        line = "  ".join(f"{text:<{size}}" for text, size in zip(row, sizes, strict=False)) + "  " + row[-1]
-        lines.append(line[:width].rstrip())
-    for divergence in list(agent.divergences)[-SHOWN_DIVERGENCES:]:
-        lines.append(f"! {format_time(divergence.at)} {divergence.namespace}/{divergence.name}: {divergence.says}")
-    return "\n".join(lines) + "\n"
-
-
-def _rank(statement: Statement) -> tuple[int, str, str]:
-    place = _ORDER.index(statement.stage) if statement.stage in _ORDER else len(_ORDER)
-    return place, statement.namespace, statement.name
-
-
-def _row(statement: Statement, now: int) -> tuple[str, str, str, str]:
-    cause = statement.causes[0]
-    timed = next((step for step in statement.steps if step.window is not None and step.firm), None)
-    first = timed or next(iter(cause.steps), None)
-    when = window_text(first.window, now) if first is not None else ""
-    following = "" if first is None else f"{first.what}{': ' + when if when else ''}"
-    return f"{statement.namespace}/{statement.name}", statement.stage, cause.code, following
-
-
 def summary(agent: Agent) -> dict[str, Any]:
     """`-o json` of a single look."""
     now = agent.now()
-    statements = [agent.shadow.statement(uid, now) for uid in agent.shadow.pods]
+    pods = by_need(agent.shadow.pods.values())
     return {
         "node": agent.node_name,
         "header": header(agent),
-        "pods": [as_json(statement) for statement in sorted(statements, key=_rank)],
+        "pods": [as_json(agent.shadow.statement(tracked.pod.metadata.uid, now)) for tracked in pods],
         "divergences": [divergence.to_json() for divergence in agent.divergences],
     }
 
@@ -164,11 +94,7 @@ def respond(agent: Agent, method: str, target: str) -> tuple[int, str, str]:
 
 def metrics(agent: Agent) -> str:
     """In the text format of Prometheus."""
-    now = agent.now()
-    stages: dict[str, int] = {}
-    for uid in agent.shadow.pods:
-        stage = agent.shadow.statement(uid, now).stage
-        stages[stage] = stages.get(stage, 0) + 1
+    stages = Counter(tracked.stage for tracked in agent.shadow.pods.values())
     lines = list(
         _metric(
             "kubesim_attach_pods",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
     parser.add_argument("--view", type=_view, metavar="|".join(VIEWS), default="shadow", help=view)
+    parser.add_argument("--runtime", metavar="NAME", help="the container runtime of the twin; default: simulated")
     options.add_references(parser)
     parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
 
@@ -74,6 +76,8 @@ def execute(args: argparse.Namespace) -> int:
     output = options.chosen(args.output, "KUBESIM_OUTPUT", _format) or "text"
     if args.view == "twin" and args.once:
         raise UsageError("--view twin needs time to run: leave --once out, or give --for DURATION")
+    if args.runtime is not None:
+        _check_runtime(args)
     if output == "json" and not args.once:
         raise UsageError("-o json needs --once; to follow use -o jsonl")
     import asyncio
@@ -125,24 +129,26 @@ async def _attach(args: argparse.Namespace, output: str) -> int:
 
 async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, tasks: TaskSet) -> None:
     from kubesim.api.timestamps import SECOND
-    from kubesim.attach.views import header, summary, table
+    from kubesim.attach.table import header, table
+    from kubesim.attach.views import summary
 
     await _listed(agent, clock, args.once or bool(args.duration))
     if args.once:
         if output == "json":
             print(json.dumps(summary(agent), ensure_ascii=False, indent=2))
         elif output == "text":
-            sys.stdout.write(table(agent))
+            sys.stdout.write(table(agent, width=_screen()[0]))
         return
     if output == "jsonl":
         for line in header(agent):
             print(f"kubesim: {line}", file=sys.stderr, flush=True)
-    twin = _twin(agent, tasks, output) if args.view == "twin" else None
+    twin = _twin(agent, tasks, output, args.runtime or "simulated") if args.view == "twin" else None
     end = clock.now() + args.duration if args.duration else None
     shown = ""
     while end is None or clock.now() < end:
         if output == "text":
-            drawn = table(agent, twin=twin, brief=sys.stdout.isatty())
+            width, height = _screen()
+            drawn = table(agent, twin, width=width, height=height)
             if sys.stdout.isatty():
                 sys.stdout.write(CLEAR + drawn)
             elif drawn.splitlines()[1:] != shown.splitlines()[1:]:
@@ -152,7 +158,16 @@ async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: Loo
         await clock.sleep(SECOND)
 
 
-def _twin(agent: Agent, tasks: TaskSet, output: str) -> Twin:
+def _check_runtime(args: argparse.Namespace) -> None:
+    from kubesim.attach.twin import twin_runtimes
+
+    if args.view != "twin":
+        raise UsageError("--runtime is that of the twin: give --view twin, or leave it out")
+    if args.runtime not in twin_runtimes():
+        raise UsageError(f"--runtime {args.runtime}: must be one of {', '.join(twin_runtimes())}")
+
+
+def _twin(agent: Agent, tasks: TaskSet, output: str, runtime: str) -> Twin:
     """A cluster of our own in memory with a node like the real one, in step with the wall clock."""
     from kubesim.api.pod import Pod
     from kubesim.app import Simulation
@@ -160,7 +175,7 @@ def _twin(agent: Agent, tasks: TaskSet, output: str) -> Twin:
     from kubesim.cluster.watches import WatchEvent
     from kubesim.kubelet.status.summary import status_summary
 
-    simulation = Simulation(twin_scenario(agent.node_name, agent.shadow.node), 0, tasks)
+    simulation = Simulation(twin_scenario(agent.node_name, agent.shadow.node, runtime), 0, tasks)
 
     def tell(change: WatchEvent) -> None:
         pod = change.object
@@ -190,10 +205,10 @@ async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:
             (text for text in agent.problems if "orbidden" in text and ("Pods" in text or "Nodes" in text)), None
         )
         if in_time and (denied is not None or clock.now() - begin > PATIENCE_S * SECOND):
-            last = denied or (agent.problems[-1] if agent.problems else "no answer")
+            if denied is not None:
+                raise UsageError(f"{_reason(denied)}; `kubesim attach --print-rbac` prints the rights that are enough")
             raise UsageError(
-                f"the cluster does not give what is needed: {last.partition('; again in')[0]}; "
-                "`kubesim attach --print-rbac` prints the rights that are enough"
+                f"the cluster is out of reach: {_reason(agent.problems[-1] if agent.problems else 'silence')}"
             )
     while in_time and not agent.looked and clock.now() - begin < PATIENCE_S * SECOND:
         await clock.sleep(20 * MILLISECOND)
@@ -201,3 +216,14 @@ async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:
         raise UsageError(
             f"--node {agent.node_name}: there is no such node in the cluster (kubectl get nodes lists them)"
         )
+
+
+def _reason(problem: str) -> str:
+    return problem.partition("; again in")[0]
+
+
+def _screen() -> tuple[int, int | None]:
+    """Columns and lines; whatever is no terminal takes everything."""
+    from kubesim.attach.table import UNBOUNDED
+
+    return shutil.get_terminal_size() if sys.stdout.isatty() else (UNBOUNDED, None)

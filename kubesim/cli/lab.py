@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,8 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     check.add_argument(
         "answers", nargs="*", metavar="ANSWER", help="answers to the open questions, one after the other"
     )
-    action("hint", "a hint to the open question; more with each time")
-    action("next", "begin the next lab that is not done")
+    hint = action("hint", "a hint to the open question; more with each time")
+    following = action("next", "begin the next lab that is not done")
     reset = action("reset", "forget what was done in a lab, or in all of them")
     reset.add_argument("lab", metavar="N", nargs="?", help="number or name; without it all labs")
     step = action("step", "walk through the run of the current lab")
@@ -57,9 +58,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     validate.add_argument("folders", nargs="*", metavar="FOLDER", help="folders of labs; without them all labs")
     table = action("class", "what a class has done, from the files that --class wrote", labs=False, state=False)
     table.add_argument("files", nargs="+", metavar="FILE", help="results of learners")
-    for sub in (start, check):
-        sub.add_argument("--class", dest="results", metavar="FILE", help="write results there for a teacher to collect")
-        sub.add_argument("--learner", metavar="NAME", help="whose results they are (default: the user's name)")
+    results = "write results there for a teacher to collect (environment: KUBESIM_CLASS)"
+    learner = "whose results they are (environment: KUBESIM_LEARNER; default: the user's name)"
+    for place in (parser, start, check, hint, following):
+        # Before the action or behind it; one that is not given behind it does not undo the other.
+        place.add_argument("--class", dest="results", metavar="FILE", default=argparse.SUPPRESS, help=results)
+        place.add_argument("--learner", metavar="NAME", default=argparse.SUPPRESS, help=learner)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -113,8 +117,10 @@ def _learn(args: argparse.Namespace, directory: Path) -> int:
     finally:
         # Also if an answer could not be read, or whoever reads has seen enough: what was answered is answered.
         progress.save()
-        if getattr(args, "results", None):
-            _write_results(args, find_labs(directory), progress)
+        results = getattr(args, "results", None) or os.environ.get("KUBESIM_CLASS")
+        if results and args.action in ("start", "check", "hint", "next"):
+            learner = getattr(args, "learner", None) or os.environ.get("KUBESIM_LEARNER") or _user()
+            _write_results(Path(results), learner, find_labs(directory), progress)
 
 
 def _act(args: argparse.Namespace, lesson: Lesson) -> int:
@@ -233,16 +239,19 @@ def _dialogue(lesson: Lesson) -> bool:
     return right
 
 
-def _write_results(args: argparse.Namespace, labs: list[Lab], progress: Progress) -> None:
-    import getpass
-
+def _write_results(file: Path, learner: str, labs: list[Lab], progress: Progress) -> None:
     from kubesim.labs.progress import class_results, write_file
 
+    write_file(file, json.dumps(class_results(learner, labs, progress), indent=1) + "\n")
+
+
+def _user() -> str:
+    import getpass
+
     try:
-        learner = args.learner or getpass.getuser()
+        return getpass.getuser()
     except (OSError, KeyError):
-        learner = "somebody"
-    write_file(Path(args.results), json.dumps(class_results(learner, labs, progress), indent=1) + "\n")
+        return "somebody"
 
 
 # -- teaching ---------------------------------------------------------------------------------------------------

@@ -112,17 +112,18 @@ class LoopClock:
             self._virtual.listening -= 1
 
     @asynccontextmanager
-    async def outside(self, limit_s: float) -> AsyncIterator[None]:
+    async def outside(self, limit_s: float, *, hold: bool = False) -> AsyncIterator[None]:
         """Around an exchange with the real world that may take so many seconds of the wall; then TimeoutError.
 
-        Virtual time stands still meanwhile, unless it is paced: then an exchange takes the time that it takes.
+        Virtual time stands still meanwhile, unless it is paced: then an exchange takes the time that it takes, or
+        none with `hold`.
         """
         virtual = self._virtual
         if virtual is None:
             async with asyncio.timeout(limit_s):
                 yield
             return
-        held = not virtual.speed
+        held = hold or not virtual.speed
         virtual.externals += held
         task = asyncio.current_task()
         assert task is not None

@@ -105,7 +105,7 @@ def class_results(learner: str, labs: list[Lab], progress: Progress) -> dict[str
     begun = []
     for lab in labs:
         done = progress.labs.get(lab.name)
-        if done is None or not any(question.tries for question in done.questions.values()):
+        if done is None or not any(question.tries or question.hints for question in done.questions.values()):
             continue
         questions = [{"id": q.id, "predict": q.predict, **asdict(done.of(q.id))} for q in lab.file.questions]
         entry: dict[str, Any] = {"lab": lab.name, "title": lab.file.title, "done": done.is_done(lab)}

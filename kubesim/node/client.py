@@ -109,6 +109,8 @@ class Node:
         try:
             messages.send(self._socket, {"do": do, **given}, fds)
             answer, given_fds = messages.receive(self._socket)
+        except (BrokenPipeError, ConnectionResetError):
+            answer, given_fds = None, []
         except OSError as error:
             raise NodeGone(f"the node's holder does not answer: {error}") from error
         if answer is None:

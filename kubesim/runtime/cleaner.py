@@ -19,9 +19,10 @@ from kubesim.runtime.home import Home
 from kubesim.runtime.leaks import Inventory, Kind, Leak, find_leaks
 from kubesim.runtime.ledger import Attachment, Ledger, NetworkEntry, release
 from kubesim.runtime.machine import remove, take_inventory
-from kubesim.runtime.sandbox import CLEAN_UP_TIMEOUT_S, PodSandbox
+from kubesim.runtime.sandbox import PodSandbox
 from kubesim.runtime.sandbox_parts import SandboxDirectory
 
+LIMIT_S: Final = 10.0  # of the wall clock, for one sandbox: one that hangs keeps no other from being released
 # Sandboxes are forgotten when nothing of them is left.
 _ORDER: Final[tuple[Kind, ...]] = ("link", "namespace", "chain", "address", "cache file", "network", "sandbox")
 
@@ -50,11 +51,12 @@ class Cleaner:
     async def clean(self) -> list[Leak]:
         """What is still there, and why."""
         left = []
-        with with_timeout(CLEAN_UP_TIMEOUT_S) as ctx:
-            for each in self._orphans():
+        for each in self._orphans():
+            with with_timeout(LIMIT_S) as ctx:
                 problem = await self._release(each, ctx)
-                if problem:
-                    left.append(Leak("sandbox", each.sandbox_id, each.sandbox_id, each.pod, problem))
+            if problem:
+                left.append(Leak("sandbox", each.sandbox_id, each.sandbox_id, each.pod, problem))
+        with with_timeout(LIMIT_S) as ctx:
             await self._collect(ctx)
         await self._tidy_up()
         return left

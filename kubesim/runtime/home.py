@@ -75,8 +75,11 @@ def _count(path: str) -> int:
 
 def lock_state(state: str) -> IO[str]:
     """The state directory, ours alone until this is closed. The holder of one that was killed is given a moment."""
-    os.makedirs(state, mode=0o700, exist_ok=True)
-    lock = open(os.path.join(state, "lock"), "w")  # noqa: SIM115 (it is held until the nodes are closed)
+    try:
+        os.makedirs(state, mode=0o700, exist_ok=True)
+        lock = open(os.path.join(state, "lock"), "w")  # noqa: SIM115 (it is held until the nodes are closed)
+    except OSError as error:
+        raise UsageError(f"--state {state}: {error.strerror}") from None
     for _ in range(_LOCK_TRIES):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,7 +7,8 @@ import pytest
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE, SECOND, format_micro_time, format_time
 from kubesim.attach.agent import Lease
-from kubesim.attach.views import header, metrics, respond, table
+from kubesim.attach.table import header, table
+from kubesim.attach.views import metrics, respond
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.remote.transport import READS, Call, ReadOnlyTransport
 from kubesim.errors import ReadOnlyError
@@ -44,7 +45,7 @@ def test_it_says_what_comes_next() -> None:
     said = [report.statement.causes[0].code for report in watching.notes.reports if report.statement is not None]
     assert "CrashLoopBackOff" in said
     assert watching.agent.shadow.outcomes["restart", "kept"] >= 2
-    assert "CrashLoopBackOff" in table(watching.agent, 200)
+    assert "CrashLoopBackOff" in table(watching.agent)
     assert "kubesim_attach_pods" in metrics(watching.agent)
     assert respond(watching.agent, "GET", "/healthz")[0] == 200
     assert respond(watching.agent, "POST", "/metrics")[0] == 405
@@ -161,6 +162,17 @@ def test_until_the_nodes_clock_is_measured_no_time_is_held_against_it() -> None:
         assert watching.notes.divergences == []
 
     watched(scenario("hello-pod"), meanwhile=play, until=35 * SECOND)
+
+
+def test_a_renewal_in_our_future_shows_at_once_that_the_nodes_clock_is_ahead() -> None:
+    async def play(watching: Watching) -> None:
+        clock, agent = watching.simulation.clock, watching.agent
+        await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
+        agent.saw_lease(renewed(clock.now() + 3600 * SECOND))
+        assert agent.now() == clock.now() + 3600 * SECOND
+        assert "clock ahead by 1h0m0s or more" in header(agent)[0]
+
+    watched(scenario("hello-pod"), meanwhile=play, until=2 * SECOND)
 
 
 def test_a_kubelet_that_is_cut_off_is_not_blamed_for_being_late() -> None:

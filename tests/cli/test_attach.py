@@ -70,6 +70,7 @@ def test_for_machines(config: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_twin_stands_beside(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["attach", "--node", "node-a", "--for", "300ms", "--kubeconfig", config, "--view", "twin"]
+    arguments += ["--runtime", "simulated"]
     assert main(arguments) == 0
     assert "TWIN" in capsys.readouterr().out
     assert main([*arguments, "-o", "jsonl"]) == 0
@@ -103,6 +104,8 @@ def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFi
         (["attach", "--node", "node-a", "--once", "--context", "absent"], "absent"),
         (["attach", "--node", "node-a", "-o", "json"], "--once"),
         (["attach", "--node", "node-a", "--once", "--view", "twin"], "--for DURATION"),
+        (["attach", "--node", "node-a", "--view", "twin", "--for", "1s", "--runtime", "docker"], "one of simulated"),
+        (["attach", "--node", "node-a", "--once", "--runtime", "simulated"], "--view twin"),
         (["explain", "shop/absent"], "there is no such pod"),
     ],
 )

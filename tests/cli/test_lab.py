@@ -133,7 +133,20 @@ def test_a_class(lab: Learner, tmp_path: Path) -> None:
         "hints": 0,
     }  # fmt: skip
     assert "Ada 01-first-crash no 1/5 0 2 0" in lab("class", str(ada))
+    lab("--class", str(ada), "--learner", "Ada", "hint")  # before the action, too
+    assert "Ada 01-first-crash no 1/5 0 2 1" in lab("class", str(ada))
     assert "is no file that --class wrote" in lab("class", str(LABS[0].scenario_path), code=2)
+
+
+def test_the_environment_names_the_file_of_a_class(
+    lab: Learner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bo = tmp_path / "bo.json"
+    monkeypatch.setenv("KUBESIM_CLASS", str(bo))
+    monkeypatch.setenv("KUBESIM_LEARNER", "Bo")
+    lab("start", "1")
+    lab("check", "1s")
+    assert "Bo 01-first-crash" in lab("class", str(bo))
 
 
 def test_a_lab_of_ones_own(lab: Learner, tmp_path: Path) -> None:

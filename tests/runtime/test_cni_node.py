@@ -9,9 +9,15 @@ from typing import Any
 
 import pytest
 
-from kubesim.app import RunResult, run_scenario
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND
+from kubesim.app import RunResult, Simulation, run_scenario
+from kubesim.clock import run_virtual
+from kubesim.concurrency import TaskSet
 from kubesim.errors import UsageError
+from kubesim.runtime.cni_node import CniNodes
 from kubesim.scenario.load import parse_scenario
+from kubesim.scenario.settings import cni_settings, node_plans
 from kubesim.trace import HashSink, MemorySink
 from kubesim.trace.records import ApiWrite, CniExec, EventRecorded
 from tests.node.host_state import host_state
@@ -77,6 +83,24 @@ def test_the_networks_that_come_along_work(network: str, addresses: list[str]) -
     assert run.result.phases == {"default/pod-0": "Succeeded"}
     last = next(each for each in run.executions() if (each.command, each.plugin) == ("ADD", "bandwidth"))
     assert [ip["address"] for ip in last.result["ips"]] == addresses
+
+
+def test_a_pod_of_a_dual_stack_network_has_two_addresses() -> None:
+    scenario = parse_scenario(SPEC.format(more="cni: {network: dual-stack}") + POD.format(name="pod-0"), "x.yaml")
+    real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
+
+    async def main() -> list[str]:
+        async with TaskSet() as tasks:
+            simulation = Simulation(scenario, 0, tasks, real=real)
+            await tasks.run_until(simulation.run(until=5 * SECOND))
+            (pod,) = simulation.store.list("Pod")
+            assert isinstance(pod, Pod)
+            return [entry.ip for entry in pod.status.pod_ips]
+
+    try:
+        assert run_virtual(main) == ["10.88.0.2", "fd00:10:88::2"]
+    finally:
+        real.close()
 
 
 def test_the_same_run_has_the_same_hash_whatever_addresses_and_links_there_are() -> None:

@@ -144,6 +144,25 @@ def test_where_there_was_no_run_there_is_nothing(tmp_path: Path, capsys: pytest.
     assert not (tmp_path / "none").exists()
 
 
+def test_a_state_directory_that_cannot_be_used_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "state" / "lock").mkdir(parents=True)
+    assert main(["cni", "leaks", "--state", str(tmp_path / "state")]) == 2
+    assert capsys.readouterr().err == f"kubesim: error: --state {tmp_path}/state: Is a directory\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--state", "x"], "--state needs --host-network-node: a private node leaves nothing behind"),
+        (["--host-network-node"], "--host-network-node needs --runtime cni"),
+        (["--host-network-node", "--step"], "--step goes without --host-network-node"),
+    ],
+)
+def test_flags_that_do_not_go_together(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *words, "scenarios/hello-pod.yaml"]) == 2
+    assert problem in capsys.readouterr().err
+
+
 # -- in a private node, too -----------------------------------------------------------------------------------------
 
 
@@ -158,6 +177,33 @@ def test_what_a_failed_sandbox_left_is_removed_a_minute_later() -> None:
     assert 'plugin type="portmap" failed (add): again' in failed[0]
     assert any("no IP addresses available in range set: 10.9.0.1-10.9.0.6" in message for message in failed)
     assert set(both.result.phases.values()) == {"Running"}
+
+
+ANSWERS = """#!/bin/sh
+case $CNI_COMMAND in
+ADD) echo '{"cniVersion": "1.1.0", "interfaces": [{"name": "eth0", "sandbox": "x"}],
+            "ips": [{"interface": 0, "address": "192.0.2.7/24"}]}' ;;
+esac
+"""
+
+
+def test_plugins_that_can_collect_garbage_are_told_what_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "own").write_text(ANSWERS)
+    (tmp_path / "own").chmod(0o755)
+    (tmp_path / "net.d").mkdir()
+    (tmp_path / "net.d/10-own.conflist").write_text(
+        '{"cniVersion": "1.1.0", "name": "n", "plugins": [{"type": "own"}]}'
+    )
+    run = Run(
+        f"""cni:
+    confDir: {tmp_path}/net.d
+    binDirs: [{tmp_path}, /usr/lib/cni]
+    faults: [{{plugin: own, verb: ADD, do: 1*crash}}]
+  duration: 2m"""
+    )
+    assert run.result.phases == {"default/pod-0": "Running"}
+    collected = [each for each in run.executions() if each.command == "GC"]
+    assert [(each.plugin, each.t // 1_000_000, each.error) for each in collected] == [("own", 60, "")]
 
 
 def test_faults_are_for_plugins_that_run() -> None:

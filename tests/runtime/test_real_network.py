@@ -172,9 +172,12 @@ def lived(text: str) -> tuple[RunResult, MemorySink]:
 
 
 def test_pods_on_two_nodes_reach_each_other_and_a_port_of_a_node() -> None:
-    result = run_scenario(load_scenario("scenarios/two-nodes.yaml"))
+    two_nodes = load_scenario("scenarios/two-nodes.yaml")
+    result = run_scenario(two_nodes, sinks=(HashSink(placeholders=True),))
     assert not result.expectations_failed
     assert result.phases["default/client"] == "Succeeded"
+    paced = run_scenario(two_nodes, sinks=(HashSink(placeholders=True),), speed=50)
+    assert paced.trace_hash == result.trace_hash
 
 
 PODS = """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
+import os
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -200,7 +201,9 @@ def _is_refused(error: BaseException) -> bool:
 
 
 def _words(error: BaseException) -> str:
-    """Some of these errors have no text of their own."""
+    """Some of these errors have no text of their own, others too much."""
     if isinstance(error, asyncio.TimeoutError):
         return "timed out"
+    if isinstance(error, aiohttp.ClientConnectorError) and not _is_tls(error) and (error.os_error.errno or 0) > 0:
+        return os.strerror(error.os_error.errno or 0).lower()
     return str(error) or type(error).__name__
