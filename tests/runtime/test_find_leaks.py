@@ -99,10 +99,12 @@ def test_a_namespace_that_nobody_noted_is_left() -> None:
     assert named(find_leaks(inventory(namespaces={"/s/netns/a": []}))) == [("namespace", "/s/netns/a")]
 
 
-def test_an_address_without_an_owner_is_ours_in_our_own_network_only() -> None:
+def test_an_address_without_an_owner_is_ours_where_ours_were() -> None:
     """host-local was killed between making the file and writing into it."""
-    found = inventory(addresses={f"/n/{OWNER}/10.0.0.2": "", "/n/net/10.0.0.2": "", "/n/net/10.0.0.3": OTHER})
-    assert named(find_leaks(found)) == [("address", f"/n/{OWNER}/10.0.0.2")]
+    addresses = {f"/n/{OWNER}/10.0.0.2": "", "/n/net/10.0.0.2": "", "/n/net/10.0.0.3": OTHER}
+    own, shared = ("address", f"/n/{OWNER}/10.0.0.2"), ("address", "/n/net/10.0.0.2")
+    assert named(find_leaks(inventory(addresses=addresses))) == [own]
+    assert named(find_leaks(inventory(addresses=addresses, networks={"net"}))) == [own, shared]
 
 
 def test_a_chain_to_which_nothing_leads_yet_is_known_by_its_name() -> None:

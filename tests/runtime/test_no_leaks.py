@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from kubesim.node.networks import NETWORKS
 from tests.cni.host import NETNS_DIR, STATE_DIR, links, on_host, output
 from tests.soak import rounds
 
@@ -94,10 +95,11 @@ def churned(
 ) -> dict[str, Any]:
     """kubesim is started again and again, and each time but the last one killed."""
     chance, state, told = random.Random(seed), f"{folder}/state", []
-    words = kubesim("run", "-o", "jsonl", "--host-network-node", "--state", state, *(flags or ()), "-")
+    words = kubesim("run", "-o", "jsonl", "--host-network-node", "--state", state, "-")
     for life in range(lives):
+        own = flags or ["--cni-network", NETWORKS[life % len(NETWORKS)]]
         fatal = chance.randrange(1, pods * 8) if life < lives - 1 else 0
-        outcome = lived(words, scenario(life, pods, more), fatal, chance.random() * 0.05)
+        outcome = lived([*words, *own], scenario(life, pods, more), fatal, chance.random() * 0.05)
         told.append({**outcome, "left": left_over(state)})
     leaks = subprocess.run(kubesim("cni", "leaks", "--state", state), capture_output=True, text=True, check=False)
     return {"lives": told, "leaks": leaks.stdout + leaks.stderr}
