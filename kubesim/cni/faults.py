@@ -23,6 +23,7 @@ is put before it in CNI_PATH.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -34,7 +35,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from kubesim.api.goduration import parse_duration
-from kubesim.clock import LoopClock
+from kubesim.clock import LoopClock, wake
 from kubesim.clock.randomness import Stream
 from kubesim.cni.context import BACKGROUND, Context, with_timeout
 from kubesim.cni.invoke import Exec, pod_of
@@ -202,7 +203,7 @@ class FaultyExec:
             self._observe(Execution(path, environ, stdin, stdout, b"", how, 0.0))
             raise plugin_failure(how, stdout, b"")
         if term.kind == "delay":
-            await self._clock.sleep(term.delay)
+            await self._wait(term.delay, ctx)
             return await self._with_stand_in(path, stdin, environ, ctx)
         answer = await self._exec.exec_plugin(path, stdin, environ, ctx)
         return self._spoilt(term, answer, ctx)
@@ -214,7 +215,7 @@ class FaultyExec:
         if term is None:
             return await self._exec.exec_plugin(path, stdin, environ, ctx)
         if term.kind == "delay":
-            await self._clock.sleep(term.delay)
+            await self._wait(term.delay, ctx)
         given = {"CNI_PATH": f"{self._stand_ins.directory}:{environ['CNI_PATH']}", KIND: term.kind, SAYS: term.says()}
         if term.kind != "hang":
             return await self._exec.exec_plugin(path, stdin, {**environ, **given}, ctx)
@@ -224,6 +225,16 @@ class FaultyExec:
             finally:
                 if ctx is not BACKGROUND:
                     ctx.finish("context deadline exceeded")
+
+    async def _wait(self, delay: int, ctx: Context) -> None:
+        """In virtual time, but no longer than whoever called."""
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        timer = self._clock.call_at(self._clock.now() + delay, wake, over, None)
+        try:
+            with ctx.listening(lambda: wake(over, None)):
+                await over
+        finally:
+            timer.cancel()
 
     def _choose(self, plugin: str, environ: Mapping[str, str]) -> Term | None:
         verb, pod = environ.get("CNI_COMMAND", ""), pod_of(environ)

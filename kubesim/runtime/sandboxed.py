@@ -50,6 +50,7 @@ class SandboxedRuntime(SimulatedRuntime):
         self._networking = networking
         self._wall_limit_s = wall_limit_s
         self._cleaner = cleaner
+        self._running: set[asyncio.Task[SandboxFailed | None]] = set()
         self._cleaning: asyncio.TimerHandle | asyncio.Task[None] | None = None  # due, or under way
 
     async def status(self) -> RuntimeConditions:
@@ -72,15 +73,29 @@ class SandboxedRuntime(SimulatedRuntime):
         )
         self._made_sandboxes += 1
         with with_timeout(self._wall_limit_s) as ctx:
+            running = go(self._run(request, config, ctx), f"RunPodSandbox {metadata.namespace}/{metadata.name}")
+            self._running.add(running)
+            running.add_done_callback(self._running.discard)
             try:
-                sandbox = await self.service.run(request, ctx)
-            except SandboxFailed as error:
-                self._clean_later()
-                if error.kept is not None:
-                    self._enter_sandbox(request.id, config, SandboxNetwork(), ready=False)
-                raise await self._failure(error, ctx, deadline) from error
-        self._enter_sandbox(request.id, config, _network(sandbox))
+                failed = await asyncio.shield(running)
+            except asyncio.CancelledError:  # who called has given up; what was begun is undone without them
+                ctx.cancel()
+                raise
+            if failed is not None:
+                raise await self._failure(failed, ctx, deadline) from failed
         return request.id
+
+    async def _run(self, request: SandboxRequest, config: SandboxConfig, ctx: Context) -> SandboxFailed | None:
+        """To the end, also when nobody waits for it any more."""
+        try:
+            sandbox = await self.service.run(request, ctx)
+        except SandboxFailed as error:
+            self._clean_later()
+            if error.kept is not None:
+                self._enter_sandbox(request.id, config, SandboxNetwork(), ready=False)
+            return error
+        self._enter_sandbox(request.id, config, _network(sandbox))
+        return None
 
     def _context(self, container: SimulatedContainer) -> ProcessContext:
         sandbox = self.service.sandboxes.get(container.info.sandbox_id)
@@ -134,6 +149,8 @@ class SandboxedRuntime(SimulatedRuntime):
 
     def close(self) -> None:
         """The end: nothing runs, and nothing is cleaned up any more."""
+        for running in self._running:
+            running.cancel()
         self.lose_processes()
         if self._cleaning is not None:
             self._cleaning.cancel()

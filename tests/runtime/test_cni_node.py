@@ -226,3 +226,22 @@ def test_nothing_of_kubesim_runs_afterwards() -> None:
     Run()
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     assert not [pid for pid in children if b"kubesim.node" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+LATE = "cni: {{faults: [{{plugin: bridge, verb: ADD, do: 1*delay({delay})}}]}}\n  duration: 6m"
+
+
+def test_a_plugin_that_is_too_late_is_ended_when_the_kubelet_gives_up() -> None:
+    run = Run(LATE.format(delay="10m"))
+    late = "Failed to create pod sandbox: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+    assert run.messages("FailedCreatePodSandBox") == [late]
+    assert run.result.phases == {"default/pod-0": "Running"}
+
+
+def test_a_sandbox_whose_kubelet_has_died_is_undone_and_the_next_kubelet_makes_another() -> None:
+    run = Run(LATE.format(delay="1m") + "\n  steps: [{at: 2s, restart: kubelet}]")
+    assert run.result.phases == {"default/pod-0": "Running"}
+    commands = [(each.command, each.error) for each in run.executions() if each.plugin == "bridge"]
+    given_up = "netplugin failed with no error message: context canceled"
+    assert commands == [("ADD", given_up), ("DEL", ""), ("ADD", "")]
+    assert run.messages("FailedCreatePodSandBox") == []
