@@ -19,9 +19,11 @@ from kubesim.clock.randomness import uuid4_text
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
+from kubesim.runtime.cni_node import CniNodes, NetworkPicture
+from kubesim.runtime.leaks import Leak
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.expectations import Judge
@@ -30,6 +32,7 @@ from kubesim.scenario.node import SimulatedNode, Surroundings
 from kubesim.scenario.node_health import NodeHealth
 from kubesim.scenario.node_lifecycle import NodeLifecycle
 from kubesim.scenario.player import Player
+from kubesim.scenario.settings import cni_settings, node_plans
 from kubesim.scenario.static_sources import url_plan
 from kubesim.scenario.taint_eviction import TaintEviction
 from kubesim.scenario.volume_binder import VolumeBinder
@@ -54,6 +57,8 @@ class RunResult:
     expectations_met: tuple[str, ...]
     expectations_failed: tuple[str, ...]  # each with its reason
     events: int  # Events told to the API server, repeated ones counted
+    networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything had come to rest
+    left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
 
     @property
     def ok(self) -> bool:
@@ -70,20 +75,22 @@ def run_scenario(
     every_tick: bool = False,
     serve: tuple[str, int] | None = None,
     on_serving: Callable[[str], None] | None = None,
+    host_state: str = "",
 ) -> RunResult:
     """Play a scenario in virtual time and return when it is over.
 
     `seed` goes before the scenario's own; `until` (microseconds) ends the run early; a `speed` paces it against the
     wall clock (virtual seconds for each real one, 0 = as fast as possible); `every_tick` executes also the ticks that
     can change nothing, which gives the same trace. With `serve` (address and port) the agents can be asked about
-    themselves over HTTP meanwhile; `on_serving` is told where.
+    themselves over HTTP meanwhile; `on_serving` is told where. `host_state` makes the host itself the node of runtime
+    `cni`, with that directory for what has to outlive a crash.
     """
     chosen = scenario.spec.seed if seed is None else seed
 
     async def main() -> RunResult:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            simulation = Simulation(scenario, chosen, tasks, sinks, every_tick=every_tick)
+            simulation = Simulation(scenario, chosen, tasks, sinks, every_tick=every_tick, real=real)
             server = AgentServer(simulation.kubelets, simulation.clock.now)
             if serve is not None:
                 await server.start(*serve)
@@ -95,7 +102,15 @@ def run_scenario(
                 await server.close()
             return result
 
-    return run_virtual(main)
+    spec = scenario.spec
+    real = CniNodes(cni_settings(spec, host_state), node_plans(spec)) if spec.runtime == "cni" else None
+    left: list[Leak] = []
+    try:
+        result = run_virtual(main)
+    finally:
+        if real is not None:
+            left = real.close()
+    return replace(result, left_behind=tuple(left)) if left else result
 
 
 def raise_failures_of_callbacks(tasks: TaskSet) -> None:
@@ -123,6 +138,7 @@ class Simulation:
         *,
         every_tick: bool = False,
         latencies: Latencies = DEFAULT_LATENCIES,
+        real: CniNodes | None = None,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
@@ -133,6 +149,7 @@ class Simulation:
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
         self._sinks = sinks
+        self._networks: list[NetworkPicture] = []
         self.traced = bool(sinks)
         self.store = Store(self.clock.now, new_uids(self.randomness))
         self.network = SimulatedNetwork(self.clock)
@@ -154,6 +171,7 @@ class Simulation:
             traced=bool(sinks),
             every_tick=every_tick,
             health=self.health,
+            real=real,
         )
         NodeLifecycle(self.clock, self.store)
         VolumeBinder(self.clock, self.store)
@@ -173,11 +191,14 @@ class Simulation:
         self._begin(speed)
         witness = _Witness(self.store)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
-        await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until).play()
+        await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until, self._look).play()
         judge.close()
         for node in self.nodes.values():
             await node.close()
         return self._result(witness, judge)
+
+    def _look(self) -> None:
+        self._networks = [picture for node in self.nodes.values() if (picture := node.network_picture())]
 
     def _begin(self, speed: float) -> None:
         """From here on time counts, and is told."""
@@ -197,6 +218,7 @@ class Simulation:
             expectations_met=tuple(verdict.text for verdict in judge.verdicts if verdict.met),
             expectations_failed=tuple(f"{v.text}: {v.why}" for v in judge.verdicts if not v.met),
             events=witness.events,
+            networks=tuple(self._networks),
         )
 
 

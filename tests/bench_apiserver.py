@@ -218,7 +218,7 @@ def events(count: str, line: Callable[[str, str], None], resident: Callable[[], 
 async def taken(config: ConfigStream, clock: LoopClock, count: int) -> None:
     """As the sync loop would, but to no end."""
     while count > 0:
-        update, _ = await config.updates.receive(clock)
+        update, _ = await config.updates.receive()
         count -= len(update.pods)
 
 

@@ -47,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     install = commands.add_parser("install", help="put kubesim's own plugins into a directory", allow_abbrev=False)
     install.add_argument("directory", metavar="DIR", help="where a runtime looks for plugins")
     install.add_argument("plugins", nargs="*", metavar="PLUGIN", help="which ones (all)")
+    _add_leaks(commands.add_parser("leaks", help="what runs on the host's network left behind", allow_abbrev=False))
     _add_bench(commands.add_parser("bench", help="what it costs beyond executing the plugins", allow_abbrev=False))
 
 
@@ -93,6 +94,15 @@ def _add_operation(parser: argparse.ArgumentParser, name: str) -> None:
     recording.add_argument("--replay", metavar="DIR", help="answer from a recording; no plugin runs")
 
 
+def _add_leaks(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--clean", action="store_true", help="remove it; what is then still there is told with the reason"
+    )
+    parser.add_argument("--state", metavar="DIR", help="of `kubesim run --host-network-node` (the XDG state directory)")
+    parser.add_argument("--bin-dir", action="append", metavar="DIR", help="plugins (/usr/lib/cni, /opt/cni/bin)")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="to read, or one JSON object")
+
+
 def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pods", type=options.whole_number, default=100, metavar="N", help="pods in a run (100)")
     parser.add_argument("--pairs", type=options.whole_number, default=10, metavar="N", help="pairs of runs (10)")
@@ -101,9 +111,9 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from kubesim.cli import cni_operations, cni_views
+    from kubesim.cli import cni_leaks, cni_operations, cni_views
 
-    if args.cni_command not in ("bench", "install"):
+    if args.cni_command not in ("bench", "install", "leaks"):
         _choose_places(args)
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "info": cni_views.info,
@@ -111,6 +121,7 @@ def execute(args: argparse.Namespace) -> int:
         "version": cni_operations.version,
         "bench": cni_views.bench,
         "install": cni_views.install,
+        "leaks": cni_leaks.leaks,
     }
     return commands.get(args.cni_command, cni_operations.operation)(args)
 

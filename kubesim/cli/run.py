@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from kubesim.cli import kubelet_flags, options
+from kubesim.cli import kubelet_flags, options, runtime_flags
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,6 +54,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="[ADDRESS:]PORT",
         help="with --speed: answer /healthz, /pods, /metrics, /statusz there meanwhile; on loopback by default",
     )
+    parser.add_argument(
+        "--show",
+        choices=("network",),
+        help="with --runtime cni: draw links, bridges, addresses and routes of nodes and pods, once all is at rest",
+    )
+    runtime_flags.add(parser)
     kubelet_flags.add_configuration(parser)
 
 
@@ -65,6 +71,9 @@ def _format(text: str) -> str:
 
 def execute(args: argparse.Namespace) -> int:
     from kubesim.app import run_scenario
+    from kubesim.cli.cni_leaks import described
+    from kubesim.cli.network_view import drawing
+    from kubesim.errors import UsageError
     from kubesim.scenario.load import load_scenario
     from kubesim.trace import HashSink
 
@@ -74,11 +83,21 @@ def execute(args: argparse.Namespace) -> int:
     gates = options.feature_gates(args)
     serve = _serve_address(args.serve, speed)
     around = kubelet_flags.overlay(args, gates)
+    if args.show and (args.output or args.step):
+        raise UsageError("--show draws for people: it goes without --output and --step")
+    if args.host_network_node and args.step:
+        raise UsageError("--step goes without --host-network-node")
     if args.step or args.break_on:
         return _step(args, seed, until, around, gates)
     # Every mistake is told before anything runs.
-    scenarios = [(file, load_scenario(_found(file), gates, around)) for file in args.files]
+    chosen = runtime_flags.chosen(args)
+    scenarios = [(file, load_scenario(_found(file), gates, around).with_runtime(*chosen)) for file in args.files]
     kubelet_flags.tell_without_effect(scenario.spec.kubelet_configuration for _, scenario in scenarios)
+    state = runtime_flags.host_state(args)
+    if state and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
+        raise UsageError("--host-network-node needs --runtime cni")
+    if args.show and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
+        raise UsageError("--show network needs --runtime cni: simulated networks have no links")
     report = _report(args)
     results: list[RunResult] = []
     for file, scenario in scenarios:
@@ -88,11 +107,17 @@ def execute(args: argparse.Namespace) -> int:
             seed=seed,
             until=until,
             speed=speed,
-            sinks=(report, HashSink()),
+            sinks=(report, HashSink(placeholders=scenario.spec.runtime == "cni")),
             serve=serve,
+            host_state=state,
             on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
         )
         report.end(result)
+        for leak in result.left_behind:
+            print(f"kubesim: still on this machine: {described(leak)}", file=sys.stderr)
+        if args.show:
+            for picture in result.networks:
+                print("", *drawing(picture), sep="\n")
         results.append(result)
     report.close()
     return 0 if all(result.ok for result in results) else 1
@@ -126,7 +151,7 @@ def _step(
     if args.speed is not None or args.serve is not None or args.output is not None:
         raise UsageError("--step goes without --speed, --serve and --output: it shows the run when it is over")
     breaks = [Condition.parse(text) for text in args.break_on]
-    scenario = load_scenario(_found(args.files[0]), gates, around)
+    scenario = load_scenario(_found(args.files[0]), gates, around).with_runtime(*runtime_flags.chosen(args))
     sink = MemorySink()
     result = run_scenario(scenario, seed=seed, until=until, sinks=(sink,))
     step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time as wall_time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Protocol
 
-from kubesim.clock.virtual import VirtualLoop, wake
+from kubesim.clock.virtual import LATE, VirtualLoop, wake
 
 VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which Go's synctest bubbles begin
 
@@ -21,8 +21,8 @@ class Clock(Protocol):
     """What a component may ask of time. All values are integer microseconds."""
 
     def now(self) -> int: ...
-    async def sleep(self, duration: int) -> None: ...
-    async def sleep_until(self, moment: int) -> None: ...
+    def sleep(self, duration: int) -> Coroutine[Any, Any, None]: ...
+    def sleep_until(self, moment: int) -> Coroutine[Any, Any, None]: ...
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle: ...
 
 
@@ -43,6 +43,9 @@ def external() -> Iterator[None]:
 class LoopClock:
     """Time as the running event loop counts it."""
 
+    def __new__(cls, start: int | None = None) -> LoopClock:
+        return super().__new__(_VirtualClock if isinstance(asyncio.get_running_loop(), VirtualLoop) else cls)
+
     def __init__(self, start: int | None = None) -> None:
         loop = asyncio.get_running_loop()
         self._loop = loop
@@ -55,8 +58,6 @@ class LoopClock:
             self._offset = self.start - round(loop.time() * 1_000_000)
 
     def now(self) -> int:
-        if self._virtual is not None:
-            return self._virtual._micros + self._offset
         return round(self._loop.time() * 1_000_000) + self._offset
 
     def begin(self, speed: float = 0.0) -> None:
@@ -70,18 +71,17 @@ class LoopClock:
         return self.now() - self.start
 
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
-        if self._virtual is not None:
-            return self._virtual.call_at_micros(moment - self._offset, callback, *args)
         return self._loop.call_at((moment - self._offset) / 1_000_000, callback, *args)
 
-    async def sleep(self, duration: int) -> None:
-        await self.sleep_until(self.now() + duration)
+    def call_late(self, moment: int, callback: Callable[..., object], turn: int = 0) -> asyncio.TimerHandle:
+        """As `call_at`, after all else that is set for that instant; among those that are late, by turn."""
+        return self.call_at(moment, callback)
+
+    def sleep(self, duration: int) -> Coroutine[Any, Any, None]:
+        return self.sleep_until(self.now() + duration)
 
     async def sleep_until(self, moment: int) -> None:
         """Wait until then. Also a wait of no length gives the others their turn, as Go's scheduler would."""
-        if self._virtual is not None:
-            await self._virtual.sleep_until_micros(moment - self._offset)
-            return
         future = self._loop.create_future()
         timer = self.call_at(moment, wake, future, None)
         try:
@@ -112,17 +112,18 @@ class LoopClock:
             self._virtual.listening -= 1
 
     @asynccontextmanager
-    async def outside(self, limit_s: float) -> AsyncIterator[None]:
+    async def outside(self, limit_s: float, *, hold: bool = False) -> AsyncIterator[None]:
         """Around an exchange with the real world that may take so many seconds of the wall; then TimeoutError.
 
-        Virtual time stands still meanwhile, unless it is paced: then an exchange takes the time that it takes.
+        Virtual time stands still meanwhile, unless it is paced: then an exchange takes the time that it takes, or
+        none with `hold`.
         """
         virtual = self._virtual
         if virtual is None:
             async with asyncio.timeout(limit_s):
                 yield
             return
-        held = not virtual.speed
+        held = hold or not virtual.speed
         virtual.externals += held
         task = asyncio.current_task()
         assert task is not None
@@ -161,3 +162,24 @@ class LoopClock:
             yield
         finally:
             self.waits_no_more(future)
+
+
+class _VirtualClock(LoopClock):
+    """The clock of a virtual loop, without the way through seconds."""
+
+    _virtual: VirtualLoop
+
+    def now(self) -> int:
+        return self._virtual._micros + self._offset
+
+    def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
+        return self._virtual.call_at_micros(moment - self._offset, callback, args)
+
+    def call_late(self, moment: int, callback: Callable[..., object], turn: int = 0) -> asyncio.TimerHandle:
+        return self._virtual.call_at_micros(moment - self._offset, callback, (), after=(turn + 1) * LATE)
+
+    def sleep(self, duration: int) -> Coroutine[Any, Any, None]:
+        return self._virtual.sleep_until_micros(self._virtual._micros + duration)
+
+    def sleep_until(self, moment: int) -> Coroutine[Any, Any, None]:
+        return self._virtual.sleep_until_micros(moment - self._offset)

@@ -22,6 +22,7 @@ from kubesim.errors import Deadlock
 
 T = TypeVar("T")
 SECOND = 1_000_000
+LATE = 1 << 50  # added to the order of a timer that comes after all others of its instant
 
 
 class _Handle(asyncio.Handle):
@@ -37,6 +38,29 @@ class _Handle(asyncio.Handle):
         self._callback = callback
         self._args = args
         self._cancelled = False
+        self._repr = self._source_traceback = None
+
+
+class _Timer(asyncio.TimerHandle):
+    """asyncio's, made in the same way."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        due: int,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        loop: VirtualLoop,
+        context: Context | None,
+    ) -> None:
+        self._when = due / SECOND
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._scheduled = True  # so that a cancellation is counted
         self._repr = self._source_traceback = None
 
 
@@ -78,19 +102,24 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_at(  # type: ignore[override]  # asyncio ties the types of args and callback; nothing here needs that
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        return self.call_at_micros(round(when * SECOND), callback, *args, context=context)
+        return self.call_at_micros(round(when * SECOND), callback, args, context)
 
     def call_at_micros(
-        self, due: int, callback: Callable[..., object], *args: Any, context: Context | None = None
+        self,
+        due: int,
+        callback: Callable[..., object],
+        args: tuple[Any, ...],
+        context: Context | None = None,
+        after: int = 0,
     ) -> asyncio.TimerHandle:
-        timer = asyncio.TimerHandle(due / SECOND, callback, args, self, context)
+        """`after` is added to the order of creation among the timers of an instant."""
+        timer = _Timer(due, callback, args, self, context)
         self._orders += 1
-        heapq.heappush(self._timers, (due if due > self._micros else self._micros, self._orders, timer))
-        timer._scheduled = True  # type: ignore[attr-defined]  # so that a cancellation is counted
+        heapq.heappush(self._timers, (due if due > self._micros else self._micros, self._orders + after, timer))
         return timer
 
     async def sleep_until_micros(self, due: int) -> None:
-        """What `call_at_micros(due, wake, future, None)` and the future come to, without a handle between them."""
+        """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them."""
         future: asyncio.Future[None] = asyncio.Future(loop=self)
         self._orders += 1
         heapq.heappush(self._timers, (due if due > self._micros else self._micros, self._orders, future))
@@ -110,14 +139,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        handle = _Handle(callback, args, self, context)
+        # Futures and tasks give a context and never look at the handle: for these, the most by far, none is made.
+        handle: Any = _Handle(callback, args, self, None) if context is None else (callback, args, context)
         if not self._placing_next:
             self._ready.append(handle)
         else:
             if self._next is not None:
                 self._ready.append(self._next)
             self._next = handle
-        return handle
+        return handle  # type: ignore[no-any-return]
 
     def placing_next(self, act: Callable[..., T], *args: Any) -> T:
         """Do something that makes a task ready, and let that task run next (see `wake`)."""
@@ -128,16 +158,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._placing_next = False
 
     def _run_once(self) -> None:
-        """One step of the loop. Replaces asyncio's, which would sleep until the next timer."""
-        if self._timer_cancelled_count > 1000 and self._timer_cancelled_count * 2 > len(self._timers):
-            self._forget_cancelled_timers()
-        if not self._ready and self._next is None:
-            if self.externals or self.speed:
-                self._wait_outside()
-            elif self.listening:
-                self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
-            if not self._ready and not self.externals and not self._is_early():
-                self._jump()
+        """Replaces asyncio's step, which would sleep until the next timer; goes on until the loop is to stop."""
         ready = self._ready
         handle: Any
         while not self._stopping:  # type: ignore[attr-defined]
@@ -146,17 +167,32 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 self._next = None
             elif ready:
                 handle = ready.popleft()
+            elif self.externals or self.speed or self.listening:
+                self._look_outside()
+                continue
             else:
-                break
-            if not handle._cancelled:
-                try:
-                    handle._context.run(handle._callback, *handle._args)
-                except (SystemExit, KeyboardInterrupt):
-                    raise
-                except BaseException as error:
-                    self.call_exception_handler(
-                        {"message": f"Exception in callback {handle}", "exception": error, "handle": handle}
-                    )
+                self._jump()
+                continue
+            if type(handle) is tuple:
+                callback, args, context = handle
+            elif not handle._cancelled:
+                callback, args, context = handle._callback, handle._args, handle._context
+            else:
+                continue
+            try:
+                context.run(callback, *args)
+            except (SystemExit, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                self.call_exception_handler({"message": f"Exception in callback {callback}", "exception": error})
+
+    def _look_outside(self) -> None:
+        if self.externals or self.speed:
+            self._wait_outside()
+        else:
+            self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
+        if not self._ready and not self.externals and not self._is_early():
+            self._jump()
 
     def _wait_outside(self) -> None:
         """Wait for real events, no longer than until a limit or, with a speed, the next timer is due on the wall."""
@@ -216,6 +252,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         heapq.heapify(self._timers)
 
     def _jump(self) -> None:
+        """On to the next timer. All timers of an instant fire before any task that they wake runs, as in Go."""
+        if self._timer_cancelled_count > 1000 and self._timer_cancelled_count * 2 > len(self._timers):
+            self._forget_cancelled_timers()
         due = self._next_due()
         if due is None:
             # A callback from another thread or a signal may have come in meanwhile.
@@ -224,27 +263,40 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 return
             raise Deadlock(self._describe_deadlock())
         self._micros = due
-        timers = self._timers
-        while timers and timers[0][0] <= due:
-            timer = heapq.heappop(timers)[2]
-            # All timers of an instant fire before any task that they wake runs, as in Go.
+        timers, pop = self._timers, heapq.heappop
+        while timers and timers[0][0] == due:
+            timer = pop(timers)[2]
             if timer.cancelled():
                 self._drop(timer)
             elif isinstance(timer, asyncio.TimerHandle):
                 timer._scheduled = False  # type: ignore[attr-defined]
                 timer._run()
             else:
-                wake(timer, None)
+                self._placing_next = True  # what `wake` does
+                timer.set_result(None)
+                self._placing_next = False
 
     def _describe_deadlock(self) -> str:
         lines = []
         for task in sorted(asyncio.all_tasks(self), key=lambda t: t.get_name()):
-            awaited: Any = self.waiting.get(getattr(task, "_fut_waiter", None), "something unnamed")  # type: ignore[arg-type]
-            waits = " or ".join(map(str, awaited)) if isinstance(awaited, tuple | list) else str(awaited)
             frames = task.get_stack(limit=1)
+            awaited: Any = self.waiting.get(getattr(task, "_fut_waiter", None))  # type: ignore[arg-type]
+            if awaited is None:
+                awaited = _selected_channels(task) or "something unnamed"
+            waits = " or ".join(map(str, awaited)) if isinstance(awaited, tuple | list) else str(awaited)
             where = f" ({frames[0].f_code.co_filename.rsplit('/', 1)[-1]}:{frames[0].f_lineno})" if frames else ""
             lines.append(f"{task.get_name()} waits for {waits}{where}")
         return "virtual time cannot go on: " + ("; ".join(lines) or "no task is left")
+
+
+def _selected_channels(task: asyncio.Task[Any]) -> object:
+    """The channels of the select in which a task waits: its own frame knows them, so that no select has to tell."""
+    waiting: Any = task.get_coro()
+    channels = None
+    while (frame := getattr(waiting, "cr_frame", None)) is not None:
+        channels = frame.f_locals.get("channels")
+        waiting = waiting.cr_await
+    return channels
 
 
 def wake(future: asyncio.Future[T], value: T) -> None:
@@ -285,9 +337,10 @@ def run_virtual(main: Callable[..., Coroutine[Any, Any, T] | Awaitable[T]], *arg
         # Kept out of the task: whoever describes the task, as the handling of signals does, would describe it too.
         results.append(await main(*args))
 
-    # A run keeps most of what it makes (pods, records), so looking for garbage often finds little and costs a fifth.
+    # A run keeps most of what it makes (pods, records) and hardly makes cycles, so looking for garbage finds next to
+    # nothing and costs a fifth if done often.
     thresholds = gc.get_threshold()
-    gc.set_threshold(200_000, 50, 50)
+    gc.set_threshold(1_000_000, 50, 50)
     try:
         anyio.run(whole, backend_options={"loop_factory": lambda: VirtualLoop(speed)})
         return results[0]

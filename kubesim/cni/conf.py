@@ -17,7 +17,7 @@ from kubesim.api.gostruct import BOOL, OBJECT, STRING, GoType, Map, Slice, Struc
 from kubesim.api.gotext import quoted
 from kubesim.cni.results import plain
 from kubesim.cni.types import DNS, DNS_TYPE, NO_DNS, dns_from
-from kubesim.cni.versions import CURRENT, greater_than
+from kubesim.cni.versions import CURRENT, at_least, greater_than
 from kubesim.errors import CniError
 from kubesim.frozen import frozen
 
@@ -91,6 +91,13 @@ class NetworkConfigList:
     disable_check: bool = False
     disable_gc: bool = False
     load_only_inlined_plugins: bool = False
+
+    def supports(self, version: str) -> bool:
+        """Is it of this version or a later one? A version that cannot be read supports nothing."""
+        try:
+            return at_least(self.cni_version, version)
+        except CniError:
+            return False
 
 
 def plugin_conf_from_bytes(data: bytes) -> PluginConfig:
@@ -220,6 +227,12 @@ def conf_list_from_conf(conf: PluginConfig) -> NetworkConfigList:
     """A single plugin as a list of one (ConfListFromConf)."""
     whole = {"name": conf.network.name, "cniVersion": conf.network.cni_version, "plugins": [dict(conf.raw)]}
     return network_conf_from_bytes(dumps(whole).encode())
+
+
+def whole_source(network: NetworkConfigList) -> str:
+    """A network as one list, also where some of its plugins came from files of their own."""
+    plugins = [dict(plugin.raw) for plugin in network.plugins]
+    return dumps({"name": network.name, "cniVersion": network.cni_version, "plugins": plugins})
 
 
 def build_one_config(

@@ -18,7 +18,7 @@ from kubesim.cni.conf_files import EXTENSIONS, conf_files, conf_list_from_any_fi
 from kubesim.cni.context import BACKGROUND, Context
 from kubesim.cni.gocni_result import CNIResult, create_result
 from kubesim.cni.invoke import Exec
-from kubesim.cni.libcni import CNIConfig
+from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
 from kubesim.cni.results import Result, current
 from kubesim.concurrency.rwlock import RWLock
 from kubesim.concurrency.wait_group import run_together
@@ -169,6 +169,16 @@ class CNI:
             self._check_ready()
             for network in self.networks:
                 await self.libcni.check_network_list(network.config, namespace.runtime_conf(network.ifname), ctx)
+
+    async def gc(self, valid: Callable[[], Sequence[GCAttachment]], ctx: Context = BACKGROUND) -> None:
+        """Tell the plugins from 1.1.0 on what is valid, so that they give back the rest. Nothing is attached meanwhile;
+        while somebody is, it is left for another time. (go-cni has no such thing yet.)"""
+        if not self._lock.is_free:
+            return
+        async with self._lock.write():
+            for network in self.networks:
+                if network.config.supports("1.1.0"):
+                    await self.libcni.gc_network_list(network.config, GCArgs(valid()), ctx)
 
     def get_config(self) -> dict[str, Any]:
         """What `crictl info` shows as cniconfig."""

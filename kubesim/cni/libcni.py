@@ -116,18 +116,37 @@ class CNIConfig:
         self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
     ) -> None:
         """DEL. A cached result that cannot be read is thrown away, and DEL goes on without it."""
-        cached: AnyResult | None = None
-        if at_least(network.cni_version, "0.4.0"):
-            try:
-                cached = self.cache.result(network.name, network.cni_version, runtime)
-            except CniError:
-                self.cache.remove(network.name, runtime)
+        cached = self._result_for_del(network, runtime)
         for plugin in reversed(network.plugins):
             try:
                 await self._run("DEL", network, plugin, cached, runtime, ctx)
             except CniError as error:
                 raise CniError(f"plugin {plugin.describe()} failed (delete): {error}", error) from error
         self.cache.remove(network.name, runtime)
+
+    async def release_network_list(
+        self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
+    ) -> list[CniError]:
+        """DEL as far as it goes: a plugin that fails does not keep the others from being told. libcni has no such
+        thing; it is for what a runtime has forgotten."""
+        cached = self._result_for_del(network, runtime)
+        errors = []
+        for plugin in reversed(network.plugins):
+            try:
+                await self._run("DEL", network, plugin, cached, runtime, ctx)
+            except CniError as error:
+                errors.append(CniError(f"plugin {plugin.describe()} failed (delete): {error}", error))
+        if not errors:
+            self.cache.remove(network.name, runtime)
+        return errors
+
+    def _result_for_del(self, network: NetworkConfigList, runtime: RuntimeConf) -> AnyResult | None:
+        if at_least(network.cni_version, "0.4.0"):
+            try:
+                return self.cache.result(network.name, network.cni_version, runtime)
+            except CniError:
+                self.cache.remove(network.name, runtime)
+        return None
 
     async def _run(
         self,
@@ -153,7 +172,7 @@ class CNIConfig:
             return
         valid = set(args.valid_attachments or ()) if args is not None else set()
         errors = await self._del_stale(network, attachments, valid, ctx)
-        if _supports(network.cni_version, "1.1.0"):
+        if network.supports("1.1.0"):
             values: dict[str, Any] = {"name": network.name, "cniVersion": network.cni_version}
             if args is not None:
                 values |= args.to_json()
@@ -187,7 +206,7 @@ class CNIConfig:
 
     async def get_status_network_list(self, network: NetworkConfigList, ctx: Context = BACKGROUND) -> None:
         """STATUS: would the plugins accept an ADD? Before 1.1.0 there is nothing to ask."""
-        if not _supports(network.cni_version, "1.1.0"):
+        if not network.supports("1.1.0"):
             return
         values = {"name": network.name, "cniVersion": network.cni_version}
         for plugin in network.plugins:
@@ -245,11 +264,3 @@ def _stdin(
 ) -> bytes:
     prev = None if prev_result is None else prev_result.to_json()
     return build_one_config(network.name, network.cni_version, plugin, prev, runtime.capability_args)
-
-
-def _supports(version: str, at: str) -> bool:
-    """A version that cannot be read supports nothing."""
-    try:
-        return at_least(version, at)
-    except CniError:
-        return False

@@ -14,6 +14,7 @@ from typing import Final
 
 CLONE_NEWNS: Final = 0x00020000
 CLONE_NEWUSER: Final = 0x10000000
+CLONE_NEWPID: Final = 0x20000000
 CLONE_NEWNET: Final = 0x40000000
 MS_BIND: Final = 0x1000
 MS_REC: Final = 0x4000

@@ -25,6 +25,7 @@ from typing import Final
 from kubesim.clock import VirtualLoop, external
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.clock.wall_timer import WallTimer, wall_sleep
+from kubesim.cni.child import Child, OwnChild, Spawn
 from kubesim.cni.context import BACKGROUND, Context
 from kubesim.cni.gofile import errno_text
 from kubesim.cni.plugin_files import find_in_path, plugin_failure
@@ -39,7 +40,6 @@ _LINGERING_S = 0.5  # how long the output of a killed plugin may stay open
 _PATIENCE_S = 0.02  # how long a plugin's output may wait in its pipes
 _CHUNK = 65536
 _CHUNKS = 64  # that are read in a row
-_DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and a child would inherit that
 
 
 @frozen
@@ -56,7 +56,8 @@ class Execution:
 
 
 class RealExec:
-    """Runs plugins from disk. `observe` hears of every run, `log` of what a successful plugin wrote to stderr."""
+    """Runs plugins from disk. `observe` hears of every run, `log` of what a successful plugin wrote to stderr; `spawn`
+    starts their processes."""
 
     def __init__(
         self,
@@ -66,6 +67,7 @@ class RealExec:
         log: Callable[[bytes], object] | None = None,
         busy_wait_s: float = 1.0,
         most_output: int = MOST_OUTPUT,
+        spawn: Spawn = OwnChild,
     ) -> None:
         self._free = at_once
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -73,6 +75,7 @@ class RealExec:
         self._log = _to_stderr if log is None else log
         self._busy_wait_s = busy_wait_s
         self._most_output = most_output
+        self._spawn = spawn
 
     def find_in_path(self, plugin: str, paths: Sequence[str]) -> str:
         return find_in_path(plugin, paths)
@@ -94,7 +97,7 @@ class RealExec:
 
     async def _run(self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context) -> Execution:
         watch = Stopwatch()
-        process = _Process(path, self._most_output)
+        process = _Process(path, self._most_output, self._spawn)
         how = await self._start(process, stdin, environ, ctx)
         if not how:
             how = await process.wait(ctx)
@@ -152,13 +155,14 @@ def _to_stderr(data: bytes) -> None:
 class _Process:
     """A child with its two outputs. It has ended when it was reaped and both outputs are closed."""
 
-    def __init__(self, path: str, most_output: int) -> None:
+    def __init__(self, path: str, most_output: int, spawn: Spawn) -> None:
         self.path = path
+        self._spawn = spawn
         self.stdout, self.stderr = bytearray(), bytearray()
         self.too_much = False
         self._most_output = most_output
+        self._child: Child | None = None  # until it has ended
         self._pid = 0
-        self._pidfd = -1
         self._status: int | None = None
         self._outputs: dict[int, bytearray] = {}  # the open ends, and where what comes out is collected
         self._reading = False  # are we woken by its outputs?
@@ -178,18 +182,8 @@ class _Process:
             fds += out, out_end
             err, err_end = os.pipe()
             fds += err, err_end
-            self._pid = os.posix_spawn(
-                self.path,
-                [self.path],
-                environ,
-                file_actions=[
-                    (os.POSIX_SPAWN_DUP2, given, 0),
-                    (os.POSIX_SPAWN_DUP2, out_end, 1),
-                    (os.POSIX_SPAWN_DUP2, err_end, 2),
-                ],
-                setpgroup=0,  # a session of its own would cost more: the kernel makes a scheduling group for each
-                setsigdef=_DEFAULT_SIGNALS,
-            )
+            self._child = self._spawn(self.path, environ, (given, out_end, err_end))
+            self._pid = self._child.pid
             fds.remove(out)
             fds.remove(err)
         finally:
@@ -201,8 +195,8 @@ class _Process:
         """How it ended."""
         loop = asyncio.get_running_loop()
         self._ended = loop.create_future()
-        self._pidfd = os.pidfd_open(self._pid)
-        loop.add_reader(self._pidfd, self._exited)
+        assert self._child is not None
+        loop.add_reader(self._child.exit_fd, self._exited)
         for fd in self._outputs:
             os.set_blocking(fd, False)
         patience: asyncio.TimerHandle | None = None
@@ -257,9 +251,8 @@ class _Process:
 
     def _exited(self) -> None:
         """Its outputs are usually closed by now; whoever it left behind may hold them open."""
-        self._close_pidfd()
-        if self._status is None:
-            _, self._status = os.waitpid(self._pid, 0)
+        self._look()
+        self._close_child()
         for fd in list(self._outputs):
             self._read(fd)
         if self._outputs and not self._reading:
@@ -268,15 +261,14 @@ class _Process:
 
     def _look(self) -> None:
         """Has it ended?"""
-        if self._status is None:
-            pid, status = os.waitpid(self._pid, os.WNOHANG)
-            self._status = status if pid else None
+        if self._child is not None:
+            self._status = self._child.status()
 
-    def _close_pidfd(self) -> None:
-        if self._pidfd >= 0:
-            asyncio.get_running_loop().remove_reader(self._pidfd)
-            os.close(self._pidfd)
-            self._pidfd = -1
+    def _close_child(self) -> None:
+        if self._child is not None:
+            asyncio.get_running_loop().remove_reader(self._child.exit_fd)
+            self._child.close()
+            self._child = None
 
     def _check_ended(self) -> None:
         if self._status is not None and not self._outputs and self._ended is not None and not self._ended.done():
@@ -301,13 +293,13 @@ class _Process:
         """Nothing is left, however the waiting ended. A killed process is gone in an instant, so that it may block."""
         if self._lingering is not None:
             self._lingering.close()
-        if self._status is None:
+        if self._status is None and self._child is not None:
             kill_all(self._pid, True, self._outputs)
             poll = select.poll()
-            poll.register(self._pidfd, select.POLLIN)
+            poll.register(self._child.exit_fd, select.POLLIN)
             poll.poll(1000)
-            _, self._status = os.waitpid(self._pid, os.WNOHANG)
-        self._close_pidfd()
+            self._look()
+        self._close_child()
         for fd in list(self._outputs):
             self._close(fd)
 

@@ -13,10 +13,11 @@ from collections.abc import Iterable
 
 def kill_all(pid: int, alive: bool, outputs: Iterable[int]) -> None:
     """`alive`: the leader was not reaped, so that its number is still its own. `outputs`: our ends of its pipes."""
+    alive = alive and pid > 0
     victims = set(_descendants(pid)) if alive else set()
     pipes = {_pipe_of(fd) for fd in outputs}
     victims |= set(_holders(pipes - {""}))
-    if alive or victims:  # else the number of the group may be somebody else's by now
+    if pid > 0 and (alive or victims):  # else the number of the group may be somebody else's by now
         try:
             os.killpg(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):

@@ -76,10 +76,8 @@ class Channel(Generic[T]):
                 wake(room, None)
         return item
 
-    async def receive(self, clock: LoopClock) -> T:
-        if self._items:
-            return self._take()
-        return (await select(clock, (self,), None)).item  # type: ignore[no-any-return]
+    async def receive(self) -> T:
+        return self._take() if self._items else (await _first_sent((self,)))[1]
 
     def statistics(self) -> dict[str, int]:
         return {
@@ -99,26 +97,29 @@ class Selected:
     ready: tuple[str, ...]
 
 
-async def select(clock: LoopClock, channels: Sequence[Channel[Any]], stream: Stream | None) -> Selected:
+async def select(channels: Sequence[Channel[Any]], stream: Stream | None) -> Selected:
     """Receive from one of the channels. The stream decides among several that are ready; None takes the first."""
     for first in channels:
         if first._items:
             ready = [channel for channel in channels if channel._items]
             chosen = first if len(ready) == 1 or stream is None else ready[stream.randrange(len(ready))]
             return Selected(chosen, chosen._take(), tuple([channel.name for channel in ready]))
+    channel, item = await _first_sent(channels)
+    return Selected(channel, item, (channel.name,))
+
+
+async def _first_sent(channels: Sequence[Channel[Any]]) -> tuple[Channel[Any], Any]:
+    """Wait for an item; all these channels are empty. A deadlock is told by `channels`, found in this frame."""
     future: asyncio.Future[tuple[Channel[Any], Any]] = asyncio.get_running_loop().create_future()
     for channel in channels:
         channel._waiters[future] = None
     try:
-        clock.waits(future, channels)
-        channel, item = await future
+        return await future
     except asyncio.CancelledError:
         if future.done() and not future.cancelled():  # handed over, but nobody is left to take it: put it back
             channel, item = future.result()
             channel._items.appendleft(item)
         raise
     finally:
-        clock.waits_no_more(future)
-        for other in channels:
-            other._waiters.pop(future, None)
-    return Selected(channel, item, (channel.name,))
+        for channel in channels:
+            channel._waiters.pop(future, None)

@@ -14,6 +14,10 @@ class RWLock:
         self._writing = False
         self._waiting: deque[tuple[bool, asyncio.Future[None]]] = deque()  # (is a writer, who waits), in order
 
+    @property
+    def is_free(self) -> bool:
+        return not (self._writing or self._readers or self._waiting)
+
     @asynccontextmanager
     async def read(self) -> AsyncIterator[None]:
         if self._writing or self._waiting:
@@ -28,10 +32,10 @@ class RWLock:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[None]:
-        if self._writing or self._readers or self._waiting:
-            await self._wait(writer=True)
-        else:
+        if self.is_free:
             self._writing = True
+        else:
+            await self._wait(writer=True)
         try:
             yield
         finally:

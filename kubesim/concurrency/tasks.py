@@ -96,6 +96,7 @@ class TaskSet:
 async def end(task: asyncio.Task[Any]) -> None:
     """Cancel a task and wait until it is gone; what it raised on the way is not ours."""
     task.cancel()
-    await asyncio.wait([task])
+    if not task.done():
+        await asyncio.wait([task])
     if not task.cancelled():
         task.exception()

@@ -43,20 +43,13 @@ class Ticker:
 
     def want(self, moment: int) -> None:
         """Ask for the first tick at or after this moment (in the past: the next one)."""
-        if self._stopped:
-            return
-        now = self._clock.now()
-        if moment <= now:
-            moment = now + 1
-        if self._due is not None and self._due < moment + self.period:
+        if self._stopped or (self._due is not None and self._due < moment + self.period):
             return  # no tick lies between the two
+        moment = max(moment, self._clock.now() + 1)
         due = self.next_tick(moment)
         if self._due is not None and self._due <= due:
             return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._due = due
-        self._timer = self._clock.call_at(due, self._let_others_go_first, self._later)
+        self._set(due)
 
     def held_up(self, since: int) -> None:
         """Whoever reads could not since then. A tick that fell into that time waits for it, as in Go, also if nobody
@@ -67,18 +60,14 @@ class Ticker:
             self._last = tick
             self.channel.try_send(tick)
         elif tick == now and not self._stopped and self._due != now:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._due = now
-            self._let_others_go_first(self._later)
+            self._set(now)
 
-    def _let_others_go_first(self, rounds: int) -> None:
+    def _set(self, due: int) -> None:
         """A tick comes after all else that was set for its instant, whenever somebody asked for it."""
-        now = self._clock.now()
-        if rounds:
-            self._timer = self._clock.call_at(now, self._let_others_go_first, rounds - 1)
-        else:
-            self._timer = self._clock.call_at(now, self._fire)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._due = due
+        self._timer = self._clock.call_late(due, self._fire, self._later)
 
     def _fire(self) -> None:
         due, self._due, self._timer = self._due, None, None

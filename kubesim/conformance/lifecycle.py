@@ -176,7 +176,7 @@ class _Life:
         pod = self._agent.pods.by_uid("uid-1")
         if pod is None:
             return
-        grace = self._story["evictGraceSeconds"]
+        grace = self._story.get("evictGraceSeconds", 0)
         self.diary.add("kubelet", what="evict", graceSeconds=grace)
         try:
             await self._agent.workers.kill_pod_now(

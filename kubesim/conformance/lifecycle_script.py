@@ -11,14 +11,16 @@ from typing import Any
 
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import MILLISECOND, format_time, parse_time, seconds
-from kubesim.clock import LoopClock, wake
+from kubesim.clock import LoopClock, Randomness, wake
 from kubesim.cluster.memory_client import MemoryClient
+from kubesim.conformance.go_map import GoMap
 from kubesim.conformance.lifecycle_diary import PROBE_COMMANDS
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.network import HttpRequest, HttpResponse, connection_refused, join_host_port
-from kubesim.runtime.protocol import CallContext, ExecResult
-from kubesim.runtime.simulated.process import SIGKILL, Exit, Process, ProcessContext
-from kubesim.runtime.simulated.runtime import SimulatedRuntime
+from kubesim.runtime.protocol import CallContext, ExecResult, SandboxInfo
+from kubesim.runtime.simulated.process import SIGKILL, Exit, Process, ProcessContext, ProcessFactory
+from kubesim.runtime.simulated.runtime import SimulatedContainer, SimulatedRuntime
+from kubesim.runtime.simulated.settings import SimulatedSettings
 
 
 class _ScriptedProcess:
@@ -162,7 +164,18 @@ class Client(MemoryClient):
 
 class ScriptedRuntime(SimulatedRuntime):
     """The recording's runtime runs a probe also in a container that has ended, heeds no context, and starts a container
-    also in a dead sandbox. Its sandboxes take their containers along when they die."""
+    also in a dead sandbox. Its sandboxes take their containers along when they die. It keeps all of them in Go maps."""
+
+    def __init__(
+        self, clock: LoopClock, randomness: Randomness, processes: ProcessFactory, settings: SimulatedSettings
+    ) -> None:
+        super().__init__(clock, randomness, processes, settings)
+        self._sandboxes = GoMap()
+        self._containers = GoMap()
+
+    def _running_in(self, info: SandboxInfo) -> list[SimulatedContainer]:
+        inside = super()._running_in(info)
+        return [container for container in self._containers.values() if container in inside]
 
     def _dead_sandbox(self, container: object) -> str:
         return ""

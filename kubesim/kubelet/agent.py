@@ -111,7 +111,7 @@ class Kubelet:
             gates=gates,
         )
         images = ImageManager(runtime, events, clock, settings=settings.image_pulls, records=disk.pulls, gates=gates)
-        hook = HttpHook(clock, network, events, self._pod_ips)
+        hook = HttpHook(clock, network, events, lambda: self.runtime)
         backoff = new_crash_loop_backoff(settings.max_container_restart_period, gates)
         self.runtime = RuntimeManager(runtime, clock, recorder, events, self, images, backoff, hook.run, gates, disk)
         self.pleg = GenericPleg(
@@ -279,12 +279,11 @@ class Kubelet:
             self.care.start(self._begin)
 
     def _begin(self, name: str, delay: int, part: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        async def begin() -> None:
-            if delay:
-                await self._clock.sleep(delay)
+        async def later() -> None:
+            await self._clock.sleep(delay)
             await part()
 
-        self._tasks.start(name, begin())
+        self._tasks.start(name, later() if delay else part())
 
     async def close(self) -> None:
         """The agent's process ends: at this instant, and whatever it is doing stays as it is."""
@@ -322,7 +321,7 @@ class Kubelet:
                 if not await self.runtime_state.update(self._clock.now(), period):
                     ticker.want(self._clock.now())
                     self.sync_loop.look_up(self.pleg.unhealthy_from() if self.pleg.fails() else None)
-                await ticker.channel.receive(self._clock)
+                await ticker.channel.receive()
         finally:
             ticker.stop()
 
@@ -355,7 +354,3 @@ class Kubelet:
             return None
         except ObjectUnavailable as error:
             raise ContainerConfigError(str(error)) from None
-
-    async def _pod_ips(self, uid: str) -> tuple[str, ...]:
-        found = await self.runtime.get_pod(uid)
-        return () if found is None else (await self.runtime.get_pod_status(found)).ips

@@ -32,7 +32,7 @@ class ContainerDeletor:
 
     async def run(self) -> None:
         while True:
-            identifier = await self._queue.receive(self._clock)
+            identifier = await self._queue.receive()
             try:
                 await self._runtime.remove_container(identifier)
             except RuntimeCallError:

@@ -138,7 +138,7 @@ class KubeletEvents:
     async def run(self) -> None:
         """Write what is queued, for ever. Only with a client."""
         while True:
-            event = await self._queue.receive(self._clock)
+            event = await self._queue.receive()
             correlated = self._correlator.correlate(event, self._clock.now())
             if correlated is not None:
                 await self._record_to_sink(correlated)

@@ -7,7 +7,8 @@ Mirrors: pkg/kubelet/kubelet_pods.go HandlePodCleanups; pkg/kubelet/kuberuntime/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
@@ -181,7 +182,7 @@ class ContainerGC:
             await self.collect()
             self.wanted()
             while True:
-                await self._ticker.channel.receive(self._clock)
+                await self._ticker.channel.receive()
                 await self.collect()
         finally:
             self._ticker.stop()
@@ -191,38 +192,53 @@ class ContainerGC:
         await self.collect(evict_non_deleted_pods=True)
 
     async def collect(self, *, evict_non_deleted_pods: bool = False) -> None:
-        runtime, actuated = self._runtime.runtime, self._runtime.actuated
+        actuated = self._runtime.actuated
         for uid in actuated.uids():
             if self._workers.states.should_pod_content_be_removed(uid):
                 actuated.forget(uid)
-        try:
-            containers = await runtime.list_containers()
-            evictions = evict_containers(
-                containers,
-                self._policy,
-                self._workers.states,
-                now=self._clock.now(),
-                all_sources_ready=self._sources_ready(),
-                evict_non_deleted_pods=evict_non_deleted_pods,
-            )
-            by_id = {info.id: info for info in containers}
-            for eviction in evictions:
-                info = by_id[eviction.id]
-                if eviction.kill_first:
-                    await self._runtime.kill_unknown_container(info)
-                await self._runtime.remove_container(info.id)
-            sandboxes = await runtime.list_pod_sandboxes()
-            containers = await runtime.list_containers()
-            evicted = evict_sandboxes(
-                sandboxes, containers, self._workers.states, evict_non_deleted_pods=evict_non_deleted_pods
-            )
-            for sandbox_id in evicted:
-                await runtime.stop_pod_sandbox(sandbox_id)
-                await runtime.remove_pod_sandbox(sandbox_id)
-        except RuntimeCallError:
-            self.wanted()
+        with self._left_for_next_time():
+            await self._evict_containers(evict_non_deleted_pods)
+        with self._left_for_next_time():
+            await self._evict_sandboxes(evict_non_deleted_pods)
         if self._sources_ready():
             self._remove_logs(self._runtime.logs.pods())
+
+    @contextmanager
+    def _left_for_next_time(self) -> Iterator[None]:
+        """What the runtime fails to do is tried again in the next round; everything else goes on."""
+        try:
+            yield
+        except RuntimeCallError:
+            self.wanted()
+
+    async def _evict_containers(self, evict_non_deleted_pods: bool) -> None:
+        containers = await self._runtime.runtime.list_containers()
+        evictions = evict_containers(
+            containers,
+            self._policy,
+            self._workers.states,
+            now=self._clock.now(),
+            all_sources_ready=self._sources_ready(),
+            evict_non_deleted_pods=evict_non_deleted_pods,
+        )
+        by_id = {info.id: info for info in containers}
+        for eviction in evictions:
+            with self._left_for_next_time():
+                if eviction.kill_first:
+                    await self._runtime.kill_unknown_container(by_id[eviction.id])
+                await self._runtime.remove_container(eviction.id)
+
+    async def _evict_sandboxes(self, evict_non_deleted_pods: bool) -> None:
+        runtime = self._runtime.runtime
+        containers = await runtime.list_containers()
+        sandboxes = await runtime.list_pod_sandboxes()
+        evicted = evict_sandboxes(
+            sandboxes, containers, self._workers.states, evict_non_deleted_pods=evict_non_deleted_pods
+        )
+        for sandbox_id in evicted:
+            with self._left_for_next_time():
+                await runtime.stop_pod_sandbox(sandbox_id)
+                await runtime.remove_pod_sandbox(sandbox_id)
 
     def _remove_logs(self, uids: Iterable[str]) -> None:
         for uid in uids:

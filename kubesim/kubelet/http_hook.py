@@ -6,8 +6,9 @@ Mirrors: pkg/kubelet/lifecycle/handlers.go runHTTPHandler
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 from kubesim.api.pod import Container, HTTPGetAction, Pod
 from kubesim.clock import LoopClock
@@ -16,24 +17,28 @@ from kubesim.kubelet.probes.handlers import http_get
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.http_request import BadRequest, new_request_for_http_get_action
 from kubesim.runtime.network import HttpRequest, Network, NetworkError
+from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 
 HTTP_ANSWER = "server gave HTTP response to HTTPS client"
 
 
+class PodReader(Protocol):
+    """What is asked of the runtime manager; each call may raise RuntimeCallError."""
+
+    async def get_pod(self, uid: str) -> RuntimePod | None: ...
+    async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus: ...
+
+
 class HttpHook:
-    """`pod_ips` asks the runtime for a pod's addresses; it raises RuntimeCallError."""
+    """`pods` gives the runtime manager, which is made after its hooks."""
 
     def __init__(
-        self,
-        clock: LoopClock,
-        network: Network,
-        events: EventRecorder,
-        pod_ips: Callable[[str], Awaitable[tuple[str, ...]]],
+        self, clock: LoopClock, network: Network, events: EventRecorder, pods: Callable[[], PodReader]
     ) -> None:
         self._clock = clock
         self._network = network
         self._events = events
-        self._pod_ips = pod_ips
+        self._pods = pods
 
     async def run(self, pod: Pod, container: Container, action: HTTPGetAction) -> None:
         """Raises RuntimeCallError."""
@@ -50,13 +55,18 @@ class HttpHook:
             raise RuntimeCallError(str(error)) from error
 
     async def _pod_ip(self, pod: Pod) -> str:
+        what = "pod"
         try:
-            ips = await self._pod_ips(pod.metadata.uid)
+            found = await self._pods().get_pod(pod.metadata.uid)
+            if found is None:
+                raise RuntimeCallError("pod sandboxes not found")
+            what = "pod status"
+            status = await self._pods().get_pod_status(found)
         except RuntimeCallError as error:
-            raise RuntimeCallError(f"unable to get pod status, event handlers may be invalid: {error}") from error
-        if not ips:
+            raise RuntimeCallError(f"unable to get {what}, event handlers may be invalid: {error}") from error
+        if not status.ips:
             raise RuntimeCallError(f"failed to find networking container: {pod.metadata.name}")
-        return ips[0]
+        return status.ips[0]
 
     async def _fall_back(self, pod: Pod, request: HttpRequest, first: NetworkError) -> None:
         """A server that was asked by HTTPS and speaks HTTP is asked once more, without credentials."""

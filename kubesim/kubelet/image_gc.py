@@ -157,7 +157,7 @@ class ImageGC:
         try:
             while True:
                 await self._round()
-                await ticker.channel.receive(clock)
+                await ticker.channel.receive()
         finally:
             ticker.stop()
             self._ticker = None

@@ -115,7 +115,7 @@ class ContainerLogManager:
         try:
             while True:
                 await self.rotate_logs()
-                await ticker.channel.receive(clock)
+                await ticker.channel.receive()
         finally:
             ticker.stop()
             self._ticker = None

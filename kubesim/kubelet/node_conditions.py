@@ -188,7 +188,7 @@ class NodeStatusUpdater:
                 await self.update()
                 if self._every or self._is_changing():
                     self.wanted()
-                await self._due.receive(self._clock)
+                await self._due.receive()
         finally:
             if self._timer is not None:
                 self._timer.cancel()

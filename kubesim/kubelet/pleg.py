@@ -162,7 +162,7 @@ class GenericPleg:
             or self._listing_failed
             or bool(self._changed)
             or self._cache.waiting()
-            or any(uid in self._records for uid in self._reinspect)
+            or (bool(self._reinspect) and any(uid in self._records for uid in self._reinspect))
         )
 
     def _catch_up(self) -> None:

@@ -119,7 +119,7 @@ class SyncLoop:
                 pause = min(2 * pause, settings.runtime_down_backoff_max)
                 continue
             pause = settings.runtime_down_backoff
-            chosen = await select(clock, channels, self._stream)
+            chosen = await select(channels, self._stream)
             self._busy_since = clock.now()
             await self._dispatch(chosen.channel, chosen.item, chosen.ready)
             self._free_again()

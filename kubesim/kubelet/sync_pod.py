@@ -205,12 +205,14 @@ class PodSync:
     async def _read_stopped(self, pod: Pod, before: RuntimePodStatus) -> RuntimePodStatus:
         """The final states, straight from the runtime; the addresses are gone there, so the old ones are kept."""
         metadata = pod.metadata
+        what = "get pod"
         try:
             found = await self._runtime.get_pod(metadata.uid)
             found = found or RuntimePod(metadata.uid, metadata.name, metadata.namespace)
+            what = "read pod status"
             status = await self._runtime.get_pod_status(found)
         except RuntimeCallError as error:
-            raise SyncError(f"unable to read pod status prior to final pod termination: {error}") from error
+            raise SyncError(f"unable to {what} prior to final pod termination: {error}") from error
         return replace(status, ips=before.ips)
 
     async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None:

@@ -193,13 +193,9 @@ class PodWorkers:
         timeout = max(grace + int(grace / 2), MIN_KILL_TIMEOUT_S) * SECOND
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
-        def settle(killed: bool) -> None:
-            if not done.done():
-                done.set_result(killed)
-
-        kill = KillPodOptions(evict, grace_period_override, status_fn, lambda: settle(True))
+        kill = KillPodOptions(evict, grace_period_override, status_fn, lambda: wake(done, True))
         self.update_pod(UpdatePodOptions("kill", pod, kill=kill))
-        timer = self._clock.call_at(self._clock.now() + timeout, settle, False)
+        timer = self._clock.call_at(self._clock.now() + timeout, wake, done, False)
         try:
             killed = await done
         finally:

@@ -44,7 +44,10 @@ class TerminationOrdering:
         begin = self._clock.now()
         deadline = begin + grace_s * SECOND
         for other in self._waits_for.get(name, ()):
-            await _within(self._clock, self._ended[other], deadline)
+            if not await _within(self._clock, self._ended[other], deadline):
+                # For those it waited for, time may be up in this very instant: then they end first.
+                await self._clock.sleep(0)
+                break
         return (self._clock.now() - begin) // SECOND
 
     def container_terminated(self, name: str) -> None:
@@ -100,6 +103,7 @@ class ContainerKiller:
     async def _execute_pre_stop_hook(self, pod: Pod, identifier: str, container: Container, grace_s: int) -> int:
         """Whole seconds used. A hook that takes longer than the grace goes on, but nobody waits for it."""
         begin = self._clock.now()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         async def hook() -> None:
             assert container.lifecycle is not None
@@ -109,11 +113,13 @@ class ContainerKiller:
             except HookFailed:
                 # The message may hold secrets of the server's answer, so the event does not tell it.
                 self._events.event(pod, "Warning", "FailedPreStopHook", "PreStopHook failed", container.name)
+            finally:
+                wake(done, None)
 
         task = go(hook(), f"prestop {container.name}")
         self.hooks_under_way[task] = None
         task.add_done_callback(self._hook_ended)
-        await _within(self._clock, task, begin + grace_s * SECOND)
+        await _within(self._clock, done, begin + grace_s * SECOND)
         return (self._clock.now() - begin) // SECOND
 
     def _hook_ended(self, task: asyncio.Task[None]) -> None:
@@ -137,17 +143,19 @@ class ContainerKiller:
         return await run_together((f"kill {container.name}", kill_one(container)) for container in containers)
 
 
-async def _within(clock: LoopClock, awaited: asyncio.Future[None], deadline: int) -> None:
-    """Wait for something, but only until the deadline; what is awaited goes on regardless."""
-    gate = asyncio.get_running_loop().create_future()
+async def _within(clock: LoopClock, awaited: asyncio.Future[None], deadline: int) -> bool:
+    """Wait for something, but only until the deadline: did it come? What is awaited goes on regardless."""
+    if awaited.done():
+        return True
+    came: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
-    def open_gate(*_: object) -> None:
-        wake(gate, None)
+    def tell(_: object) -> None:
+        wake(came, True)
 
-    awaited.add_done_callback(open_gate)
-    timer = clock.call_at(deadline, open_gate)
+    awaited.add_done_callback(tell)
+    timer = clock.call_at(deadline, wake, came, False)
     try:
-        await gate
+        return await came
     finally:
         timer.cancel()
-        awaited.remove_done_callback(open_gate)
+        awaited.remove_done_callback(tell)

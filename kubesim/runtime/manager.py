@@ -362,17 +362,19 @@ class RuntimeManager:
         return pods
 
     async def get_running_pods(self) -> Mapping[str, RuntimePod]:
-        """The pods of which something runs, by uid. Of a runtime that tells its changes, only those are looked up."""
+        """What runs of each pod, by uid. Of a runtime that tells its changes, only those are looked up."""
         if self._changed is None:
-            self._running = {pod.uid: pod for pod in await self.get_pods() if _runs(pod)}
+            pods = [_running_part(pod) for pod in await self.get_pods()]
+            self._running = {pod.uid: pod for pod in pods if pod is not None}
             self._changed = {} if self.runtime.tells_changes else None
             return self._running
         while self._changed:
             uid = next(iter(self._changed))
             pod = await self.get_pod(uid)
             del self._changed[uid]
-            if pod is not None and _runs(pod):
-                self._running[uid] = pod
+            running = None if pod is None else _running_part(pod)
+            if running is not None:
+                self._running[uid] = running
             else:
                 self._running.pop(uid, None)
         return self._running
@@ -454,8 +456,11 @@ def _sandbox_config(pod: Pod, attempt: int) -> SandboxConfig:
     )
 
 
-def _runs(pod: RuntimePod) -> bool:
-    return any(item.state == "running" for item in (*pod.containers, *pod.sandboxes))
+def _running_part(pod: RuntimePod) -> RuntimePod | None:
+    """A listing without what is dead, if anything is left (listOptions.onlyRunningReady)."""
+    containers = tuple(container for container in pod.containers if container.state == "running")
+    sandboxes = tuple(sandbox for sandbox in pod.sandboxes if sandbox.state == "running")
+    return replace(pod, containers=containers, sandboxes=sandboxes) if containers or sandboxes else None
 
 
 def _same(known: list[SandboxInfo] | list[ContainerInfo], listed: list[SandboxInfo] | list[ContainerInfo]) -> bool:

@@ -42,8 +42,8 @@ def group_by_pod(sandboxes: Iterable[SandboxInfo], containers: Iterable[Containe
 
 
 def runtime_pod(uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> RuntimePod:
-    """A pod in a listing; newest first, then by id."""
-    sandboxes = sorted(sandboxes, key=lambda s: (-s.created_at, s.id))
+    """A pod in a listing; newest first, then by id. Of sandboxes, the latest attempt counts as the newest."""
+    sandboxes = sorted(sandboxes, key=lambda s: (-s.attempt, -s.created_at, s.id))
     containers = sorted(containers, key=lambda c: (-c.created_at, c.id))
     labels = containers[0].labels if containers else {}
     return RuntimePod(
@@ -101,8 +101,9 @@ def container_record(info: ContainerInfo, *, active: bool) -> ContainerRecord:
 def runtime_pod_status(
     pod: RuntimePod, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]
 ) -> RuntimePodStatus:
-    """Everything about one pod. Addresses come from the newest sandbox only, and only while it is ready."""
-    newest = sandboxes[0] if sandboxes else None
+    """Everything about one pod. Addresses come from the newest sandbox of the listing only, and only while it is ready;
+    what has gone since the listing is not among `sandboxes` and `containers`."""
+    newest = sandboxes[0] if sandboxes and container_id(sandboxes[0].id) == pod.sandboxes[0].id else None
     active = newest.id if newest is not None and newest.ready else None
     return RuntimePodStatus(
         uid=pod.uid,

@@ -139,6 +139,16 @@ class PodSandboxService:
         self._parts = parts
         self._names = NameIndex()
         self.sandboxes: dict[str, PodSandbox] = {}
+        self._attempts: dict[str, PodSandbox] = {}
+
+    def all(self) -> list[PodSandbox]:
+        """Also those that are being made at this moment."""
+        return [*self.sandboxes.values(), *self._attempts.values()]
+
+    def forget(self) -> None:
+        """The memory of all sandboxes is lost; whatever they hold is still there."""
+        self.sandboxes.clear()
+        self._names = NameIndex()
 
     async def recover(self) -> None:
         """After a restart: what was stored is there, in a state that nobody knows."""
@@ -150,11 +160,14 @@ class PodSandboxService:
 
     async def run(self, request: SandboxRequest, ctx: Context = BACKGROUND) -> PodSandbox:
         attempt = _Attempt(self._parts, request)
+        self._attempts[request.id] = attempt.sandbox
         try:
             await attempt.run(self._names, ctx)
         except KubesimError as error:
             kept = await self._undo(attempt)
             raise SandboxFailed(str(error), kept) from error
+        finally:
+            del self._attempts[request.id]
         self.sandboxes[request.id] = attempt.sandbox
         return attempt.sandbox
 

@@ -100,9 +100,7 @@ class SandboxDirectory:
 
     async def delete(self, sandbox_id: str) -> None:
         try:
-            os.unlink(self._path(sandbox_id))
-        except FileNotFoundError:
-            pass
+            remove_written(self._path(sandbox_id))
         except OSError as error:
             raise RuntimeCallError(str(error)) from error
 
@@ -114,19 +112,37 @@ class SandboxDirectory:
         return os.path.join(self._directory, f"{sandbox_id}.json")
 
     def _write(self, sandbox: PodSandbox) -> None:
-        path = self._path(sandbox.id)
         try:
-            with open(f"{path}.new", "w", encoding="utf-8") as file:
-                json.dump(sandbox_json(sandbox), file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(f"{path}.new", path)
+            write_through(self._path(sandbox.id), sandbox_json(sandbox))
         except OSError as error:
             raise RuntimeCallError(str(error)) from error
 
     def _read(self, path: str) -> PodSandbox:
         with open(path, encoding="utf-8") as file:
             return sandbox_from_json(json.load(file))
+
+
+def write_through(path: str, value: dict[str, Any]) -> None:
+    """Replace a file; a crash leaves the old content or the new."""
+    with open(f"{path}.new", "w", encoding="utf-8") as file:
+        json.dump(value, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(f"{path}.new", path)
+
+
+def remove_written(path: str) -> None:
+    """What was written through, also what of it was never finished."""
+    remove_file(f"{path}.new")
+    remove_file(path)
+
+
+def remove_file(path: str) -> None:
+    """What is not there is removed."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
 
 
 def sandbox_json(sandbox: PodSandbox) -> dict[str, Any]:

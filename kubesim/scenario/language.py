@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError
 from kubesim.errors import GateError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
 from kubesim.kubeletconfig.decode import ConfigurationProblem
+from kubesim.scenario.cni_items import CniItem
 from kubesim.scenario.durations import Duration
 from kubesim.scenario.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.overlay import Overlay, configuration_error, read_in_scenario
@@ -344,7 +345,8 @@ class Spec(Strict):
         default=(NodeItem(name="node-1"),), min_length=1
     )
     sources: Sources = Sources()
-    runtime: Literal["simulated"] = "simulated"
+    runtime: Literal["simulated", "cni"] = "simulated"
+    cni: CniItem = CniItem()
     profile: Literal["v1.36", "v1.12"] = "v1.36"
     feature_gates: dict[str, bool] = Field(default_factory=dict)
     kubelet_configuration: Annotated[KubeletConfiguration, PlainValidator(_configuration)] = Field(
@@ -390,6 +392,12 @@ class Spec(Strict):
         return self
 
     @model_validator(mode="after")
+    def _faults_fit(self) -> Spec:
+        if self.cni.faults and self.runtime != "cni":
+            raise PydanticCustomError("cni", "cni.faults needs runtime: cni")
+        return self
+
+    @model_validator(mode="after")
     def _names_of_nodes(self) -> Spec:
         names = [node.name for node in self.nodes]
         if len({*names}) < len(names):
@@ -398,6 +406,9 @@ class Spec(Strict):
             named = next(filter(None, (getattr(getattr(step, action), "node", "") for action in ACTIONS)), "")
             if named and named not in names:
                 raise PydanticCustomError("nodes", "there is no node {name}", {"name": named})
+        for fault in self.cni.faults:
+            if fault.node and fault.node not in names:
+                raise PydanticCustomError("nodes", "there is no node {name}", {"name": fault.node})
         return self
 
 
@@ -427,6 +438,12 @@ class Scenario(Strict):
         merged = {**self.spec.feature_gates, **settings}
         configured_gates({**self.spec.kubelet_configuration.feature_gates, **merged}, self.spec.profile)
         return self.model_copy(update={"spec": self.spec.model_copy(update={"feature_gates": merged})})
+
+    def with_runtime(self, runtime: str | None, cni: Mapping[str, Any]) -> Scenario:
+        """The same on another runtime; None, and what is not given of its pod networks, stays as it is."""
+        own = self.spec
+        update = {"runtime": runtime or own.runtime, "cni": own.cni.model_copy(update=dict(cni))}
+        return self.model_copy(update={"spec": own.model_copy(update=update)})
 
     def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:
         """The same with more objects, after its own."""

@@ -30,15 +30,18 @@ from kubesim.kubelet.node_status import Heartbeat, initial_node
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.cgroups import PodCgroups
+from kubesim.runtime.cni_node import CniNodes, NetworkPicture, execution_record, pod_of
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.pull_records import PullRecords
+from kubesim.runtime.real_network import RealNetwork
+from kubesim.runtime.sandboxed import SandboxedRuntime
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.programs import Programs
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.service import RuntimeService
-from kubesim.runtime.simulated.settings import Latencies
+from kubesim.runtime.simulated.settings import Latencies, SimulatedSettings
 from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language import NodeItem, Spec
@@ -60,7 +63,7 @@ from kubesim.sources.real_files import RealFiles
 from kubesim.sources.simulated_files import SimulatedFiles
 from kubesim.sources.simulated_url import SimulatedUrl
 from kubesim.trace import Recorder
-from kubesim.trace.records import Note
+from kubesim.trace.records import Fault, Note
 
 API_LATENCIES = ApiLatencies(get=2 * MILLISECOND, patch=5 * MILLISECOND)
 WATCH_LATENCY = 5 * MILLISECOND
@@ -87,6 +90,7 @@ class Surroundings:
     traced: bool
     every_tick: bool
     health: NodeHealth
+    real: CniNodes | None = None  # the nodes under these, for pods with real networks
 
 
 class SimulatedNode:
@@ -95,12 +99,16 @@ class SimulatedNode:
     def __init__(self, around: Surroundings, number: int, item: NodeItem) -> None:
         self._around = around
         self.name = item.name
+        self._number = number
         clock, store, spec = around.clock, around.store, around.spec
         self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
         configuration = spec.kubelet_configuration
         self._settings = kubelet_settings(
             item, number, configuration, self._randomness.stream("phases"), every_tick=around.every_tick
         )
+
+        if around.real is not None and around.real.host_ips:
+            self._settings = replace(self._settings, host_ips=around.real.host_ips)
 
         # What outlives the agent.
         self.disk = KubeletDisk(pulls=PullRecords(configuration.verification))
@@ -109,6 +117,9 @@ class SimulatedNode:
         self.log_files = SimulatedLogFiles()
         self.volumes = NodeVolumes(clock.now, around.storage)
         self.api = ApiConnection()
+        self.network = around.network
+        if around.real is not None:
+            self.network = RealNetwork(clock, around.real.nodes[number].node, around.real.silences)
         self.runtime = self._make_runtime(number)
         self.service = RuntimeService(self._traced(), clock)
 
@@ -145,7 +156,7 @@ class SimulatedNode:
             around.clock,
             self._randomness,
             around.recorder,
-            around.network,
+            self.network,
             self.volumes,
             node=self.name,
             host_ip=settings.host_ips[0],
@@ -153,9 +164,21 @@ class SimulatedNode:
             exec_time=options.latencies.exec,
             log_files=self.log_files,
         )
-        runtime = SimulatedRuntime(around.clock, self._randomness, programs, options)
+        runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
+            around.clock, self._randomness, programs, options
+        )
         runtime.on_change(lambda uid: None if runtime.knows_pod(uid) else programs.forget(uid))
         return runtime
+
+    def _real_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> SimulatedRuntime | None:
+        """One whose pods have real networks, if this run has real nodes."""
+        if self._around.real is None:
+            return None
+        real, recorder = self._around.real.nodes[number], self._around.recorder
+        name = self.name
+        real.observe = lambda execution: recorder.record(execution_record(name, execution))
+        real.tell = lambda text, environ: recorder.record(Fault(node=name, pod=pod_of(environ), fault=text))
+        return real.runtime(self._around.clock, self._randomness, programs, options)
 
     def _traced(self) -> Runtime:
         if not self._around.traced:
@@ -233,6 +256,17 @@ class SimulatedNode:
         self.service.start()
         self.start()
 
+    def network_picture(self) -> NetworkPicture | None:
+        """How the real networks of this node and its pods are at this moment."""
+        if self._around.real is None or not isinstance(self.runtime, SandboxedRuntime):
+            return None
+        real = self._around.real.nodes[self._number].node
+        sandboxes = self.runtime.service.sandboxes.values()
+        pods = {
+            f"{box.request.namespace}/{box.request.name}": box.netns_path for box in sandboxes if box.state == "READY"
+        }
+        return NetworkPicture(self.name, real.look(), {pod: real.look(netns) for pod, netns in pods.items()})
+
     # -- the end ------------------------------------------------------------------------------------------------
 
     def renew_lease(self) -> None:
@@ -243,6 +277,8 @@ class SimulatedNode:
         self.renew_lease()
         if self._running:
             await self.stop_kubelet()
+        if isinstance(self.runtime, SandboxedRuntime):
+            self.runtime.close()
 
 
 def _checkpoint_store(spec: Spec) -> CheckpointStore | None:
@@ -295,7 +331,7 @@ class _Agent:
             self._tasks,
             settings,
             self._connection,
-            around.network,
+            node.network,
             client,
             self._config,
             self._events,

@@ -31,8 +31,17 @@ LAST_WORDS = 3 * SECOND  # for what a kubelet still has to clean up
 
 
 class Player:
+    """`look` is called once: when everything has come to rest, before pods are deleted, or at the end."""
+
     def __init__(
-        self, clock: LoopClock, tasks: TaskSet, world: World, judge: Judge, spec: Spec, until: int | None = None
+        self,
+        clock: LoopClock,
+        tasks: TaskSet,
+        world: World,
+        judge: Judge,
+        spec: Spec,
+        until: int | None = None,
+        look: Callable[[], None] | None = None,
     ) -> None:
         self._clock = clock
         self._tasks = tasks
@@ -45,6 +54,7 @@ class Player:
         self._changed: asyncio.Future[None] | None = None
         self._pods: dict[tuple[str, str], Pod] = {}  # those that exist ...
         self._unsettled: dict[tuple[str, str], None] = {}  # ... and those that are on their way to somewhere
+        self._look = look
         self._busy = 0  # steps that take time and are under way
         judge.on_verdict = self._wake
 
@@ -61,6 +71,7 @@ class Player:
                 self._attempt(text, partial(self._world.apply, manifest))
             if await self._steps():
                 await self._ending()
+            self._look_once()
         finally:
             stop()
 
@@ -132,8 +143,14 @@ class Player:
         whole_life = not self._spec.steps
         await self._wait_until(lambda: self._at_rest(before_deletion=whole_life), self._patience())
         if whole_life and await self._sleep_until(self._clock.now() + RUNNING_TIME):
+            self._look_once()
             await self._delete_all()
         await self._sleep_until(self._clock.now() + LAST_WORDS)
+
+    def _look_once(self) -> None:
+        look, self._look = self._look, None
+        if look is not None:
+            look()
 
     def _patience(self) -> int:
         """Two minutes, or longer if something is expected by a later time."""

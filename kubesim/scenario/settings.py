@@ -15,6 +15,7 @@ from kubesim.frozen import replace
 from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
 from kubesim.kubelet.node_status import DEFAULT_CAPACITY
 from kubesim.kubelet.settings import KubeletSettings
+from kubesim.runtime.cni_node import CniSettings, NodePlan
 from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
 from kubesim.runtime.simulated.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
@@ -36,7 +37,7 @@ def kubelet_settings(
     return replace(
         base,
         node_name=item.name,
-        host_ips=(f"10.0.{number // 250}.{number % 250 + 1}",),
+        host_ips=(host_ip(number),),
         max_pods=configuration.max_pods(cpus),
         jitter=configuration.jitter,
         every_tick=every_tick,
@@ -90,13 +91,42 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> Simulated
 
     A single node takes them from the `podCIDR` of its configuration; of several, each is told its own by the cluster.
     """
-    first_ip = f"10.{88 + number // 256}.{number % 256}.10"
-    cidr = spec.kubelet_configuration.values["podCIDR"]
-    if cidr and len(spec.nodes) == 1:
-        first_ip = str(ipaddress.ip_network(cidr, strict=False)[2])
+    cidr = pod_cidrs(number, spec)[0]
+    own = spec.kubelet_configuration.values["podCIDR"] and len(spec.nodes) == 1
+    first_ip = str(ipaddress.ip_network(cidr)[2 if own else 10])
     images = {name: _image(name, item) for name, item in _images(spec)}
     errors = spec.nodes[number].sandbox_errors
     return SimulatedSettings(latencies=latencies, images=images, first_ip=first_ip, sandbox_errors=errors)
+
+
+def pod_cidrs(number: int, spec: Spec) -> tuple[str, str]:
+    """The ranges of a node's pods: IPv4 and IPv6."""
+    cidrs = {4: f"10.{88 + number // 256}.{number % 256}.0/24", 6: f"fd00:10:88:{number:x}::/64"}
+    given = spec.kubelet_configuration.values["podCIDR"]
+    if given and len(spec.nodes) == 1:
+        networks = [ipaddress.ip_network(cidr.strip(), strict=False) for cidr in given.split(",")]
+        cidrs.update((network.version, str(network)) for network in networks)
+    return cidrs[4], cidrs[6]
+
+
+def cni_settings(spec: Spec, state: str = "") -> CniSettings:
+    """`state` is the directory of a node that is the host itself."""
+    cni = spec.cni
+    faults = tuple((fault.node, fault.plugin, fault.verb, fault.do) for fault in cni.faults)
+    return CniSettings(cni.network, cni.conf_dir, cni.bin_dirs, faults, state)
+
+
+def node_plans(spec: Spec) -> list[NodePlan]:
+    """The real nodes that lie under those of a scenario."""
+    plans = []
+    for number, item in enumerate(spec.nodes):
+        addresses = (f"{host_ip(number)}/16", f"fd00:10::{number + 1:x}/64")
+        plans.append(NodePlan(item.name, addresses, pod_cidrs(number, spec)))
+    return plans
+
+
+def host_ip(number: int) -> str:
+    return f"10.0.{number // 250}.{number % 250 + 1}"
 
 
 def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:

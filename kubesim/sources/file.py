@@ -89,7 +89,7 @@ class FileSource:
 
     async def _check(self, ticker: Ticker) -> None:
         while True:
-            await ticker.channel.receive(self._clock)
+            await ticker.channel.receive()
             self._recorder.because(None)
             self._list()
 

@@ -105,8 +105,8 @@ def test_nothing_left_to_wait_for_is_a_deadlock_that_names_who_waits_for_what() 
     async def scene(clock: LoopClock) -> None:
         letters: Channel[str] = Channel("letters", 1)
         answers: Channel[str] = Channel("answers", 1)
-        reader = asyncio.get_running_loop().create_task(letters.receive(clock), name="reader")
-        await answers.receive(clock)
+        reader = asyncio.get_running_loop().create_task(letters.receive(), name="reader")
+        await answers.receive()
         await reader
 
     with pytest.raises(Deadlock, match=r"reader waits for letters .*; .* waits for answers"):

@@ -24,7 +24,7 @@ def test_items_come_out_in_the_order_they_went_in_and_a_full_channel_refuses() -
         channel: Channel[int] = Channel("numbers", 2)
         assert [channel.try_send(n) for n in (1, 2, 3)] == [True, True, False]
         assert channel.statistics()["dropped"] == 1
-        assert [await channel.receive(clock), await channel.receive(clock)] == [1, 2]
+        assert [await channel.receive(), await channel.receive()] == [1, 2]
         assert channel.try_receive() is None
 
     play(scene)
@@ -36,7 +36,7 @@ def test_who_waits_first_is_served_first() -> None:
         got: dict[str, int] = {}
 
         async def take(name: str) -> None:
-            got[name] = await channel.receive(clock)
+            got[name] = await channel.receive()
 
         tasks = [asyncio.create_task(take(name)) for name in ("first", "second")]
         await clock.sleep(1)
@@ -55,7 +55,7 @@ def test_a_blocking_send_waits_for_room() -> None:
         sender = asyncio.create_task(channel.send(clock, 2))
         await clock.sleep(1)
         assert not sender.done()
-        got = [await channel.receive(clock), await channel.receive(clock)]
+        got = [await channel.receive(), await channel.receive()]
         await sender
         return got
 
@@ -71,7 +71,7 @@ def chosen(seed: int) -> list[str]:
         stream = Randomness(seed).stream("select")
         picks = []
         for _ in range(30):
-            picked = await select(clock, channels, stream)
+            picked = await select(channels, stream)
             assert picked.ready == ("a", "b", "c")
             picks.append(picked.channel.name)
         return picks
@@ -90,7 +90,7 @@ def test_a_select_that_waits_gets_what_arrives_first() -> None:
     async def scene(clock: LoopClock) -> tuple[str, int]:
         left: Channel[int] = Channel("left", 5)
         right: Channel[int] = Channel("right", 5)
-        waiting = asyncio.create_task(select(clock, (left, right), Randomness(0).stream("x")))
+        waiting = asyncio.create_task(select((left, right), Randomness(0).stream("x")))
         await clock.sleep(1)
         right.try_send(7)
         left.try_send(8)
@@ -104,12 +104,12 @@ def test_a_select_that_waits_gets_what_arrives_first() -> None:
 def test_a_value_handed_to_a_cancelled_receiver_is_not_lost() -> None:
     async def scene(clock: LoopClock) -> int:
         channel: Channel[int] = Channel("letters", 5)
-        receiver = asyncio.create_task(channel.receive(clock))
+        receiver = asyncio.create_task(channel.receive())
         await clock.sleep(1)
         channel.try_send(1)
         receiver.cancel()
         with pytest.raises(asyncio.CancelledError):
             await receiver
-        return await channel.receive(clock)
+        return await channel.receive()
 
     assert play(scene) == 1

@@ -22,9 +22,9 @@ def test_a_wanted_tick_comes_at_the_first_instant_of_the_grid_that_serves() -> N
     async def scene(clock: LoopClock) -> list[int]:
         ticker = Ticker(clock, "tick", SECOND, phase=420_000)
         ticker.want(5 * SECOND)
-        first = await ticker.channel.receive(clock)
+        first = await ticker.channel.receive()
         ticker.want(7_420_000)
-        return [first, await ticker.channel.receive(clock), clock.now()]
+        return [first, await ticker.channel.receive(), clock.now()]
 
     assert play(scene) == [5_420_000, 7_420_000, 7_420_000]
 
@@ -34,9 +34,9 @@ def test_an_earlier_wish_wins_and_a_wish_for_the_past_means_the_next_tick() -> N
         ticker = Ticker(clock, "tick", SECOND, phase=0)
         ticker.want(9 * SECOND)
         ticker.want(3 * SECOND)
-        first = await ticker.channel.receive(clock)
+        first = await ticker.channel.receive()
         ticker.want(0)
-        return [first, await ticker.channel.receive(clock)]
+        return [first, await ticker.channel.receive()]
 
     assert play(scene) == [3 * SECOND, 4 * SECOND]
 
@@ -54,7 +54,7 @@ def test_every_tick_fires_on_demand_and_one_nobody_took_is_dropped() -> None:
     async def scene(clock: LoopClock) -> tuple[int, int]:
         ticker = Ticker(clock, "tick", SECOND, phase=0, every=True)
         await clock.sleep(10 * SECOND + 1)
-        oldest = await ticker.channel.receive(clock)
+        oldest = await ticker.channel.receive()
         ticker.stop()
         return oldest, ticker.channel.dropped
 

@@ -6,6 +6,8 @@ from kubesim.api.timestamps import SECOND
 from kubesim.app import Simulation
 from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.labels import POD_NAME
 from kubesim.scenario.language import Delete, Scenario
 from kubesim.trace.records import CriCall
 from tests.played import Played, pod
@@ -23,6 +25,20 @@ def test_a_pod_that_only_the_runtime_knows_is_stopped_with_two_seconds_of_grace(
     assert stopped.args["timeout"] == 2  # one second was asked for, but two is the least
     assert stopped.t > 20_000_000
     assert story.result.phases == {"default/web": "Running"}
+
+
+def test_of_a_pod_that_only_the_runtime_knows_the_dead_are_left_alone() -> None:
+    """kuberuntime_manager.go GetPods(all=false), kuberuntime_container.go listOptions.onlyRunningReady."""
+    commands = {"dead": ["true"], "alive": ["sleep", "100000"]}
+    containers = [{"name": name, "image": "busybox:1", "command": command} for name, command in commands.items()]
+    story = Played(
+        {"at": "10s", "stop": "kubelet"},
+        {"at": "12s", "delete": {"pod": "web", "gracePeriodSeconds": 0}},
+        {"at": "20s", "start": "kubelet"},
+        objects=[pod("web", restartPolicy="Never", containers=containers)],
+    )
+    assert story.when(CriCall, "web", call="StopContainer", container="dead") == []
+    assert len(story.when(CriCall, "web", call="StopContainer", container="alive")) == 1
 
 
 def test_nothing_is_cleaned_up_before_every_source_has_been_heard() -> None:
@@ -75,3 +91,39 @@ def test_a_static_pod_that_comes_back_with_the_same_uid_begins_again() -> None:
     assert first < 10
     assert 25 < second < 35
     assert story.result.phases == {"default/web-node-1": "Running"}
+
+
+def test_what_cannot_be_collected_keeps_nothing_else_from_being_collected() -> None:
+    """kuberuntime_gc.go GarbageCollect, removeOldestN, removeSandbox: each failure counts for itself alone."""
+
+    async def main() -> tuple[list[str], list[str]]:
+        async with TaskSet() as tasks:
+            simulation = Simulation(Scenario.model_validate({"metadata": {"name": "gc"}}), 0, tasks)
+            return await tasks.run_until(collect(simulation))  # type: ignore[no-any-return]
+
+    async def collect(simulation: Simulation) -> tuple[list[str], list[str]]:
+        clock, node = simulation.clock, simulation.nodes["node-1"]
+        left: list[list[str]] = []
+        node.start()
+        for name in ("one", "two"):
+            simulation.world.apply(pod(name, command=["true"], restartPolicy="Never"))
+        await clock.sleep(10 * SECOND)
+        runtime = node.runtime
+        stuck = next(info.id for info in await runtime.list_containers() if info.labels[POD_NAME] == "one")
+        remove = runtime.remove_container
+
+        async def remove_container(container_id: str) -> None:
+            if container_id == stuck and clock.elapsed() < 100 * SECOND:
+                raise RuntimeCallError("device or resource busy")
+            await remove(container_id)
+
+        runtime.remove_container = remove_container  # type: ignore[method-assign]
+        for name in ("one", "two"):
+            simulation.world.delete(Delete.model_validate({"pod": name, "gracePeriodSeconds": 0}))
+        for _ in range(2):
+            await clock.sleep(70 * SECOND)
+            left.append(sorted(info.pod_name for info in await runtime.list_pod_sandboxes()))
+        await node.close()
+        return left[0], left[1]
+
+    assert run_virtual(main) == (["one"], [])

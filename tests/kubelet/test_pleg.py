@@ -352,7 +352,7 @@ async def observe(duration: int, inspection: int, steps: list[tuple[int, str, st
 
     async def listen() -> None:
         while True:
-            event = await s.pleg.events.receive(s.clock)
+            event = await s.pleg.events.receive()
             seen.append((s.clock.now(), event.uid, event.type, event.data))
 
     def act(kind: str, uid: str, argument: Any) -> None:

@@ -16,7 +16,7 @@ def test_a_running_pod_does_not_notice_a_new_kubelet() -> None:
     story = Played(RESTART, objects=[pod("web")])
     assert story.calls(after=15) == []
     assert story.writes(after=15) == []
-    assert story.events(after=15) == ["Starting"]  # about the node
+    assert story.events(after=15) == ["Starting"]  # the kubelet's own, about its Node
 
 
 def test_a_pod_that_was_being_made_is_finished_by_the_next_kubelet() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock, run_virtual
+from kubesim.runtime.container_kill import TerminationOrdering
 from kubesim.runtime.termination import termination_grace_period, termination_waits_for
 
 
@@ -51,3 +55,41 @@ def test_a_sidecar_that_does_not_run_breaks_the_chain() -> None:
 
 def test_without_sidecars_nobody_waits() -> None:
     assert termination_waits_for(pod(initContainers=[{"name": "plain"}]), {"web", "plain"}) == {}
+
+
+# -- kuberuntime_termination_order.go waitForTurn, containerTerminated -----------------------------------------------
+
+
+def turn(*ends: tuple[int, str], grace_s: int = 10) -> tuple[int, list[str]]:
+    """The whole seconds for which a sidecar waits for `web` and `db`, and what came in which order."""
+    told: list[str] = []
+
+    async def main() -> int:
+        clock = LoopClock()
+        ordering = TerminationOrdering(clock, {"sidecar": ("web", "db")})
+
+        def end(name: str) -> None:
+            told.append(name)
+            ordering.container_terminated(name)
+
+        for at_s, name in ends:
+            clock.call_at(clock.now() + at_s * SECOND, asyncio.get_running_loop().call_soon, end, name)
+        waited = await ordering.wait_for_turn("sidecar", grace_s)
+        told.append("sidecar")
+        return waited
+
+    return run_virtual(main), told
+
+
+def test_a_sidecar_waits_for_all_in_whatever_order_they_end() -> None:
+    assert turn((3, "web"), (5, "db")) == (5, ["web", "db", "sidecar"])
+    assert turn((5, "web"), (3, "db")) == (5, ["db", "web", "sidecar"])
+
+
+def test_a_sidecar_waits_no_longer_than_its_grace() -> None:
+    assert turn((3, "web"), (15, "db")) == (10, ["web", "sidecar"])
+    assert turn() == (10, ["sidecar"])
+
+
+def test_what_ends_as_the_grace_is_over_has_ended_before_the_sidecars_turn() -> None:
+    assert turn((10, "web"), (10, "db")) == (10, ["web", "db", "sidecar"])

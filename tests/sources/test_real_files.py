@@ -361,7 +361,7 @@ def test_a_storm_in_real_time(tmp_path: Path) -> None:
                 await asyncio.to_thread(storm.rage, rounds(10_000))
                 async with asyncio.timeout(600):
                     while held(stage.config.mux) != wanted(tmp_path):
-                        await stage.config.updates.receive(stage.clock)
+                        await stage.config.updates.receive()
                 stage.source.stop()
 
             await tasks.run_until(play())

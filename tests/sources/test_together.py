@@ -36,7 +36,7 @@ class Wanted:
     async def until(self, **expected: set[str]) -> None:
         async with asyncio.timeout(60):
             while any(self.pods[source] != names for source, names in expected.items()):
-                update, _ = await self._config.updates.receive(self._clock)
+                update, _ = await self._config.updates.receive()
                 self.seen.add(update.source)
                 names = {pod.metadata.name.removesuffix("-n") for pod in update.pods}
                 if update.op == "REMOVE":

@@ -154,7 +154,7 @@ class EvictionManager:
         if self._measured_anew or not self._state.is_quiet:
             ticker.want(now)
         try:
-            await ticker.channel.receive(self._clock)
+            await ticker.channel.receive()
         finally:
             ticker.stop()
             self._ticker = None

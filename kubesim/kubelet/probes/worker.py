@@ -87,7 +87,7 @@ class Worker:
         ticker = self._ticker(period)
         try:
             while await self.do_probe():
-                selected = await select(clock, (self._stop, ticker.channel, self._manual), stream)
+                selected = await select((self._stop, ticker.channel, self._manual), stream)
                 if selected.channel is self._stop:
                     break
                 if selected.channel is self._manual:  # the period counts from here, and a tick not taken is gone

@@ -223,7 +223,7 @@ class StatusManager:
             if self._statuses:
                 self._want_full_pass()
             while True:
-                chosen = await select(self._clock, (self._wake, self._ticker.channel), self._stream)
+                chosen = await select((self._wake, self._ticker.channel), self._stream)
                 await self.sync_batch(everything=chosen.channel is self._ticker.channel)
         finally:
             self._ticker.stop()

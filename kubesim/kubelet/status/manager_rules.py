@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from operator import is_not
 from typing import Any
 
 from kubesim.api.pod import (
@@ -158,42 +159,26 @@ def _says_the_same(new: PodCondition, old: PodCondition) -> bool:
 
 def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
     """Whole seconds, messages that fit, containers in a fixed order: what an API server would give back."""
-    if _is_plain(status):
-        return status
     changes: dict[str, Any] = {}
-    if status.start_time is not None:
+    if status.start_time is not None and not _is_whole(status.start_time):
         changes["start_time"] = _whole_seconds(status.start_time)
-    changes["conditions"] = tuple(_normalized_condition(condition) for condition in status.conditions)
+    if not all(map(_has_whole_times, status.conditions)):
+        changes["conditions"] = tuple(map(_normalized_condition, status.conditions))
     spec = pod.spec
     containers = len(spec.containers) + len(spec.init_containers) + len(spec.ephemeral_containers)
     room = MAX_POD_TERMINATION_MESSAGE_LENGTH // containers if containers else MAX_POD_TERMINATION_MESSAGE_LENGTH
     for name in _CONTAINER_LISTS:
-        statuses = [_normalized_container(s, room) for s in getattr(status, name)]
+        before = getattr(status, name)
+        if not before:
+            continue
+        statuses = [_normalized_container(s, room) for s in before]
         if name == "init_container_statuses":
             _sort_init(spec.init_containers, statuses)
-        else:
+        elif len(statuses) > 1:
             statuses.sort(key=lambda s: s.name)
-        changes[name] = tuple(statuses)
-    changes = {name: value for name, value in changes.items() if value != getattr(status, name)}
+        if any(map(is_not, statuses, before)):
+            changes[name] = tuple(statuses)
     return status.changed(**changes) if changes else status
-
-
-def _is_plain(status: PodStatus) -> bool:
-    """The most frequent status: one container, no message of an ended one, times of our own making."""
-    if len(status.container_statuses) > 1 or status.init_container_statuses or status.ephemeral_container_statuses:
-        return False
-    times = [status.start_time]
-    for condition in status.conditions:
-        times += (condition.last_transition_time, condition.last_probe_time)
-    for container in status.container_statuses:
-        for state in (container.state, container.last_state):
-            if state.terminated is not None and state.terminated.message:
-                return False
-            if state.terminated is not None:
-                times += (state.terminated.started_at, state.terminated.finished_at)
-            elif state.running is not None:
-                times.append(state.running.started_at)
-    return {len(text) for text in times if text} <= {_WHOLE}
 
 
 def _is_whole(text: str) -> bool:
@@ -202,6 +187,11 @@ def _is_whole(text: str) -> bool:
 
 def _whole_seconds(text: str) -> str:
     return text if _is_whole(text) else format_time(parse_time(text))
+
+
+def _has_whole_times(condition: PodCondition) -> bool:
+    since, probed = condition.last_transition_time, condition.last_probe_time
+    return (since is None or len(since) == _WHOLE) and (probed is None or len(probed) == _WHOLE)
 
 
 def _normalized_condition(condition: PodCondition) -> PodCondition:
@@ -214,13 +204,10 @@ def _normalized_condition(condition: PodCondition) -> PodCondition:
 
 
 def _normalized_container(status: ContainerStatus, room: int) -> ContainerStatus:
-    changes = {}
-    for name in ("state", "last_state"):
-        state = getattr(status, name)
-        normalized = _normalized_state(state, room)
-        if normalized is not state:
-            changes[name] = normalized
-    return status.changed(**changes) if changes else status
+    state, last_state = _normalized_state(status.state, room), _normalized_state(status.last_state, room)
+    if state is not status.state:
+        status = status.changed(state=state)
+    return status if last_state is status.last_state else status.changed(last_state=last_state)
 
 
 def _normalized_state(state: ContainerState, room: int) -> ContainerState:
@@ -255,7 +242,7 @@ def _sort_init(containers: Sequence[Container], statuses: list[ContainerStatus])
 
 def is_pod_status_by_kubelet_equal(old: PodStatus, new: PodStatus, gates: FeatureGates = DEFAULT_GATES) -> bool:
     """Do two normalized statuses say the same, in what is the kubelet's to say? Times of conditions do not count."""
-    if old is new:
+    if old == new:
         return True
     if old.conditions != new.conditions and _said_by_kubelet(old, gates) != _said_by_kubelet(new, gates):
         return False

@@ -111,7 +111,7 @@ class VolumeManager:
         try:
             self._want_populator()
             while True:
-                await ticker.channel.receive(self._clock)
+                await ticker.channel.receive()
                 self._recorder.because(None)
                 self._populate()
         finally:

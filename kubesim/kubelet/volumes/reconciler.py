@@ -90,7 +90,7 @@ class Reconciler:
         try:
             self.wanted()
             while True:
-                await ticker.channel.receive(self._clock)
+                await ticker.channel.receive()
                 self._recorder.because(None)
                 self._reconcile()
         finally:

@@ -24,7 +24,7 @@ from kubesim.runtime.network import (
 )
 from kubesim.runtime.simulated.shell import HttpAnswer, Listener, Ports
 from kubesim.runtime.simulated.shell import HttpRequest as ShellRequest
-from kubesim.runtime.simulated.shell.ports import PodNetwork, is_address
+from kubesim.runtime.simulated.shell.ports import AddressInUse, PodNetwork, is_address
 
 ROUND_TRIP = MILLISECOND
 UNREACHABLE_AFTER = 3 * SECOND  # as long as Linux asks for a neighbour that does not answer
@@ -46,6 +46,13 @@ class SimulatedNetwork:
     def reach(self, address: str) -> Ports | None:
         return self._by_address.get(address)
 
+    def new_ports(self) -> Ports:
+        """Those of a pod, or of a node."""
+        return Ports()
+
+    def view(self, ports: Ports, hostname: str) -> PodView:
+        return PodView(self, ports, hostname)
+
     async def tcp_connect(self, host: str, port: int, timeout: int) -> None:
         (await self._connect(host, port, timeout)).connect()
 
@@ -54,10 +61,7 @@ class SimulatedNetwork:
         answer = listener.request(ShellRequest(request.target, headers=request.headers))
         if answer is None:
             await self._no_answer(listener, timeout)
-        if request.scheme.lower() == "https":
-            raise NetworkError("http: server gave HTTP response to HTTPS client")
-        location = next((value for name, value in answer.headers if name.lower() == "location"), "")
-        return HttpResponse(answer.status, answer.body.encode(), location)
+        return response_of(request, answer)
 
     async def _no_answer(self, listener: Listener, timeout: int) -> NoReturn:
         """Who waits without a limit hears of the end of the server."""
@@ -90,6 +94,14 @@ class SimulatedNetwork:
         return listener
 
 
+def response_of(request: HttpRequest, answer: HttpAnswer) -> HttpResponse:
+    """What the client makes of an answer. TLS is not spoken here."""
+    if request.scheme.lower() == "https":
+        raise NetworkError("http: server gave HTTP response to HTTPS client")
+    location = next((value for name, value in answer.headers if name.lower() == "location"), "")
+    return HttpResponse(answer.status, answer.body.encode(), location)
+
+
 class PodView(PodNetwork):
     """The network as the containers of one pod see it: their own pod, and all that the cluster's network reaches."""
 
@@ -105,8 +117,13 @@ class PodView(PodNetwork):
 
 def listen_on(ports: Ports, numbers: Iterable[int]) -> list[Listener]:
     """A program that nobody knows better serves its ports: every request is answered with 200."""
-    free = [number for number in numbers if ports.at(number, loopback=True) is None]
-    return [ports.listen(Listener(number, answer=_ok)) for number in free]
+    listeners = []
+    for number in numbers:
+        try:
+            listeners.append(ports.listen(Listener(number, answer=_ok)))
+        except AddressInUse:  # another container of the pod was first
+            pass
+    return listeners
 
 
 def _ok(request: ShellRequest) -> HttpAnswer:

@@ -56,6 +56,7 @@ class ProcessContext:
     config: ContainerConfig
     ip: str
     identifier: str
+    netns: str = ""  # the path of its pod's network namespace, if that is a real one
 
 
 class ProcessFactory(Protocol):

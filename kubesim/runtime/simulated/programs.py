@@ -19,7 +19,7 @@ from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import PodView, SimulatedNetwork
 from kubesim.runtime.simulated.process import Process, ProcessContext
-from kubesim.runtime.simulated.shell import Ports, VirtualFiles, is_missing_program
+from kubesim.runtime.simulated.shell import VirtualFiles, is_missing_program
 from kubesim.runtime.simulated.shell_process import ShellProcess, port_numbers
 from kubesim.runtime.simulated.volumes import NodeVolumes
 from kubesim.trace import Recorder
@@ -63,7 +63,7 @@ class Programs:
         self._volumes = volumes
         self._node = node
         self._host_ip = host_ip
-        self._host_ports = Ports()
+        self._host_ports = network.new_ports()
         self._behaviours = behaviours
         self._exec_time = exec_time
         self._log_files = log_files
@@ -124,10 +124,11 @@ class Programs:
         pod = context.pod
         state = self._pods.get(pod.metadata.uid)
         if state is None:
-            ports = self._host_ports if pod.spec.host_network else Ports()
+            ports = self._host_ports if pod.spec.host_network else self._network.new_ports()
             pids = count(2) if pod.spec.share_process_namespace else None
-            view = PodView(self._network, ports, self._hostname(pod))
+            view = self._network.view(ports, self._hostname(pod))
             state = self._pods[pod.metadata.uid] = _PodState(view, pids, pod_logs_directory(pod))
+        state.view.ports.netns = context.netns
         address = context.ip or (self._host_ip if pod.spec.host_network else "")
         if address and address != state.view.address:
             self._leave(state)

@@ -42,7 +42,7 @@ ExitListener = Callable[[str, Exit], None]
 UNKNOWN_EXIT_CODE = 255  # of a container that was found dead
 
 
-class _Container:
+class SimulatedContainer:
     """A container and the process inside it."""
 
     __slots__ = ("config", "exited", "info", "process", "sandbox")
@@ -77,7 +77,7 @@ class SimulatedRuntime:
         self._id_seed = str(randomness.seed)
         self._processes = processes
         self._sandboxes: dict[str, SandboxInfo] = {}
-        self._containers: dict[str, _Container] = {}
+        self._containers: dict[str, SimulatedContainer] = {}
         self._by_pod: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # uid -> sandbox ids, container ids
         self._made_sandboxes = 0
         self._sandbox_failures = 0
@@ -171,7 +171,7 @@ class SimulatedRuntime:
             container.process.signal(SIGKILL)
         self._end_sandbox(info)
 
-    def _running_in(self, info: SandboxInfo) -> list[_Container]:
+    def _running_in(self, info: SandboxInfo) -> list[SimulatedContainer]:
         containers = [self._containers[identifier] for identifier in self._by_pod[info.pod_uid][1]]
         return [container for container in containers if container.info.sandbox_id == info.id and container.runs()]
 
@@ -211,7 +211,7 @@ class SimulatedRuntime:
         for info in list(self._sandboxes.values()):
             self._kill_sandbox(info)
 
-    def _lose_process(self, container: _Container) -> None:
+    def _lose_process(self, container: SimulatedContainer) -> None:
         process, info = container.process, container.info
         if info.state == "running" and process is not None:
             # First the record: the end that the process itself tells does not count any more.
@@ -237,7 +237,7 @@ class SimulatedRuntime:
         """What runs at this moment."""
         return (self._context(container) for container in self._containers.values() if container.runs())
 
-    def _context(self, container: _Container) -> ProcessContext:
+    def _context(self, container: SimulatedContainer) -> ProcessContext:
         sandbox = self._sandboxes.get(container.info.sandbox_id)
         ip = sandbox.network.ip if sandbox is not None and sandbox.network is not None else ""
         config = container.config
@@ -274,7 +274,7 @@ class SimulatedRuntime:
         self._sandbox(sandbox_id)  # it may have been removed meanwhile
         identifier = self._container_id(info.pod_uid, config)
         container = config.container
-        self._containers[identifier] = _Container(
+        self._containers[identifier] = SimulatedContainer(
             ContainerInfo(
                 id=identifier,
                 sandbox_id=sandbox_id,
@@ -325,13 +325,13 @@ class SimulatedRuntime:
         self._changed(container.info.pod_uid)
         container.process.start(lambda exit: self._ended(container, exit))
 
-    def _dead_sandbox(self, container: _Container) -> str:
+    def _dead_sandbox(self, container: SimulatedContainer) -> str:
         """The problem with starting a container whose sandbox is dead, if it is."""
         sandbox = self._sandboxes.get(container.info.sandbox_id)
         dead = sandbox is None or not sandbox.ready
         return f'sandbox container "{container.info.sandbox_id}" is not running' if dead else ""
 
-    def _ended(self, container: _Container, exit: Exit) -> None:
+    def _ended(self, container: SimulatedContainer, exit: Exit) -> None:
         """The program has ended; the runtime takes a moment to make something of a very short run."""
         assert container.info.started_at is not None
         noticed = container.info.started_at + self.settings.latencies.shortest_run
@@ -340,7 +340,7 @@ class SimulatedRuntime:
         else:
             self._exited(container, exit)
 
-    def _exited(self, container: _Container, exit: Exit) -> None:
+    def _exited(self, container: SimulatedContainer, exit: Exit) -> None:
         if container.info.state != "running":
             return
         container.info = replace(
@@ -356,7 +356,7 @@ class SimulatedRuntime:
         self._tell_waiters(container)
         self._changed(container.info.pod_uid)
 
-    def _tell_waiters(self, container: _Container) -> None:
+    def _tell_waiters(self, container: SimulatedContainer) -> None:
         for waiter in container.exited:
             wake(waiter, None)
         container.exited.clear()
@@ -368,7 +368,7 @@ class SimulatedRuntime:
             await self._end(container, timeout)
             await self._take(self.settings.latencies.stop_container)
 
-    async def _end(self, container: _Container, timeout: int) -> None:
+    async def _end(self, container: SimulatedContainer, timeout: int) -> None:
         assert container.process is not None
         container.process.signal(signal_number(container.info.stop_signal))
         if not container.runs():
@@ -382,7 +382,7 @@ class SimulatedRuntime:
         finally:
             timer.cancel()
 
-    def _kill_soon(self, container: _Container) -> None:
+    def _kill_soon(self, container: SimulatedContainer) -> None:
         """The time is up; what ends by itself in this very instant still does."""
         assert container.process is not None
         asyncio.get_running_loop().call_soon(container.process.signal, SIGKILL)
@@ -413,7 +413,7 @@ class SimulatedRuntime:
     async def container_status(self, container_id: str) -> ContainerInfo:
         return self._container(container_id).info
 
-    def _container(self, container_id: str) -> _Container:
+    def _container(self, container_id: str) -> SimulatedContainer:
         container = self._containers.get(container_id)
         if container is None:
             raise NotFound(f'an error occurred when try to find container "{container_id}": not found')

@@ -16,14 +16,16 @@ from asyncio import TimerHandle
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
 from enum import Enum
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
-from kubesim.clock import LoopClock, Randomness
+from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.files import VirtualFiles
 from kubesim.runtime.simulated.shell.ports import Listener, Network, Ports
 from kubesim.runtime.simulated.shell.streams import BrokenPipe, Log, LogTarget, Silent, Stream
+
+T = TypeVar("T")
 
 INT, QUIT, KILL, PIPE, TERM, CHLD, CONT, STOP = 2, 3, 9, 13, 15, 17, 18, 19
 SIGNAL_NAMES = {
@@ -218,6 +220,17 @@ class Process:
             self.kernel.claim_memory(size)
             held.append(text)
         return "".join(held)
+
+    async def outside(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something real, which runs as a task of the event loop."""
+        task = go(work, f"{self.argv[0]} outside")
+        task.add_done_callback(lambda _: self.wake())
+        try:
+            while not task.done():
+                await rest()
+        finally:
+            task.cancel()
+        return task.result()
 
     async def write(self, text: str, descriptor: int = 1) -> None:
         """Write all of it. As in Linux, a pipe without readers ends the writer."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Protocol
+from typing import Literal, Protocol
 
 from kubesim.frozen import frozen
 
@@ -67,9 +67,10 @@ class AddressInUse(Exception):
 class Ports:
     """The TCP listeners of one network namespace, by port."""
 
-    __slots__ = ("_listeners",)
+    __slots__ = ("_listeners", "netns")
 
     def __init__(self) -> None:
+        self.netns = ""  # the path of a real namespace, where there is one
         self._listeners: dict[int, Listener] = {}
 
     def listen(self, listener: Listener) -> Listener:
@@ -96,6 +97,17 @@ class Ports:
         return tuple(sorted(self._listeners))
 
 
+Failure = Literal["", "unknown", "refused", "timeout"]  # none; no such host; nobody listens; nobody answers
+
+
+class Remote(Protocol):
+    """A server that is reached by a real connection, to be opened first and used once."""
+
+    async def open(self, timeout: int) -> Failure: ...
+    async def connect(self) -> None: ...
+    async def request(self, request: HttpRequest) -> HttpAnswer | None: ...
+
+
 class Network(Protocol):
     """What a client inside a container can reach."""
 
@@ -104,6 +116,9 @@ class Network(Protocol):
 
     def reach(self, address: str) -> Ports | None:
         """The ports at an address; None if no packet comes back from there."""
+
+    def remote(self, address: str, port: int) -> Remote | None:
+        """A real connection to there; None where the network is simulated."""
 
 
 class PodNetwork:
@@ -125,6 +140,9 @@ class PodNetwork:
 
     def reach(self, address: str) -> Ports | None:
         return self.ports if is_loopback(address) or address == self.address else None
+
+    def remote(self, address: str, port: int) -> Remote | None:
+        return None
 
 
 def is_loopback(address: str) -> bool:

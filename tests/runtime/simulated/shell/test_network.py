@@ -20,6 +20,9 @@ class Cluster:
     def reach(self, address: str) -> Ports | None:
         return self.web if address == "10.0.0.1" else None
 
+    def remote(self, address: str, port: int) -> None:
+        return None
+
 
 def test_httpd_serves_files_while_it_lives() -> None:
     ports = Ports()

@@ -12,9 +12,11 @@ from kubesim.runtime.simulated.shell.kernel import Process, rest
 from kubesim.runtime.simulated.shell.ports import (
     AddressInUse,
     Answer,
+    Failure,
     HttpAnswer,
     HttpRequest,
     Listener,
+    Remote,
     is_loopback,
     parse_http,
 )
@@ -89,7 +91,7 @@ async def nc(process: Process, argv: list[str]) -> int:
         return await process.complain("nc: usage: nc [OPTIONS] HOST PORT")
     host, port = options.operands[0], int(options.operands[1])
     connection = await _connect(process, host, port, duration(options.get("w")) or _CONNECT_TIMEOUT)
-    if connection.listener is None:
+    if connection.failure:
         reason = (
             f"bad address '{host}'"
             if connection.failure == "unknown"
@@ -99,13 +101,13 @@ async def nc(process: Process, argv: list[str]) -> int:
     if "v" in options:
         await process.complain(f"{host} ({connection.address}:{port}) open")
     if "z" in options or isinstance(process.stream(0), Silent):
-        connection.listener.connect()
+        await connection.touch(process)
         return 0
     words = (await process.read_all(process.stream(0))).split()
     if len(words) < 2 or words[0] not in ("GET", "HEAD", "POST", "PUT"):
-        connection.listener.connect()
+        await connection.touch(process)
         return 0
-    answer = connection.listener.request(HttpRequest(words[1], words[0]))
+    answer = await connection.request(process, HttpRequest(words[1], words[0]))
     if answer is not None:
         await process.write(f"HTTP/1.1 {answer.status} {answer.reason}\r\n\r\n{answer.body}")
     return 0
@@ -146,11 +148,24 @@ async def _nc_listen(process: Process, argv: list[str], options: Options) -> int
 
 @frozen
 class _Connection:
-    """Who answered, or why nobody did: unknown (no such host), refused, timeout."""
+    """Who answered, or why nobody did."""
 
     address: str = ""
     listener: Listener | None = None
-    failure: str = ""
+    failure: Failure = ""
+    remote: Remote | None = None
+
+    async def touch(self, process: Process) -> None:
+        """Ask for nothing."""
+        if self.remote is not None:
+            await process.outside(self.remote.connect())
+        elif self.listener is not None:
+            self.listener.connect()
+
+    async def request(self, process: Process, request: HttpRequest) -> HttpAnswer | None:
+        if self.remote is not None:
+            return await process.outside(self.remote.request(request))
+        return None if self.listener is None else self.listener.request(request)
 
     @property
     def text(self) -> str:
@@ -162,6 +177,13 @@ async def _connect(process: Process, host: str, port: int, timeout: int) -> _Con
     address = network.resolve(host)
     if address is None:
         return _Connection(failure="unknown")
+    remote = network.remote(address, port)
+    if remote is not None:
+        began = process.kernel.clock.now()
+        failure = await process.outside(remote.open(timeout))
+        if failure == "timeout":
+            await process.sleep(max(0, began + timeout - process.kernel.clock.now()))
+        return _Connection(address, failure=failure, remote=remote)
     ports = network.reach(address)
     if ports is None:
         await process.sleep(timeout)
@@ -207,9 +229,9 @@ async def wget(process: Process, argv: list[str]) -> int:
         await process.complain(f"Connecting to {url.host} ({connection.address}:{url.port})")
     if connection.failure == "timeout":
         return await process.complain("wget: download timed out")
-    if connection.listener is None:
+    if connection.failure:
         return await process.complain(f"wget: can't connect to remote host ({connection.address}): Connection refused")
-    answer = connection.listener.request(HttpRequest(url.path, "POST" if "post-data" in options else "GET"))
+    answer = await connection.request(process, HttpRequest(url.path, "POST" if "post-data" in options else "GET"))
     if answer is None:
         return await process.complain("wget: error getting response")
     if answer.status >= 400:
@@ -267,13 +289,13 @@ async def curl(process: Process, argv: list[str]) -> int:
         code, problem = 6, f"Could not resolve host: {url.host}"
     elif connection.failure == "timeout":
         code, problem = 28, f"Connection timed out after {timeout // 1000} milliseconds"
-    elif connection.listener is None:
+    elif connection.failure:
         code, problem = 7, f"Failed to connect to {url.host} port {url.port} after 0 ms: Couldn't connect to server"
     else:
         method = (
             options.get("X") or options.get("request") or ("POST" if {"d", "data"} & options.values.keys() else "GET")
         )
-        answer = connection.listener.request(HttpRequest(url.path, "HEAD" if "I" in options else method))
+        answer = await connection.request(process, HttpRequest(url.path, "HEAD" if "I" in options else method))
         code, problem = (0, "") if answer is not None else (52, "Empty reply from server")
     if answer is not None and answer.status >= 400 and ("f" in options or "fail" in options):
         code, problem = 22, f"The requested URL returned error: {answer.status}"

@@ -1,0 +1,43 @@
+"""The network configurations that kubesim brings along: files beside this one, with the pod ranges of a node left open
+in the words of containerd's own templates (`{{.PodCIDR}}`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+NETWORKS: Final = ("bridge", "dual-stack", "ptp")
+
+
+def network(name: str, pod_cidrs: Sequence[str], *, called: str = "", bridge: str = "") -> str:
+    """The conflist of a node. `pod_cidrs` are its ranges of IPv4 and IPv6 addresses; on a host that others use, too, it
+    needs a name and a bridge of its own."""
+    text = _text(name)
+    if called:
+        text = text.replace('"name": "kubesim"', f'"name": "{called}"')
+        text = text.replace('"bridge": "cni0"', f'"bridge": "{bridge}"')
+    for mark, cidr in zip(("{{.PodCIDR}}", "{{.PodCIDRv6}}"), pod_cidrs, strict=True):
+        text = text.replace(mark, cidr)
+    return text
+
+
+def plugins_of(name: str) -> list[str]:
+    """The plugins that it needs, those for addresses among them."""
+    return list(dict.fromkeys(["loopback", *_types(json.loads(_text(name)))]))
+
+
+def _text(name: str) -> str:
+    return (Path(__file__).parent / f"{name}.conflist").read_text()
+
+
+def _types(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("type"), str):
+            yield value["type"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _types(item)

@@ -1,0 +1,335 @@
+"""The runtime `cni` of a node: sandboxes with real networks in a real node, and simulated containers in them.
+
+`CniNodes` are the real nodes under the simulated ones of a run. A call of a plugin takes its virtual time from the
+seed; at that instant time stands still until the real process has ended, so that what runs at the same time does not
+depend on the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from kubesim.clock import LoopClock, Randomness
+from kubesim.clock.randomness import Stream
+from kubesim.cni.faults import Fault, FaultyExec, StandIns, parse_terms, stand_in
+from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
+from kubesim.cni.invoke import Exec
+from kubesim.cni.libcni import CNIConfig
+from kubesim.cni.netns import netns_name
+from kubesim.cni.plugin_files import plugin_failure
+from kubesim.cni.pod_network import PodNetworkSettings
+from kubesim.cni.process import Execution, RealExec
+from kubesim.errors import CniError, RuntimeCallError, UsageError
+from kubesim.frozen import frozen, replace
+from kubesim.node.client import Node, Seen, Underlay
+from kubesim.node.networks import network, plugins_of
+from kubesim.node.private import NETNS_DIR, STATE_DIRS
+from kubesim.runtime.cleaner import Cleaner, HostCleaner
+from kubesim.runtime.home import Home, host_home, lock_state
+from kubesim.runtime.leaks import Leak
+from kubesim.runtime.ledger import Ledger, LedgerNetworking
+from kubesim.runtime.real_ports import Silences
+from kubesim.runtime.sandbox import Parts, PodSandbox, PodSandboxService
+from kubesim.runtime.sandbox_parts import SandboxDirectory
+from kubesim.runtime.sandbox_rules import UserNamespace
+from kubesim.runtime.sandboxed import SandboxedRuntime
+from kubesim.runtime.simulated.process import ProcessFactory
+from kubesim.runtime.simulated.settings import SimulatedSettings
+from kubesim.trace.records import CniExec
+
+BIN_DIRS = ("/usr/lib/cni", "/opt/cni/bin")
+_WHY = {
+    "ADD": "the sandbox is attached",
+    "DEL": "the sandbox is detached, last plugin first",
+}
+_NETWORKS = 2  # loopback and one from the directory: containerd is not ready with fewer
+
+
+@frozen
+class CniSettings:
+    """`conf_dir` has the user's own configurations; without one it is the shipped `network`. With a `state` directory
+    the node is the host itself, and what is in there outlives kubesim."""
+
+    network: str = "bridge"
+    conf_dir: str = ""
+    bin_dirs: tuple[str, ...] = ()
+    faults: tuple[tuple[str, str, str, str], ...] = ()  # node, plugin, verb, terms
+    state: str = ""
+
+
+@frozen
+class NodePlan:
+    """A node's name, its addresses with their prefix lengths, and its ranges for pods: IPv4, IPv6."""
+
+    name: str
+    addresses: tuple[str, ...]
+    pod_cidrs: tuple[str, ...]
+
+
+@frozen
+class NetworkPicture:
+    """What a node and its pods have of links, addresses and routes (see `Node.look`)."""
+
+    node: str
+    own: Seen
+    pods: Mapping[str, Seen]  # by namespace/name
+
+
+class CniNodes:
+    """The real nodes of a run: private ones, joined by a switch and routes, or the host itself."""
+
+    def __init__(self, settings: CniSettings, plans: Sequence[NodePlan]) -> None:
+        bin_dirs = _bin_dirs(settings)
+        if settings.state:
+            _check_host(plans)
+        self._lock = lock_state(settings.state) if settings.state else None
+        self._underlay = Underlay("host" if settings.state else "private", self._lock)
+        self.silences = Silences()
+        self.nodes: list[CniNode] = []
+        try:
+            for plan in plans:
+                node = self._underlay.host_node() if settings.state else self._new_node(plan, plans)
+                home = host_home(settings.state) if settings.state else Home(node.state_directory())
+                self.nodes.append(CniNode(node, home, settings, bin_dirs, plan))
+            self._clean()
+            self.host_ips = _host_ips(self.nodes[0].node.look()) if settings.state else ()
+        except BaseException:
+            self._end()
+            raise
+
+    def _new_node(self, plan: NodePlan, plans: Sequence[NodePlan]) -> Node:
+        node = self._underlay.new_node()
+        node.join(plan.addresses, [route for other in plans if other is not plan for route in _routes(other)])
+        return node
+
+    def _clean(self) -> list[Leak]:
+        """The host may have something left of an earlier run, and must have nothing left of this one. What could not be
+        removed."""
+        if self._lock is None:
+            return []
+        return [leak for node in self.nodes for leak in asyncio.run(node.cleaner(node.plain_libcni()).clean())]
+
+    def close(self) -> list[Leak]:
+        """End them; what could not be removed, which of a private node is nothing."""
+        try:
+            return self._clean()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        for node in self.nodes:
+            node.node.close()
+        self._underlay.close()
+        if self._lock is not None:
+            self._lock.close()
+
+
+def _check_host(plans: Sequence[NodePlan]) -> None:
+    if os.geteuid() != 0:
+        raise UsageError("--host-network-node needs root: it makes links and rules on this machine itself")
+    if len(plans) > 1:
+        raise UsageError(f"--host-network-node is one node; the scenario has {len(plans)}")
+
+
+def _host_ips(seen: Seen) -> tuple[str, ...]:
+    """The addresses of the host by which others reach it: those of its default route's link."""
+    ways = {route["index"] for route in seen["routes"] if route["destination"] == "default"}
+    found = [entry["address"].partition("/")[0] for entry in seen["addresses"] if entry["index"] in ways]
+    return tuple(address for address in found if not address.startswith("fe80:")) or ("127.0.0.1",)
+
+
+def _routes(other: NodePlan) -> list[tuple[str, str]]:
+    """To another node's pods, by way of that node."""
+    gateways = (address.partition("/")[0] for address in other.addresses)
+    return list(zip(other.pod_cidrs, gateways, strict=False))
+
+
+def _bin_dirs(settings: CniSettings) -> tuple[str, ...]:
+    """Those of the user as they are; else the usual ones, in which the plugins of the shipped network must be."""
+    for path in settings.bin_dirs:
+        place = os.path.realpath(path)
+        hidden = (
+            next((state for state in STATE_DIRS if place.startswith(f"{state}/")), "") if not settings.state else ""
+        )
+        if hidden or not os.path.isdir(path):
+            problem = f"is hidden in a private node, whose {hidden} is its own" if hidden else "is not a directory"
+            raise UsageError(f"--cni-bin-dir {path} {problem}")
+    places = settings.bin_dirs or BIN_DIRS
+    if not settings.conf_dir:
+        needed = plugins_of(settings.network)
+        missing = [name for name in needed if not any(os.path.isfile(f"{place}/{name}") for place in places)]
+        if missing:
+            raise UsageError(
+                f"the CNI plugins {', '.join(missing)} are not in {', '.join(places)}: install them (Debian: "
+                "containernetworking-plugins) or name their directory with --cni-bin-dir"
+            )
+    elif not os.path.isdir(settings.conf_dir):
+        raise UsageError(f"--cni-conf-dir {settings.conf_dir} is not a directory")
+    return places
+
+
+class CniNode:
+    """One of them. `observe` hears of every execution of a plugin, `tell` of every fault."""
+
+    def __init__(self, node: Node, home: Home, settings: CniSettings, bin_dirs: Sequence[str], plan: NodePlan) -> None:
+        self.node = node
+        self._home = home
+        self.observe: Callable[[Execution], object] = _nothing
+        self.tell: Callable[[str, Mapping[str, str]], object] = _nothing
+        self._environ = {} if settings.state else {"TMPDIR": "/run"}  # /tmp is the host's, and read-only
+        # Of a network that the user brings to the host, somebody else may have attachments.
+        self._is_network_shared = bool(settings.state and settings.conf_dir)
+        self._bin_dirs = bin_dirs
+        self._faults = [fault for fault in settings.faults if fault[0] in ("", plan.name)]
+        self._conf_dir = settings.conf_dir or f"{home.directory}/net.d"
+        if not settings.conf_dir:
+            os.makedirs(self._conf_dir, exist_ok=True)
+            with open(f"{self._conf_dir}/10-kubesim.conflist", "w") as file:
+                file.write(network(settings.network, plan.pod_cidrs, called=home.owner, bridge=home.bridge))
+
+    def plain_libcni(self) -> CNIConfig:
+        libcni = CNIConfig(self._bin_dirs, RealExec(spawn=self.node.spawn), self._home.cache)
+        libcni.environ |= self._environ
+        return libcni
+
+    def cleaner(
+        self,
+        libcni: CNIConfig,
+        living: Callable[[], Iterable[PodSandbox]] = tuple,
+        own_networks: CNI | None = None,
+    ) -> Cleaner:
+        kind = HostCleaner if self._home.owner else Cleaner
+        return kind(self.node, self._home, libcni, living, own_networks)
+
+    def runtime(
+        self, clock: LoopClock, randomness: Randomness, processes: ProcessFactory, settings: SimulatedSettings
+    ) -> SandboxedRuntime:
+        cni = self._cni(clock, randomness)
+        # One network after the other: which of two comes first would depend on the machine.
+        home = self._home
+        networking = LedgerNetworking(cni, Ledger(home.attachments), PodNetworkSettings(setup_serially=True))
+        namespaces = NodeNamespaces(self.node, randomness.stream("netns", str(home.run)), home.netns_dir)
+        service = PodSandboxService(Parts(namespaces, networking, PauseProcess(), SandboxDirectory(home.sandboxes)))
+        if home.owner:
+            settings = replace(settings, sandbox_id=home.sandbox_id)
+        cleaner = self.cleaner(cni.libcni, service.all, None if self._is_network_shared else cni)
+        return SandboxedRuntime(clock, randomness, processes, service, networking, settings, cleaner=cleaner)
+
+    def _cni(self, clock: LoopClock, randomness: Randomness) -> CNI:
+        places = Settings(self._bin_dirs, self._conf_dir, min_networks=_NETWORKS, cache_dir=self._home.cache)
+
+        def observed(execution: Execution) -> None:
+            self.observe(execution)
+
+        def told(text: str, environ: Mapping[str, str]) -> None:
+            self.tell(text, environ)
+
+        exec: Exec = RealExec(spawn=self.node.spawn, observe=observed)
+        faults = [Fault(plugin, verb, parse_terms(terms)) for _, plugin, verb, terms in self._faults]
+        if faults:
+            stand_ins = self._write_stand_ins(fault.plugin for fault in faults)
+            stream = randomness.stream("cni", "faults")
+            exec = FaultyExec(exec, faults, clock, stream, told, observed, stand_ins)
+        cni = CNI(places, exec)
+        cni.libcni.environ |= self._environ
+        try:
+            cni.load_now(with_lo_network, with_default_conf)
+        except CniError:
+            pass  # the node is not ready, and tells why
+        self._check_faults(cni, faults)
+        return cni
+
+    def _write_stand_ins(self, names: Iterable[str]) -> StandIns:
+        """For plugins that may be started by others, where the node finds them."""
+        directory, written = f"{self._home.directory}/faults", []
+        os.makedirs(directory, exist_ok=True)
+        for name in {*names} - {"*"}:
+            real = next((path for place in self._bin_dirs if os.path.isfile(path := f"{place}/{name}")), "")
+            if real:
+                with open(f"{directory}/{name}", "w") as file:
+                    file.write(stand_in(real))
+                os.chmod(file.name, 0o755)
+                written.append(name)
+        return StandIns(f"{self._home.directory_there}/faults", frozenset(written))
+
+    def _check_faults(self, cni: CNI, faults: Sequence[Fault]) -> None:
+        plugins = [plugin for entry in cni.networks for plugin in entry.config.plugins]
+        ipam = [str(plugin.raw["ipam"].get("type")) for plugin in plugins if isinstance(plugin.raw.get("ipam"), dict)]
+        known = list(dict.fromkeys([*(plugin.network.type for plugin in plugins), *ipam]))
+        for fault in faults:
+            if fault.plugin not in ("*", *known):
+                raise UsageError(f"cni.faults: {fault.plugin} is not a plugin of these networks: {', '.join(known)}")
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
+class NodeNamespaces:
+    """Network namespaces of a node, with names that are drawn."""
+
+    def __init__(self, node: Node, names: Stream, directory: str = NETNS_DIR) -> None:
+        self._node, self._names, self._directory = node, names, directory
+
+    async def new(self, user_namespace: UserNamespace | None) -> str:
+        path = os.path.join(self._directory, netns_name(self._names.randbytes(16)))
+        try:
+            self._node.new_netns(path)
+        except OSError as error:
+            raise RuntimeCallError(f"failed to setup netns: {error}") from error
+        return path
+
+    async def remove(self, path: str) -> None:
+        try:
+            self._node.remove_netns(path)
+        except OSError as error:
+            raise RuntimeCallError(f"failed to umount netns: {error}") from error
+
+    async def is_closed(self, path: str) -> bool:
+        try:
+            return self._node.is_closed(path)
+        except OSError as error:
+            raise RuntimeCallError(f"get netns fd: {error}") from error
+
+
+class PauseProcess:
+    """The sandbox container, which does nothing: it need not be played."""
+
+    async def create(self, sandbox: PodSandbox) -> None: ...
+    async def ensure_image(self, sandbox: PodSandbox) -> None: ...
+    async def start(self, sandbox: PodSandbox) -> None: ...
+    async def stop(self, sandbox: PodSandbox) -> None: ...
+    async def shut_down(self, sandbox: PodSandbox) -> None: ...
+
+
+def pod_of(environ: Mapping[str, str]) -> str:
+    """The pod for which a plugin was called, from what it was told."""
+    args = dict(pair.partition("=")[::2] for pair in environ.get("CNI_ARGS", "").split(";"))
+    return f"{args['K8S_POD_NAMESPACE']}/{args['K8S_POD_NAME']}" if "K8S_POD_NAME" in args else ""
+
+
+def execution_record(node: str, execution: Execution) -> CniExec:
+    """An execution as the trace tells it."""
+    environ = execution.environ
+    failure = plugin_failure(execution.how, execution.stdout, execution.stderr) if execution.how else None
+    return CniExec(
+        node=node,
+        pod=pod_of(environ),
+        plugin=os.path.basename(execution.path),
+        command=environ.get("CNI_COMMAND", ""),
+        result=None if failure else _json(execution.stdout),
+        error=str(failure or ""),
+        took=round(execution.seconds * 1_000_000),
+        why=_WHY.get(environ.get("CNI_COMMAND", ""), ""),
+    )
+
+
+def _json(output: bytes) -> Any:
+    try:
+        return json.loads(output) if output else None
+    except ValueError:
+        return output.decode(errors="replace")

@@ -1,0 +1,218 @@
+"""The network of a private node: probes, hooks and simulated containers connect over real sockets.
+
+Virtual time stands still during an exchange; what it takes is counted as a round trip. Where nobody answers, the wall
+clock is watched only for a moment, and virtual time goes on to the end of the caller's patience.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import http.client
+import io
+import socket
+from typing import Any
+
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock
+from kubesim.cni.gofile import errno_text
+from kubesim.node.client import Node
+from kubesim.runtime.network import (
+    ConnectError,
+    HttpRequest,
+    HttpResponse,
+    NetworkError,
+    ResponseTimeout,
+    connection_refused,
+    dial_timeout,
+    join_host_port,
+    no_such_host,
+)
+from kubesim.runtime.real_ports import RealPorts, Silences, plain_address
+from kubesim.runtime.simulated.network import ROUND_TRIP, UNREACHABLE_AFTER, PodView, SimulatedNetwork, response_of
+from kubesim.runtime.simulated.shell import HttpAnswer, Ports
+from kubesim.runtime.simulated.shell import HttpRequest as ShellRequest
+from kubesim.runtime.simulated.shell.ports import Failure, is_address
+
+WALL_LIMIT_S = 3.5  # the kernel takes three seconds to find that a neighbour does not answer
+_UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH)
+_MOST_BYTES = 65536
+
+
+class RealNetwork(SimulatedNetwork):
+    """Implements `Network` for the kubelet of one node, and gives its pods theirs."""
+
+    def __init__(self, clock: LoopClock, node: Node, silences: Silences) -> None:
+        super().__init__(clock)
+        self.node = node
+        self.silences = silences
+
+    def new_ports(self) -> Ports:
+        return RealPorts(self.node, self.silences)
+
+    def view(self, ports: Ports, hostname: str) -> PodView:
+        return _RealView(self, ports, hostname)
+
+    def connection(self, netns: str, address: str, port: int) -> Connection:
+        return Connection(self._clock, self.node, self.silences, netns, address, port)
+
+    async def tcp_connect(self, host: str, port: int, timeout: int) -> None:
+        await (await self._dial(host, port, timeout)).connect()
+
+    async def http_get(self, request: HttpRequest, timeout: int) -> HttpResponse:
+        deadline = self._clock.now() + timeout
+        connection = await self._dial(request.host, request.port, timeout)
+        host = request.host_header or request.url.partition("://")[2].partition("/")[0]
+        headers = (("Host", host), *request.headers)
+        answer = await connection.request(ShellRequest(request.target, headers=headers), patient=not timeout)
+        if answer is not None:
+            return response_of(request, answer)
+        if not timeout:
+            raise NetworkError("EOF")
+        await self._clock.sleep_until(deadline)
+        raise ResponseTimeout("net/http: timeout awaiting response headers")
+
+    async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
+        await self.tcp_connect(host, port, timeout)  # as in the simulation, whoever listens is taken to be well
+        return "SERVING"
+
+    async def _dial(self, host: str, port: int, timeout: int) -> Connection:
+        """From the node itself."""
+        if not is_address(host):
+            raise no_such_host(host)
+        began, address = self._clock.now(), join_host_port(host, port)
+        connection = self.connection("", host, port)
+        failure = await connection.open(timeout)
+        if failure == "refused":
+            raise connection_refused(address)
+        if failure == "timeout" and connection.problem and not 0 < timeout < UNREACHABLE_AFTER:
+            await self._clock.sleep_until(began + UNREACHABLE_AFTER)
+            raise ConnectError(f"dial tcp {address}: connect: {connection.problem}")
+        if failure:
+            await self._clock.sleep_until(began + (timeout or UNREACHABLE_AFTER))
+            raise dial_timeout(address)
+        return connection
+
+
+class _RealView(PodView):
+    """The network as the containers of one pod see it: real, from their own namespace."""
+
+    __slots__ = ("_real",)
+
+    def __init__(self, network: RealNetwork, ports: Ports, hostname: str) -> None:
+        super().__init__(network, ports, hostname)
+        self._real = network
+
+    def remote(self, address: str, port: int) -> Connection:
+        return self._real.connection(self.ports.netns, address, port)
+
+
+class Connection:
+    """One TCP connection from a namespace. Implements the shell's `Remote`."""
+
+    def __init__(self, clock: LoopClock, node: Node, silences: Silences, netns: str, address: str, port: int) -> None:
+        self._clock = clock
+        self._node = node
+        self._silences = silences
+        self._netns = netns
+        self._to = (address, port)
+        self._socket: socket.socket | None = None
+        self.problem = ""  # the kernel's, where it knows that there is no way
+
+    async def open(self, timeout: int) -> Failure:
+        """Microseconds, 0 = none."""
+        await self._clock.sleep(ROUND_TRIP)
+        limit_s = min(timeout / SECOND, WALL_LIMIT_S) if timeout else WALL_LIMIT_S
+        try:
+            made = self._node.socket(self._netns, ipv6=":" in self._to[0])
+        except OSError as error:  # the namespace is gone
+            self.problem = errno_text(error)
+            return "timeout"
+        try:
+            async with self._clock.outside(limit_s, hold=True):
+                await asyncio.get_running_loop().sock_connect(made, self._to)
+        except TimeoutError:
+            made.close()
+            return "timeout"
+        except OSError as error:
+            made.close()
+            if error.errno in _UNREACHABLE:
+                self.problem = errno_text(error)
+                return "timeout"
+            return "refused"
+        self._socket = made
+        return ""
+
+    async def connect(self) -> None:
+        """Ask for nothing, and wait until the other side has noticed."""
+        made = self._opened()
+        with made:
+            try:
+                made.shutdown(socket.SHUT_WR)
+                async with self._clock.outside(WALL_LIMIT_S, hold=True):
+                    await asyncio.get_running_loop().sock_recv(made, 1)
+            except OSError:  # it did not wait for us, or does not care
+                pass
+
+    async def request(self, request: ShellRequest, *, patient: bool = False) -> HttpAnswer | None:
+        """Ask by HTTP; None if what came back was none. Who is patient waits for the end of a silent server."""
+        made, loop = self._opened(), asyncio.get_running_loop()
+        head = "".join(f"{name}: {value}\r\n" for name, value in _with_host(request, self._to))
+        own = plain_address(made.getsockname())
+        silence = self._silences.expect(own)
+        reading: asyncio.Task[bytes] | None = None
+        with made:
+            try:
+                async with self._clock.outside(WALL_LIMIT_S, hold=True):
+                    text = f"{request.method} {request.path} HTTP/1.1\r\n{head}Connection: close\r\n\r\n"
+                    await loop.sock_sendall(made, text.encode("latin-1", "replace"))
+                    reading = loop.create_task(_all_of(made))
+                    await asyncio.wait((reading, silence), return_when=asyncio.FIRST_COMPLETED)
+                if patient:
+                    await reading
+                return _parsed(reading.result(), request.method) if reading.done() else None
+            except OSError:
+                return None
+            finally:
+                self._silences.forget(own)
+                silence.cancel()
+                if reading is not None:
+                    reading.cancel()
+
+    def _opened(self) -> socket.socket:
+        assert self._socket is not None
+        made, self._socket = self._socket, None
+        return made
+
+
+def _with_host(request: ShellRequest, to: tuple[str, int]) -> tuple[tuple[str, str], ...]:
+    if any(name.lower() == "host" for name, _ in request.headers):
+        return request.headers
+    return (("Host", join_host_port(*to)), *request.headers)
+
+
+async def _all_of(made: socket.socket) -> bytes:
+    parts = []
+    while part := await asyncio.get_running_loop().sock_recv(made, _MOST_BYTES):
+        parts.append(part)
+    return b"".join(parts)
+
+
+class _Said:
+    """What was received, as http.client wants to read it."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def makefile(self, *_: Any) -> io.BytesIO:
+        return io.BytesIO(self._data)
+
+
+def _parsed(data: bytes, method: str) -> HttpAnswer | None:
+    response = http.client.HTTPResponse(_Said(data), method=method)  # type: ignore[arg-type]
+    try:
+        response.begin()
+        body = response.read()
+    except (http.client.HTTPException, OSError):
+        return None
+    return HttpAnswer(response.status, body.decode(errors="replace"), tuple(response.getheaders()))

@@ -1,0 +1,213 @@
+"""Nothing is left behind: not by plugins that fail, nor by a kubesim that is killed on the host's network."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubesim.app import run_scenario
+from kubesim.cli.main import main
+from kubesim.errors import InputError, UsageError
+from kubesim.scenario.load import load_scenario, parse_scenario
+from tests.cni.host import on_host
+from tests.runtime.test_cni_node import POD, Run
+from tests.runtime.test_no_leaks import left_over
+
+SPEC = """
+apiVersion: kubesim.dev/v1alpha1
+kind: Scenario
+metadata: {{name: x}}
+spec:
+  runtime: cni
+  images: [{{name: "*", present: true}}]
+  kubeletConfiguration: {{podCIDR: {cidr}}}
+  cni:
+    faults:
+      - {{plugin: bridge, verb: ADD, do: '8%error(11, "try again") -> 6%hang -> 6%crash'}}
+      - {{plugin: bridge, verb: DEL, do: '8%error(11, "try again") -> 6%hang -> 6%crash'}}
+      - {{plugin: portmap, do: '2%error(11, "try again") -> 2%garbage -> 2%partial'}}
+"""
+SERVER = """---
+apiVersion: v1
+kind: Pod
+metadata: {{name: pod-{number}}}
+spec: {{containers: [{{name: main, image: "nginx:1", ports: {ports}}}]}}
+"""
+
+
+def scenario(pods: int, cidr: str = "10.9.0.0/16") -> str:
+    return SPEC.format(cidr=cidr) + "".join(map(server, range(pods)))
+
+
+def server(number: int) -> str:
+    """Some of them with a port of the node, for which portmap makes rules."""
+    ports = f"[{{containerPort: 80, hostPort: {20000 + number}}}]" if number % 5 == 0 else "[]"
+    return SERVER.format(number=number, ports=ports)
+
+
+def run(folder: str, file: str, kill_after: int | None = None, *more: str) -> tuple[int, list[dict[str, Any]]]:
+    """On this host; killed when so many plugins were run. Its exit code, and its records."""
+    words = ["-m", "kubesim", "run", "-o", "jsonl", "--host-network-node", "--state", f"{folder}/state", file, *more]
+    environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    records = []
+    with subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True, env=environ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            records.append(json.loads(line))
+            if kill_after is not None and sum(record.get("kind") == "cni.exec" for record in records) >= kill_after:
+                process.send_signal(signal.SIGKILL)
+                break
+    return process.returncode, records
+
+
+# -- the command ----------------------------------------------------------------------------------------------------
+
+
+def leaks(*words: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "kubesim", "cni", "leaks", *words], capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def told_and_cleaned(folder: str) -> dict[str, Any]:
+    Path(folder, "x.yaml").write_text(scenario(2).partition("  cni:")[0] + server(0))
+    state = f"{folder}/state"
+    code, _ = run(folder, f"{folder}/x.yaml", 4, "--speed", "1")  # so that the pod is still there when the kill comes
+    found = leaks("--state", state)
+    as_json = leaks("--state", state, "-o", "json")
+    return {
+        "killed": code,
+        "found": found,
+        "json": as_json,
+        "cleaned": leaks("--state", state, "--clean"),
+        "again": leaks("--state", state),
+        "after": left_over(state),
+    }
+
+
+def test_leaks_are_listed_and_removed(tmp_path: Path) -> None:
+    told = on_host(told_and_cleaned, folder=str(tmp_path))
+    assert told["killed"] == -signal.SIGKILL
+    code, text = told["found"]
+    assert code == 1
+    kinds = [line.split()[0] for line in text.splitlines()]
+    assert set(kinds) == {"sandbox", "namespace", "link", "chain", "address", "cache", "network"}, text
+    assert "of pod default/pod-0" in text
+    assert told["json"][0] == 1
+    assert len(json.loads(told["json"][1])["leaks"]) == len(kinds)
+    assert told["cleaned"] == told["again"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
+    assert not any(told["after"].values()), told["after"]
+
+
+def test_where_there_was_no_run_there_is_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cni", "leaks", "--state", str(tmp_path / "none")]) == 0
+    assert capsys.readouterr().out == f"nothing is left behind ({tmp_path}/none)\n"
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_state_directory_that_cannot_be_used_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "state" / "lock").mkdir(parents=True)
+    assert main(["cni", "leaks", "--state", str(tmp_path / "state")]) == 2
+    assert capsys.readouterr().err == f"kubesim: error: --state {tmp_path}/state: Is a directory\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--state", "x"], "--state needs --host-network-node: a private node leaves nothing behind"),
+        (["--host-network-node"], "--host-network-node needs --runtime cni"),
+        (["--host-network-node", "--step"], "--step goes without --host-network-node"),
+    ],
+)
+def test_flags_that_do_not_go_together(words: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *words, "scenarios/hello-pod.yaml"]) == 2
+    assert problem in capsys.readouterr().err
+
+
+# -- in a private node, too -----------------------------------------------------------------------------------------
+
+
+def test_what_a_failed_sandbox_left_is_removed_a_minute_later() -> None:
+    """containerd forgets a sandbox that never came up, even if its DEL failed; its address would be lost for ever."""
+    more = """kubeletConfiguration: {podCIDR: 10.9.0.0/29}
+  duration: 2m
+  cni:
+    faults: [{plugin: portmap, verb: ADD, do: '5*error(11, "again")'}, {plugin: portmap, verb: DEL, do: 5*hang}]"""
+    both = Run(more, pods=2)
+    failed = both.messages("FailedCreatePodSandBox")
+    assert 'plugin type="portmap" failed (add): again' in failed[0]
+    assert any("no IP addresses available in range set: 10.9.0.1-10.9.0.6" in message for message in failed)
+    assert set(both.result.phases.values()) == {"Running"}
+
+
+ANSWERS = """#!/bin/sh
+case $CNI_COMMAND in
+ADD) echo '{"cniVersion": "1.1.0", "interfaces": [{"name": "eth0", "sandbox": "x"}],
+            "ips": [{"interface": 0, "address": "192.0.2.7/24"}]}' ;;
+esac
+"""
+
+
+def test_plugins_that_can_collect_garbage_are_told_what_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "own").write_text(ANSWERS)
+    (tmp_path / "own").chmod(0o755)
+    (tmp_path / "net.d").mkdir()
+    (tmp_path / "net.d/10-own.conflist").write_text(
+        '{"cniVersion": "1.1.0", "name": "n", "plugins": [{"type": "own"}]}'
+    )
+    run = Run(
+        f"""cni:
+    confDir: {tmp_path}/net.d
+    binDirs: [{tmp_path}, /usr/lib/cni]
+    faults: [{{plugin: own, verb: ADD, do: 1*crash}}]
+  duration: 2m"""
+    )
+    assert run.result.phases == {"default/pod-0": "Running"}
+    collected = [each for each in run.executions() if each.command == "GC"]
+    assert [(each.plugin, each.t // 1_000_000, each.error) for each in collected] == [("own", 60, "")]
+
+
+def test_faults_are_for_plugins_that_run() -> None:
+    known = "loopback, bridge, portmap, bandwidth, host-local"
+    with pytest.raises(UsageError, match=f"cni.faults: dhcp is not a plugin of these networks: {known}"):
+        Run("cni: {faults: [{plugin: dhcp, do: hang}]}")
+
+
+@pytest.mark.parametrize(
+    ("term", "words"),
+    [
+        ('error(11, "no lease")', 'plugin type="bridge" failed (add): no lease'),
+        ("crash", "netplugin failed with no error message: signal: segmentation fault"),
+        ("garbage", "invalid character 'g' looking for beginning of value"),
+        ("partial", "unexpected end of JSON input"),
+        ("hang", "rpc error: code = DeadlineExceeded desc = context deadline exceeded"),
+    ],
+)
+def test_a_plugin_that_another_one_starts_can_fail_too(term: str, words: str) -> None:
+    run = Run(f"duration: 6m\n  cni: {{faults: [{{plugin: host-local, verb: ADD, do: '1*{term}'}}]}}")
+    assert words in run.messages("FailedCreatePodSandBox")[0]
+    assert run.result.phases == {"default/pod-0": "Running"}
+
+
+def test_a_fault_that_cannot_be_read_is_told_with_its_line() -> None:
+    text = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  runtime: cni\n  cni:\n"
+    text += "    faults:\n      - {do: explode}\n" + POD.format(name="a")
+    with pytest.raises(InputError, match=r"x.yaml:8: spec.cni.faults\[0\].do: 'explode' is not one of ok, error"):
+        parse_scenario(text, "x.yaml")
+
+
+def test_the_host_is_one_node(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="--host-network-node is one node; the scenario has 2"):
+        on_host(two_nodes, folder=str(tmp_path))
+
+
+def two_nodes(folder: str) -> None:
+    run_scenario(load_scenario("scenarios/two-nodes.yaml"), host_state=f"{folder}/state")
