@@ -70,7 +70,7 @@ def test_for_a_reader_that_was_held_up_one_tick_waits_as_with_one_that_always_fi
             await clock.sleep(2_300_000)
             ticker.held_up(start)
             waiting = len(ticker.channel)
-            await ticker.channel.receive(clock)
+            await ticker.channel.receive()
             ticker.held_up(start + 2_300_000)  # no tick since then
             found.append((waiting, len(ticker.channel)))
             ticker.stop()
@@ -88,7 +88,7 @@ def test_of_two_with_one_phase_the_later_ticks_after_the_other_whoever_was_wante
             for ticker in wanted:
                 ticker.want(clock.now() + 1)
             for _ in wanted:
-                chosen = await select(clock, [second.channel, first.channel], None)
+                chosen = await select([second.channel, first.channel], None)
                 order.append(chosen.channel.name)
         return order
 
