@@ -13,6 +13,7 @@ from kubesim.cli import options, runtime_flags
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
+    from kubesim.app import Simulation
     from kubesim.attach.agent import Agent
     from kubesim.attach.twin import Twin
     from kubesim.clock import LoopClock
@@ -149,7 +150,6 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None) 
 async def _watch(
     args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, tasks: TaskSet, real: CniNodes | None
 ) -> None:
-    from kubesim.api.timestamps import SECOND
     from kubesim.attach.table import header, table
     from kubesim.attach.views import summary
 
@@ -163,7 +163,18 @@ async def _watch(
     if output == "jsonl":
         for line in header(agent):
             print(f"kubesim: {line}", file=sys.stderr, flush=True)
-    twin = _twin(args, agent, tasks, output, real) if args.view == "twin" else None
+    simulation = _simulation(args, agent, tasks, output, real) if args.view == "twin" else None
+    try:
+        await _follow(args, output, agent, clock, None if simulation is None else _twin(agent, simulation))
+    finally:
+        for node in simulation.nodes.values() if simulation is not None else ():
+            await node.close()
+
+
+async def _follow(args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, twin: Twin | None) -> None:
+    from kubesim.api.timestamps import SECOND
+    from kubesim.attach.table import table
+
     end = clock.now() + args.duration if args.duration else None
     shown = ""
     while end is None or clock.now() < end:
@@ -179,11 +190,21 @@ async def _watch(
         await clock.sleep(SECOND)
 
 
-def _twin(args: argparse.Namespace, agent: Agent, tasks: TaskSet, output: str, real: CniNodes | None) -> Twin:
+def _twin(agent: Agent, simulation: Simulation) -> Twin:
+    from kubesim.attach.twin import Twin
+
+    twin = Twin(simulation.store)
+    agent.followed_by(twin)
+    return twin
+
+
+def _simulation(
+    args: argparse.Namespace, agent: Agent, tasks: TaskSet, output: str, real: CniNodes | None
+) -> Simulation:
     """A cluster of our own in memory with a node like the real one, in step with the wall clock."""
     from kubesim.api.pod import Pod
     from kubesim.app import Simulation
-    from kubesim.attach.twin import Twin, twin_scenario
+    from kubesim.attach.twin import twin_scenario
     from kubesim.cluster.watches import WatchEvent
     from kubesim.kubelet.status.summary import status_summary
 
@@ -200,9 +221,7 @@ def _twin(args: argparse.Namespace, agent: Agent, tasks: TaskSet, output: str, r
         simulation.store.watch("Pod", tell)
     for node in simulation.nodes.values():
         node.start()
-    twin = Twin(simulation.store)
-    agent.followed_by(twin)
-    return twin
+    return simulation
 
 
 async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:
