@@ -13,8 +13,10 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.app import RunResult, Simulation, run_scenario
 from kubesim.clock import run_virtual
+from kubesim.clock.clock import VIRTUAL_START
 from kubesim.concurrency import TaskSet
 from kubesim.errors import UsageError
+from kubesim.node.networks import network
 from kubesim.runtime.cni_node import CniNodes
 from kubesim.scenario.load import parse_scenario
 from kubesim.scenario.settings import cni_settings, node_plans
@@ -161,6 +163,29 @@ def test_without_a_configuration_the_node_is_not_ready(tmp_path: Path) -> None:
     run = Run(f"cni: {{confDir: {tmp_path}}}\n  duration: 20s")
     assert run.result.phases == {"default/pod-0": "Pending"}
     assert "cni plugin not initialized" in run.messages("NetworkNotReady")[0]
+
+
+def test_a_configuration_that_comes_later_is_loaded(tmp_path: Path) -> None:
+    """As containerd does it: when the file has been written."""
+    conflist = network("bridge", ("10.9.0.0/24", "fd00:9::/64"))
+    scenario = parse_scenario(SPEC.format(more=f"cni: {{confDir: {tmp_path}}}") + POD.format(name="pod-0"), "x.yaml")
+    real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
+
+    async def main() -> RunResult:
+        async with TaskSet() as tasks:
+            simulation = Simulation(scenario, 0, tasks, real=real)
+            clock = simulation.clock
+            clock.call_at(VIRTUAL_START + 20 * SECOND, (tmp_path / "10-net.conflist").write_text, conflist)
+            result: RunResult = await tasks.run_until(simulation.run(until=60 * SECOND))
+            (pod,) = simulation.store.list("Pod")
+            assert isinstance(pod, Pod)
+            assert pod.status.pod_ip == "10.9.0.2"
+            return result
+
+    try:
+        assert run_virtual(main).phases == {"default/pod-0": "Running"}
+    finally:
+        real.close()
 
 
 @pytest.mark.parametrize(
