@@ -7,6 +7,7 @@ a descriptor that becomes readable. A node that does not answer is given up.
 from __future__ import annotations
 
 import os
+import resource
 import select
 import socket
 import subprocess
@@ -39,6 +40,8 @@ class Underlay:
     has `lock` open for as long as it lives, which is longer than kubesim if that is killed."""
 
     def __init__(self, kind: str = "private", lock: IO[str] | None = None) -> None:
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each port that a container listens on is one
         ours, theirs = messages.pair()
         root = str(Path(kubesim.__file__).parent.parent)
         with theirs:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import socket
 from collections.abc import Sequence
 from typing import Any
@@ -27,5 +29,7 @@ def send(to: socket.socket, message: Message, fds: Sequence[int] = ()) -> None:
 
 def receive(source: socket.socket) -> tuple[Message | None, list[int]]:
     """The next message with its descriptors; None if the other side is gone."""
-    data, fds, _, _ = socket.recv_fds(source, _MOST_BYTES, _MOST_FDS, socket.MSG_CMSG_CLOEXEC)
+    data, fds, flags, _ = socket.recv_fds(source, _MOST_BYTES, _MOST_FDS, socket.MSG_CMSG_CLOEXEC)
+    if flags & socket.MSG_CTRUNC:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
     return (json.loads(data) if data else None), fds

@@ -15,6 +15,7 @@ from typing import Any
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
+from kubesim.cni.conf_sync import NetConfSyncer
 from kubesim.cni.faults import Fault, FaultyExec, StandIns, stand_in
 from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
 from kubesim.cni.invoke import Exec, pod_of
@@ -185,8 +186,9 @@ class CniNode:
         self._is_network_shared = bool(settings.state and settings.conf_dir)
         self._bin_dirs = bin_dirs
         self._faults = [fault.anew() for name, fault in settings.faults if name in ("", plan.name)]
+        self._is_conf_dir_ours = not settings.conf_dir
         self._conf_dir = settings.conf_dir or f"{home.directory}/net.d"
-        if not settings.conf_dir:
+        if self._is_conf_dir_ours:
             os.makedirs(self._conf_dir, exist_ok=True)
             with open(f"{self._conf_dir}/10-kubesim.conflist", "w") as file:
                 file.write(network(settings.network, plan.pod_cidrs, called=home.owner, bridge=home.bridge))
@@ -219,6 +221,26 @@ class CniNode:
         cleaner = self.cleaner(cni.libcni, service.all, None if self._is_network_shared else cni)
         return SandboxedRuntime(clock, randomness, processes, service, networking, settings, cleaner=cleaner)
 
+    async def follow_configuration(self, clock: LoopClock, runtime: SandboxedRuntime) -> None:
+        """Load the user's configurations anew when they change, by containerd's rules; ours do not."""
+        networking = runtime.networking
+        if networking is None or self._is_conf_dir_ours:
+            return
+        try:
+            syncer = NetConfSyncer(networking.cni, with_lo_network, with_default_conf)
+        except OSError:
+            return  # there are too many watches on this machine
+        try:
+            with clock.listening():
+                while True:
+                    for event in await syncer.watch.events():
+                        if await syncer.handle(event):
+                            runtime.network_changed()
+        except CniError:
+            pass  # the directory is gone; what was loaded stays
+        finally:
+            syncer.close()
+
     def _cni(self, clock: LoopClock, randomness: Randomness) -> CNI:
         places = Settings(self._bin_dirs, self._conf_dir, min_networks=_NETWORKS, cache_dir=self._home.cache)
 
@@ -228,7 +250,8 @@ class CniNode:
         def told(text: str, environ: Mapping[str, str]) -> None:
             self.tell(text, environ)
 
-        exec: Exec = RealExec(spawn=self.node.spawn, observe=observed)
+        # One at a time: of two that run at once, which ends first would depend on the machine.
+        exec: Exec = RealExec(spawn=self.node.spawn, observe=observed, at_once=1)
         if self._faults:
             stand_ins = self._write_stand_ins(fault.plugin for fault in self._faults)
             stream = randomness.stream("cni", "faults")

@@ -129,7 +129,7 @@ class Connection:
             self.problem = errno_text(error)
             return "timeout"
         try:
-            async with self._clock.outside(limit_s, hold=True):
+            async with self._silences.turn, self._clock.outside(limit_s, hold=True):
                 await asyncio.get_running_loop().sock_connect(made, self._to)
         except TimeoutError:
             made.close()
@@ -149,7 +149,7 @@ class Connection:
         with made:
             try:
                 made.shutdown(socket.SHUT_WR)
-                async with self._clock.outside(WALL_LIMIT_S, hold=True):
+                async with self._silences.turn, self._clock.outside(WALL_LIMIT_S, hold=True):
                     await asyncio.get_running_loop().sock_recv(made, 1)
             except OSError:  # it did not wait for us, or does not care
                 pass
@@ -163,7 +163,7 @@ class Connection:
         reading: asyncio.Task[bytes] | None = None
         with made:
             try:
-                async with self._clock.outside(WALL_LIMIT_S, hold=True):
+                async with self._silences.turn, self._clock.outside(WALL_LIMIT_S, hold=True):
                     text = f"{request.method} {request.path} HTTP/1.1\r\n{head}Connection: close\r\n\r\n"
                     await loop.sock_sendall(made, text.encode("latin-1", "replace"))
                     reading = loop.create_task(_all_of(made))

@@ -24,9 +24,11 @@ class Silences:
     """Clients of ours that wait for an answer which their server will never give, so that they need not wait for long.
 
     By the client's own address and port; one that comes through a translation of addresses is not found, and waits.
+    They have their `turn`, one after the other: which of two is answered first would depend on the machine.
     """
 
     def __init__(self) -> None:
+        self.turn = asyncio.Lock()
         self._clients: dict[Address, asyncio.Future[None]] = {}
 
     def expect(self, client: Address) -> asyncio.Future[None]:

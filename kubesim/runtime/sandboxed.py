@@ -47,7 +47,7 @@ class SandboxedRuntime(SimulatedRuntime):
     ) -> None:
         super().__init__(clock, randomness, processes, settings)
         self.service = service
-        self._networking = networking
+        self.networking = networking
         self._wall_limit_s = wall_limit_s
         self._cleaner = cleaner
         self._running: set[asyncio.Task[SandboxFailed | None]] = set()
@@ -55,8 +55,12 @@ class SandboxedRuntime(SimulatedRuntime):
 
     async def status(self) -> RuntimeConditions:
         conditions = await super().status()
-        problem = None if self._networking is None else await status_problem(self._networking.cni)
+        problem = None if self.networking is None else await status_problem(self.networking.cni)
         return conditions if problem is None else replace(conditions, network_problem=str(network_condition(problem)))
+
+    def network_changed(self) -> None:
+        """Its configuration was loaded anew: whoever waits for the network has to ask again."""
+        self._changed("")
 
     async def run_pod_sandbox(self, config: SandboxConfig) -> str:
         deadline = self._clock.now() + 2 * REQUEST_TIMEOUT  # the kubelet waits twice as long as for other calls

@@ -179,7 +179,9 @@ class SimulatedNode:
         name = self.name
         real.observe = lambda execution: recorder.record(execution_record(name, execution))
         real.tell = lambda text, environ: recorder.record(Fault(node=name, pod=pod_of(environ), fault=text))
-        return real.runtime(self._around.clock, self._randomness, programs, options)
+        runtime = real.runtime(self._around.clock, self._randomness, programs, options)
+        self._around.tasks.start(f"{name} cni conf", real.follow_configuration(self._around.clock, runtime))
+        return runtime
 
     def _traced(self) -> Runtime:
         if not self._around.traced:

@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from kubesim.api.pod import Pod
-from kubesim.api.timestamps import SECOND
+from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.app import RunResult, Simulation, run_scenario
 from kubesim.clock import run_virtual
+from kubesim.clock.clock import VIRTUAL_START
 from kubesim.concurrency import TaskSet
 from kubesim.errors import UsageError
+from kubesim.node.networks import network
 from kubesim.runtime.cni_node import CniNodes
+from kubesim.runtime.simulated.settings import Latencies, Span
 from kubesim.scenario.load import parse_scenario
 from kubesim.scenario.settings import cni_settings, node_plans
 from kubesim.trace import HashSink, MemorySink
@@ -113,6 +116,33 @@ def test_the_same_run_has_the_same_hash_whatever_addresses_and_links_there_are()
     assert macs[0] != macs[1]
 
 
+def test_so_it_has_where_everything_happens_in_the_same_instant() -> None:
+    """Each pod takes as long as the others, so that plugins and probes would run at the same time."""
+    pods = "".join(POD.format(name=f"pod-{number}") for number in range(6)).replace('nginx:1"', PROBED)
+    scenario = parse_scenario(SPEC.format(more="duration: 10s") + pods, "x.yaml")
+    latencies = Latencies(run_sandbox=Span(100 * MILLISECOND))
+
+    def traced() -> tuple[str, dict[str, str]]:
+        real, hashed = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec)), HashSink(placeholders=True)
+
+        async def main() -> RunResult:
+            async with TaskSet() as tasks:
+                simulation = Simulation(scenario, 0, tasks, (hashed,), latencies=latencies, real=real)
+                result: RunResult = await tasks.run_until(simulation.run())
+                return result
+
+        try:
+            phases = run_virtual(main).phases
+            return hashed.hexdigest(), phases
+        finally:
+            real.close()
+
+    assert traced() == traced()
+
+
+PROBED = 'nginx:1", readinessProbe: {httpGet: {port: 80}}, livenessProbe: {tcpSocket: {port: 80}}'
+
+
 def test_a_node_hands_out_its_pod_range_and_recovers_when_it_was_exhausted() -> None:
     """A /29 has five addresses for pods: the sixth pod waits until another one goes."""
     more = "kubeletConfiguration: {podCIDR: 10.9.0.0/29}\n  steps: [{at: 30s, delete: {pod: pod-0}}]\n  duration: 90s"
@@ -161,6 +191,29 @@ def test_without_a_configuration_the_node_is_not_ready(tmp_path: Path) -> None:
     run = Run(f"cni: {{confDir: {tmp_path}}}\n  duration: 20s")
     assert run.result.phases == {"default/pod-0": "Pending"}
     assert "cni plugin not initialized" in run.messages("NetworkNotReady")[0]
+
+
+def test_a_configuration_that_comes_later_is_loaded(tmp_path: Path) -> None:
+    """As containerd does it: when the file has been written."""
+    conflist = network("bridge", ("10.9.0.0/24", "fd00:9::/64"))
+    scenario = parse_scenario(SPEC.format(more=f"cni: {{confDir: {tmp_path}}}") + POD.format(name="pod-0"), "x.yaml")
+    real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
+
+    async def main() -> RunResult:
+        async with TaskSet() as tasks:
+            simulation = Simulation(scenario, 0, tasks, real=real)
+            clock = simulation.clock
+            clock.call_at(VIRTUAL_START + 20 * SECOND, (tmp_path / "10-net.conflist").write_text, conflist)
+            result: RunResult = await tasks.run_until(simulation.run(until=60 * SECOND))
+            (pod,) = simulation.store.list("Pod")
+            assert isinstance(pod, Pod)
+            assert pod.status.pod_ip == "10.9.0.2"
+            return result
+
+    try:
+        assert run_virtual(main).phases == {"default/pod-0": "Running"}
+    finally:
+        real.close()
 
 
 @pytest.mark.parametrize(
