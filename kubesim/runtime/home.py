@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import select
 from typing import IO
@@ -16,6 +17,7 @@ from typing import IO
 from kubesim.errors import UsageError
 from kubesim.frozen import frozen
 from kubesim.node.private import NETNS_DIR, OWN_DIR
+from kubesim.runtime.sandbox_parts import write_through
 
 _LOCK_TRIES, _LOCK_PAUSE_MS = 50, 100
 
@@ -58,18 +60,16 @@ def host_home(state: str) -> Home:
     """The home in a state directory, of which one has the lock."""
     directory = os.path.realpath(state)
     owner = f"kubesim-{hashlib.sha256(directory.encode()).hexdigest()[:8]}"
-    return Home(directory, directory, f"{directory}/netns", owner, _count(f"{directory}/runs"))
+    return Home(directory, directory, f"{directory}/netns", owner, _count(f"{directory}/runs.json"))
 
 
 def _count(path: str) -> int:
-    """How often this was asked before."""
-    try:
+    """How often this was asked before. It must not be forgotten, or ids would come again."""
+    before = 0
+    if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
-            before = int(file.read())
-    except (OSError, ValueError):
-        before = 0
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(str(before + 1))
+            before = int(json.load(file)["runs"])
+    write_through(path, {"runs": before + 1})
     return before
 
 
