@@ -98,6 +98,23 @@ def test_an_ordinary_users_path_gets_what_root_would_have(node: Node, tmp_path: 
     assert told.strip() == "/bin:/sbin:/usr/local/sbin:/usr/sbin"
 
 
+def test_when_the_holder_of_the_host_has_ended_so_has_all_that_it_ran(tmp_path: Path) -> None:
+    """What a plugin starts itself, too: whoever comes next may undo what it did."""
+    for _ in range(10):
+        underlay = Underlay("host")
+        told, tell = os.pipe()
+        program = script(tmp_path, "(trap '' TERM; while :; do :; done) &\necho $! $$\nwait")
+        with open(os.devnull) as nothing:
+            child = underlay.host_node().spawn(program, {}, (nothing.fileno(), tell, tell))
+        os.close(tell)
+        with open(told) as output:
+            pids = [int(word) for word in output.readline().split()]
+        underlay.close()
+        child.close()
+        assert len(pids) == 2
+        assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
+
+
 def test_a_program_that_does_not_exist_is_told(node: Node) -> None:
     with pytest.raises(PluginError, match="fork/exec /nowhere: no such file or directory"):
         output(node, "/nowhere")
