@@ -67,17 +67,17 @@ def test_executing_every_idle_tick_changes_nothing(path: Path) -> None:
         assert run(path, seed, every_tick=True).trace_hash == run(path, seed).trace_hash
 
 
-# While the runtime's listings do not come back the sync loop stands still, and what was skipped falls due.
-HANGING = """
+# While the runtime is away or its listings hang, the sync loop stands still, and what was skipped falls due.
+IN_TROUBLE = """
 apiVersion: kubesim.dev/v1alpha1
 kind: Scenario
-metadata: {{name: hanging}}
+metadata: {{name: trouble}}
 spec:
   images: [{{name: "*", present: true}}]
   kubeletConfiguration: {{runtimeRequestTimeout: {timeout}}}
   duration: 7m
   steps:
-    - {{at: 30s, hang: {{for: {length}}}}}
+    - {{at: 30s, {trouble}}}
     - at: 60s
       apply:
         {{apiVersion: v1, kind: Pod, metadata: {{name: late}}, spec: {{containers: [{{name: main, image: nginx}}]}}}}
@@ -106,9 +106,19 @@ spec:
 """
 
 
-@pytest.mark.parametrize(("length", "timeout"), [("3s", "2m"), ("45s", "20s"), ("2m30s", "2m"), ("4m", "2m")])
-def test_skipping_idle_ticks_changes_nothing_while_the_runtime_hangs(length: str, timeout: str) -> None:
-    scenario = parse_scenario(HANGING.format(length=length, timeout=timeout), "hanging.yaml")
+@pytest.mark.parametrize(
+    ("trouble", "timeout"),
+    [
+        ("hang: {for: 3s}", "2m"),
+        ("hang: {for: 45s}", "20s"),
+        ("hang: {for: 2m30s}", "2m"),
+        ("hang: {for: 4m}", "2m"),
+        ("restart: {what: runtime, downFor: 70s}", "2m"),
+        ("restart: {what: runtime, containers: gone, downFor: 40s}", "2m"),
+    ],
+)
+def test_skipping_idle_ticks_changes_nothing_while_the_loop_is_held_up(trouble: str, timeout: str) -> None:
+    scenario = parse_scenario(IN_TROUBLE.format(trouble=trouble, timeout=timeout), "trouble.yaml")
     for seed in range(rounds(20)):
         skipped, executed = (
             run_scenario(scenario, seed=seed, sinks=(HashSink(),), every_tick=every).trace_hash

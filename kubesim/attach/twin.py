@@ -1,15 +1,16 @@
 """The twin: the pods of the watched node, run by kubesim's own kubelet on a node of that name, in a cluster of its own.
 
 What is desired is copied (metadata, specs and their changes, deletions), never what is reported: statuses are the
-twin's own. Its containers are simulated; what they would read (volumes, Secrets, variables from elsewhere) is left out,
-because it is not read from the real cluster. A change is written to the twin's API server and reaches its kubelet by
-its source, as any update does. Nothing leads back to the real one: the twin writes to a store in memory.
+twin's own. Its containers are simulated; so is its network, or else it is a real one in a private node. What containers
+would read (volumes, Secrets, variables from elsewhere) is left out, because it is not read from the real cluster. A
+change is written to the twin's API server and reaches its kubelet by its source, as any update does. Nothing leads back
+to the real one: the twin writes to a store in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, get_args
+from typing import Any
 
 from kubesim.api.node import Node
 from kubesim.api.pod import Container, Pod
@@ -20,7 +21,7 @@ from kubesim.cluster.registry import Target, create
 from kubesim.cluster.store import Store
 from kubesim.errors import ApiError
 from kubesim.kubelet.status.phase import is_terminal_phase
-from kubesim.scenario.language import Scenario, Spec
+from kubesim.scenario.language import Scenario
 
 # They name objects that are not read from the real cluster.
 _LEFT_OUT = frozenset({
@@ -30,18 +31,13 @@ _LEFT_OUT = frozenset({
 _CAPACITY = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
-def twin_runtimes() -> tuple[str, ...]:
-    """Those that a scenario can have."""
-    return get_args(Spec.model_fields["runtime"].annotation)
-
-
-def twin_scenario(node_name: str, node: Node | None, runtime: str = "simulated") -> Scenario:
+def twin_scenario(node_name: str, node: Node | None) -> Scenario:
     """A node like the real one, as far as its object tells; every image is there."""
     item: dict[str, Any] = {"name": node_name}
     if node is not None:
         item["labels"] = dict(node.metadata.labels)
         item["capacity"] = {name: node.status.capacity[name] for name in _CAPACITY if name in node.status.capacity}
-    spec = {"nodes": [item], "images": [{"name": "*", "present": True}], "runtime": runtime}
+    spec = {"nodes": [item], "images": [{"name": "*", "present": True}]}
     value = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "twin"}, "spec": spec}
     return Scenario.model_validate(value)
 

@@ -9,14 +9,16 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kubesim.cli import options
+from kubesim.cli import options, runtime_flags
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
+    from kubesim.app import Simulation
     from kubesim.attach.agent import Agent
     from kubesim.attach.twin import Twin
     from kubesim.clock import LoopClock
     from kubesim.concurrency import TaskSet
+    from kubesim.runtime.cni_node import CniNodes
 
 HELP = "watch a node of a real cluster: what its kubelet will do next, when, and where it departs from its rules"
 DESCRIPTION = """List and watch the pods, Events, Lease and Node of one node of a cluster (kubeconfig, context, or the
@@ -48,8 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
     parser.add_argument("--view", type=_view, metavar="|".join(VIEWS), default="shadow", help=view)
-    parser.add_argument("--runtime", metavar="NAME", help="the container runtime of the twin; default: simulated")
     options.add_references(parser)
+    runtime_flags.add_private(parser)
     parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
 
 
@@ -76,14 +78,32 @@ def execute(args: argparse.Namespace) -> int:
     output = options.chosen(args.output, "KUBESIM_OUTPUT", _format) or "text"
     if args.view == "twin" and args.once:
         raise UsageError("--view twin needs time to run: leave --once out, or give --for DURATION")
-    if args.runtime is not None:
-        _check_runtime(args)
+    if args.runtime is not None and args.view != "twin":
+        raise UsageError("--runtime is that of the twin: give --view twin, or leave it out")
     if output == "json" and not args.once:
         raise UsageError("-o json needs --once; to follow use -o jsonl")
     import asyncio
 
     _warn(args)
-    return asyncio.run(_attach(args, output))
+    real = _private_node(args)
+    try:
+        return asyncio.run(_attach(args, output, real))
+    finally:
+        if real is not None:
+            real.close()
+
+
+def _private_node(args: argparse.Namespace) -> CniNodes | None:
+    """For a twin whose pods have real networks; made before there are threads."""
+    from kubesim.attach.twin import twin_scenario
+
+    spec = twin_scenario(args.node, None).with_runtime(*runtime_flags.chosen(args)).spec
+    if args.view != "twin" or spec.runtime != "cni":
+        return None
+    from kubesim.runtime.cni_node import CniNodes
+    from kubesim.scenario.settings import cni_settings, node_plans
+
+    return CniNodes(cni_settings(spec), node_plans(spec))
 
 
 def _warn(args: argparse.Namespace) -> None:
@@ -100,7 +120,7 @@ def _warn(args: argparse.Namespace) -> None:
         print(f"kubesim: {said}", file=sys.stderr, flush=True)
 
 
-async def _attach(args: argparse.Namespace, output: str) -> int:
+async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None) -> int:
     from kubesim.attach.agent import Agent
     from kubesim.attach.views import LinesView, QuietView, respond
     from kubesim.clock import LoopClock, Randomness
@@ -120,15 +140,16 @@ async def _attach(args: argparse.Namespace, output: str) -> int:
         async with TaskSet() as tasks:
             # Which moment is drawn for a retry is nobody's business to reproduce.
             agent.start(tasks, Randomness(clock.now()))
-            await tasks.run_until(_watch(args, output, agent, clock, tasks))
+            await tasks.run_until(_watch(args, output, agent, clock, tasks, real))
     finally:
         await transport.close()
         await server.close()
     return EXIT_DIVERGED if agent.divergence_count else 0
 
 
-async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, tasks: TaskSet) -> None:
-    from kubesim.api.timestamps import SECOND
+async def _watch(
+    args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, tasks: TaskSet, real: CniNodes | None
+) -> None:
     from kubesim.attach.table import header, table
     from kubesim.attach.views import summary
 
@@ -142,7 +163,18 @@ async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: Loo
     if output == "jsonl":
         for line in header(agent):
             print(f"kubesim: {line}", file=sys.stderr, flush=True)
-    twin = _twin(agent, tasks, output, args.runtime or "simulated") if args.view == "twin" else None
+    simulation = _simulation(args, agent, tasks, output, real) if args.view == "twin" else None
+    try:
+        await _follow(args, output, agent, clock, None if simulation is None else _twin(agent, simulation))
+    finally:
+        for node in simulation.nodes.values() if simulation is not None else ():
+            await node.close()
+
+
+async def _follow(args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, twin: Twin | None) -> None:
+    from kubesim.api.timestamps import SECOND
+    from kubesim.attach.table import table
+
     end = clock.now() + args.duration if args.duration else None
     shown = ""
     while end is None or clock.now() < end:
@@ -158,24 +190,26 @@ async def _watch(args: argparse.Namespace, output: str, agent: Agent, clock: Loo
         await clock.sleep(SECOND)
 
 
-def _check_runtime(args: argparse.Namespace) -> None:
-    from kubesim.attach.twin import twin_runtimes
+def _twin(agent: Agent, simulation: Simulation) -> Twin:
+    from kubesim.attach.twin import Twin
 
-    if args.view != "twin":
-        raise UsageError("--runtime is that of the twin: give --view twin, or leave it out")
-    if args.runtime not in twin_runtimes():
-        raise UsageError(f"--runtime {args.runtime}: must be one of {', '.join(twin_runtimes())}")
+    twin = Twin(simulation.store)
+    agent.followed_by(twin)
+    return twin
 
 
-def _twin(agent: Agent, tasks: TaskSet, output: str, runtime: str) -> Twin:
+def _simulation(
+    args: argparse.Namespace, agent: Agent, tasks: TaskSet, output: str, real: CniNodes | None
+) -> Simulation:
     """A cluster of our own in memory with a node like the real one, in step with the wall clock."""
     from kubesim.api.pod import Pod
     from kubesim.app import Simulation
-    from kubesim.attach.twin import Twin, twin_scenario
+    from kubesim.attach.twin import twin_scenario
     from kubesim.cluster.watches import WatchEvent
     from kubesim.kubelet.status.summary import status_summary
 
-    simulation = Simulation(twin_scenario(agent.node_name, agent.shadow.node, runtime), 0, tasks)
+    scenario = twin_scenario(agent.node_name, agent.shadow.node).with_runtime(*runtime_flags.chosen(args))
+    simulation = Simulation(scenario, 0, tasks, real=real)
 
     def tell(change: WatchEvent) -> None:
         pod = change.object
@@ -187,9 +221,7 @@ def _twin(agent: Agent, tasks: TaskSet, output: str, runtime: str) -> Twin:
         simulation.store.watch("Pod", tell)
     for node in simulation.nodes.values():
         node.start()
-    twin = Twin(simulation.store)
-    agent.followed_by(twin)
-    return twin
+    return simulation
 
 
 async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:

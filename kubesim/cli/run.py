@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -94,6 +95,8 @@ def execute(args: argparse.Namespace) -> int:
     scenarios = [(file, load_scenario(_found(file), gates, around).with_runtime(*chosen)) for file in args.files]
     kubelet_flags.tell_without_effect(scenario.spec.kubelet_configuration for _, scenario in scenarios)
     state = runtime_flags.host_state(args)
+    if state:  # who is told to end ends as if interrupted: everything that it made on this machine is removed
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if state and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
         raise UsageError("--host-network-node needs --runtime cni")
     if args.show and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):

@@ -14,6 +14,21 @@ RUNTIMES = ("simulated", "cni")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
+    group = add_private(parser)
+    group.add_argument(
+        "--host-network-node",
+        action="store_true",
+        help="with --runtime cni, as root: the node is this machine itself, not a private one",
+    )
+    group.add_argument(
+        "--state",
+        metavar="DIR",
+        help="with --host-network-node: what has to outlive a crash (the XDG state directory)",
+    )
+
+
+def add_private(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Those that leave the machine alone."""
     group = parser.add_argument_group(
         "the container runtime", "They go before what a scenario says. Containers are simulated in either."
     )
@@ -35,17 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="plugins; may be given several times (environment: KUBESIM_CNI_BIN_DIR, colon-separated; /usr/lib/cni, "
         "/opt/cni/bin)",
     )
-
-    group.add_argument(
-        "--host-network-node",
-        action="store_true",
-        help="with --runtime cni, as root: the node is this machine itself, not a private one",
-    )
-    group.add_argument(
-        "--state",
-        metavar="DIR",
-        help="with --host-network-node: what has to outlive a crash (the XDG state directory)",
-    )
+    return group
 
 
 def _runtime(text: str) -> str:

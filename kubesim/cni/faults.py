@@ -28,18 +28,20 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Final
 
 from kubesim.api.goduration import parse_duration
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.cni.context import BACKGROUND, Context, with_timeout
-from kubesim.cni.invoke import Exec
+from kubesim.cni.invoke import Exec, pod_of
 from kubesim.cni.plugin_files import plugin_failure
 from kubesim.cni.process import Execution
 from kubesim.errors import PluginError
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, replace
 
 KIND, SAYS = "KUBESIM_FAULT", "KUBESIM_FAULT_SAYS"  # what a stand-in is told
 _HANG_S = 1.0  # for which one really hangs
@@ -140,14 +142,20 @@ def _starts(stdin: bytes) -> str:
 
 @frozen
 class Fault:
-    """For which plugin and verb (`*`: all), and what happens."""
+    """For which plugin and verb (`*`: all) and which pods (a glob), and what happens."""
 
     plugin: str
     verb: str
     terms: Sequence[Term]
+    pod: str = "*"
 
-    def fits(self, plugin: str, verb: str) -> bool:
-        return self.plugin in ("*", plugin) and self.verb in ("*", verb)
+    def fits(self, plugin: str, verb: str, pod: str) -> bool:
+        of_pod = fnmatchcase(pod, self.pod) or fnmatchcase(pod.rpartition("/")[2], self.pod)
+        return self.plugin in ("*", plugin) and self.verb in ("*", verb) and of_pod
+
+    def anew(self) -> Fault:
+        """The same with counts of its own: each node has them for itself."""
+        return replace(self, terms=[copy(term) for term in self.terms])
 
 
 @frozen
@@ -218,9 +226,9 @@ class FaultyExec:
                     ctx.finish("context deadline exceeded")
 
     def _choose(self, plugin: str, environ: Mapping[str, str]) -> Term | None:
-        verb = environ.get("CNI_COMMAND", "")
+        verb, pod = environ.get("CNI_COMMAND", ""), pod_of(environ)
         for fault in self._faults:
-            if fault.fits(plugin, verb):
+            if fault.fits(plugin, verb, pod):
                 term = next((term for term in fault.terms if term.happens(self._stream)), None)
                 if term is not None and term.kind != "ok":
                     self._tell(f"{verb} {plugin}: {term}", environ)

@@ -55,6 +55,12 @@ class Args:
         }
 
 
+def pod_of(environ: Mapping[str, str]) -> str:
+    """The pod for which a plugin was called, from what it was told."""
+    args = dict(pair.partition("=")[::2] for pair in environ.get("CNI_ARGS", "").split(";"))
+    return f"{args.get('K8S_POD_NAMESPACE', '')}/{args['K8S_POD_NAME']}" if "K8S_POD_NAME" in args else ""
+
+
 async def exec_with_result(
     exec: Exec, path: str, stdin: bytes, version: str, environ: Mapping[str, str], ctx: Context = BACKGROUND
 ) -> AnyResult:

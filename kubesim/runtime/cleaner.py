@@ -119,8 +119,9 @@ class HostCleaner(Cleaner):
         return find_leaks(inventory, {each.id for each in living}, {each.netns_path for each in living})
 
     async def clean(self) -> list[Leak]:
+        released = self._orphans()
         problems = {leak.sandbox_id: leak.problem for leak in await super().clean()}
-        inventory = take_inventory(self.home, self._ledger.entries())
+        inventory = take_inventory(self.home, self._ledger.entries(), released)
         left = []
         for leak in sorted(self._found(inventory), key=lambda leak: _ORDER.index(leak.kind)):
             if leak.sandbox_id in problems:

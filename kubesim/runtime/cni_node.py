@@ -16,9 +16,9 @@ from typing import Any
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
 from kubesim.cni.conf_sync import NetConfSyncer
-from kubesim.cni.faults import Fault, FaultyExec, StandIns, parse_terms, stand_in
+from kubesim.cni.faults import Fault, FaultyExec, StandIns, stand_in
 from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
-from kubesim.cni.invoke import Exec
+from kubesim.cni.invoke import Exec, pod_of
 from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.netns import netns_name
 from kubesim.cni.plugin_files import plugin_failure
@@ -58,7 +58,7 @@ class CniSettings:
     network: str = "bridge"
     conf_dir: str = ""
     bin_dirs: tuple[str, ...] = ()
-    faults: tuple[tuple[str, str, str, str], ...] = ()  # node, plugin, verb, terms
+    faults: tuple[tuple[str, Fault], ...] = ()  # of a node, of all if that is empty
     state: str = ""
 
 
@@ -185,7 +185,7 @@ class CniNode:
         # Of a network that the user brings to the host, somebody else may have attachments.
         self._is_network_shared = bool(settings.state and settings.conf_dir)
         self._bin_dirs = bin_dirs
-        self._faults = [fault for fault in settings.faults if fault[0] in ("", plan.name)]
+        self._faults = [fault.anew() for name, fault in settings.faults if name in ("", plan.name)]
         self._is_conf_dir_ours = not settings.conf_dir
         self._conf_dir = settings.conf_dir or f"{home.directory}/net.d"
         if self._is_conf_dir_ours:
@@ -252,18 +252,17 @@ class CniNode:
 
         # One at a time: of two that run at once, which ends first would depend on the machine.
         exec: Exec = RealExec(spawn=self.node.spawn, observe=observed, at_once=1)
-        faults = [Fault(plugin, verb, parse_terms(terms)) for _, plugin, verb, terms in self._faults]
-        if faults:
-            stand_ins = self._write_stand_ins(fault.plugin for fault in faults)
+        if self._faults:
+            stand_ins = self._write_stand_ins(fault.plugin for fault in self._faults)
             stream = randomness.stream("cni", "faults")
-            exec = FaultyExec(exec, faults, clock, stream, told, observed, stand_ins)
+            exec = FaultyExec(exec, self._faults, clock, stream, told, observed, stand_ins)
         cni = CNI(places, exec)
         cni.libcni.environ |= self._environ
         try:
             cni.load_now(with_lo_network, with_default_conf)
         except CniError:
             pass  # the node is not ready, and tells why
-        self._check_faults(cni, faults)
+        self._check_faults(cni)
         return cni
 
     def _write_stand_ins(self, names: Iterable[str]) -> StandIns:
@@ -279,11 +278,11 @@ class CniNode:
                 written.append(name)
         return StandIns(f"{self._home.directory_there}/faults", frozenset(written))
 
-    def _check_faults(self, cni: CNI, faults: Sequence[Fault]) -> None:
+    def _check_faults(self, cni: CNI) -> None:
         plugins = [plugin for entry in cni.networks for plugin in entry.config.plugins]
         ipam = [str(plugin.raw["ipam"].get("type")) for plugin in plugins if isinstance(plugin.raw.get("ipam"), dict)]
         known = list(dict.fromkeys([*(plugin.network.type for plugin in plugins), *ipam]))
-        for fault in faults:
+        for fault in self._faults:
             if fault.plugin not in ("*", *known):
                 raise UsageError(f"cni.faults: {fault.plugin} is not a plugin of these networks: {', '.join(known)}")
 
@@ -327,12 +326,6 @@ class PauseProcess:
     async def start(self, sandbox: PodSandbox) -> None: ...
     async def stop(self, sandbox: PodSandbox) -> None: ...
     async def shut_down(self, sandbox: PodSandbox) -> None: ...
-
-
-def pod_of(environ: Mapping[str, str]) -> str:
-    """The pod for which a plugin was called, from what it was told."""
-    args = dict(pair.partition("=")[::2] for pair in environ.get("CNI_ARGS", "").split(";"))
-    return f"{args['K8S_POD_NAMESPACE']}/{args['K8S_POD_NAME']}" if "K8S_POD_NAME" in args else ""
 
 
 def execution_record(node: str, execution: Execution) -> CniExec:

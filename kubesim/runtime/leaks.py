@@ -42,7 +42,8 @@ class Noted:
 
 @frozen
 class Inventory:
-    """What is on a machine, as far as it could be ours. `owner` is how our ids, and the name of our network, begin."""
+    """What is on a machine, as far as it could be ours. `owner` is how our ids, and the name of our network, begin;
+    `networks` are those in which one of ours may have been killed while it was being attached."""
 
     owner: str
     sandboxes: Mapping[str, Noted]  # by id
@@ -51,6 +52,7 @@ class Inventory:
     addresses: Mapping[str, str]  # file of host-local -> what its first line says
     links: Sequence[Mapping[str, Any]] = ()
     nat: Sequence[NatTable] = ()
+    networks: Collection[str] = ()
     own_network: Sequence[str] = ()  # the bridge and the directory of the network that is all ours
 
 
@@ -99,11 +101,12 @@ def _devices(found: Inventory) -> Iterator[Leak]:
 
 
 def _addresses(found: Inventory) -> Iterator[Leak]:
-    """host-local makes a file and then writes into it: one that is empty has no owner, but ours alone are in ours."""
+    """host-local makes a file and then writes into it, with a lock: one that stays empty is that of a killed one, and
+    nobody can give it back. Where ours were, it is taken to be ours."""
     for path, owner in found.addresses.items():
         if owner.startswith(f"{found.owner}-") or owner in found.sandboxes:
             yield Leak("address", path, owner)
-        elif not owner and path.split("/")[-2] == found.owner:
+        elif not owner and path.split("/")[-2] in (found.owner, *found.networks):
             yield Leak("address", path)
 
 

@@ -25,7 +25,8 @@ from kubesim.runtime.sandbox_parts import remove_file, remove_written
 ADDRESSES: Final = "/var/lib/cni/networks"  # where host-local keeps its files unless it is told otherwise
 
 
-def take_inventory(home: Home, attachments: Sequence[Attachment]) -> Inventory:
+def take_inventory(home: Home, attachments: Sequence[Attachment], released: Sequence[Attachment] = ()) -> Inventory:
+    """`released`: attachments that are none any more, but plugins may have left something of."""
     written = (*_names(home.sandboxes), *_names(home.attachments))
     sandboxes = {name.partition(".json")[0]: Noted() for name in written}  # also where the writing was interrupted
     for each in attachments:
@@ -35,9 +36,10 @@ def take_inventory(home: Home, attachments: Sequence[Attachment]) -> Inventory:
         sandboxes=sandboxes,
         namespaces={path: _peers(path) for path in _paths(home.netns_dir)},
         cached={path: _sandbox_of(path, home.owner) for path in _paths(Cache(home.cache).results)},
-        addresses=dict(_reservations({ADDRESSES, *_data_dirs(attachments)})),
+        addresses=dict(_reservations({ADDRESSES, *_data_dirs([*attachments, *released])})),
         links=rtnetlink.links(),
         nat=[_nat(command) for command in ("iptables", "ip6tables")],
+        networks={network.name for each in (*attachments, *released) for network in each.networks},
         own_network=_own_network(home),
     )
 

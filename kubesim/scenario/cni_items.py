@@ -24,6 +24,7 @@ class CniFaultItem(Strict):
 
     plugin: str = Field(default="*", min_length=1)
     verb: Literal["*", "ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"] = "*"
+    pod: str = "*"  # a glob
     do: Annotated[str, AfterValidator(_terms)]
     node: str = ""  # all nodes if it is not given
 

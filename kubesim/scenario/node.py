@@ -19,6 +19,7 @@ from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.object_watch import MemoryObjectWatcher
 from kubesim.cluster.store import Store
+from kubesim.cni.invoke import pod_of
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
 from kubesim.frozen import frozen, replace
@@ -30,7 +31,7 @@ from kubesim.kubelet.node_status import Heartbeat, initial_node
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.cgroups import PodCgroups
-from kubesim.runtime.cni_node import CniNodes, NetworkPicture, execution_record, pod_of
+from kubesim.runtime.cni_node import CniNodes, NetworkPicture, execution_record
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.pull_records import PullRecords

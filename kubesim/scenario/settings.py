@@ -11,6 +11,7 @@ from kubesim.api.goyaml import YamlError, yaml_to_json
 from kubesim.api.quantity import quantity
 from kubesim.api.timestamps import MILLISECOND, MINUTE
 from kubesim.clock.randomness import Stream
+from kubesim.cni.faults import Fault, parse_terms
 from kubesim.frozen import replace
 from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
 from kubesim.kubelet.node_status import DEFAULT_CAPACITY
@@ -112,7 +113,7 @@ def pod_cidrs(number: int, spec: Spec) -> tuple[str, str]:
 def cni_settings(spec: Spec, state: str = "") -> CniSettings:
     """`state` is the directory of a node that is the host itself."""
     cni = spec.cni
-    faults = tuple((fault.node, fault.plugin, fault.verb, fault.do) for fault in cni.faults)
+    faults = tuple((item.node, Fault(item.plugin, item.verb, parse_terms(item.do), item.pod)) for item in cni.faults)
     return CniSettings(cni.network, cni.conf_dir, cni.bin_dirs, faults, state)
 
 

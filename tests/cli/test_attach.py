@@ -78,6 +78,15 @@ def test_the_twin_stands_beside(config: str, capsys: pytest.CaptureFixture[str])
     assert {line["pod"] for line in told if line["type"] == "twin"} == {"shop/ok", "shop/web"}
 
 
+def test_the_twin_can_have_real_networks_in_a_private_node(config: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["attach", "--node", "node-a", "--for", "5s", "--kubeconfig", config, "--view", "twin"]
+    assert main([*arguments, "--runtime", "cni", "-o", "jsonl"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    addresses = {line["pod"]: line["status"].get("podIP", "") for line in told if line["type"] == "twin"}
+    assert set(addresses) == {"shop/ok", "shop/web"}
+    assert any(address.startswith("10.88.0.") for address in addresses.values())
+
+
 def test_a_divergence_is_exit_code_3(cluster: ServedCluster, config: str, capsys: pytest.CaptureFixture[str]) -> None:
     def forge() -> None:
         found = cluster.store.get("Pod", "shop", "ok")
@@ -104,7 +113,7 @@ def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFi
         (["attach", "--node", "node-a", "--once", "--context", "absent"], "absent"),
         (["attach", "--node", "node-a", "-o", "json"], "--once"),
         (["attach", "--node", "node-a", "--once", "--view", "twin"], "--for DURATION"),
-        (["attach", "--node", "node-a", "--view", "twin", "--for", "1s", "--runtime", "docker"], "one of simulated"),
+        (["attach", "--node", "node-a", "--view", "twin", "--for", "1s", "--runtime", "docker"], "simulated, cni"),
         (["attach", "--node", "node-a", "--once", "--runtime", "simulated"], "--view twin"),
         (["explain", "shop/absent"], "there is no such pod"),
     ],

@@ -121,3 +121,13 @@ def test_a_star_is_every_one(where: dict[str, str]) -> None:
 def test_what_cannot_be_read_is_named(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         parse_terms(text)
+
+
+def test_pods_are_named_by_a_glob_and_each_node_counts_for_itself() -> None:
+    fault = Fault("*", "*", parse_terms("1*crash"), pod="web-*")
+    assert fault.fits("bridge", "ADD", "default/web-1")
+    assert not fault.fits("bridge", "ADD", "default/db")
+    assert Fault("*", "*", (), pod="default/*").fits("bridge", "ADD", "default/db")
+    stream = Randomness(0).stream("faults")
+    for node in (fault.anew(), fault.anew()):
+        assert [node.terms[0].happens(stream) for _ in range(2)] == [True, False]

@@ -14,6 +14,7 @@ from kubesim.clock import run_virtual
 from kubesim.cni.context import BACKGROUND, Context
 from kubesim.cni.gocni import CNI, Namespace, Settings, with_default_conf, with_lo_network
 from kubesim.cni.info import crictl_info, network_condition, status_problem
+from kubesim.cni.libcni import GCAttachment
 from kubesim.cni.plugin_files import plugin_failure
 from kubesim.errors import CniError
 
@@ -155,3 +156,26 @@ def test_what_crictl_and_the_kubelet_are_told(tmp_path: Path) -> None:
         "NetworkReady=false reason:NetworkPluginNotReady "
         'message:Network plugin returns error: netplugin failed: "STATUS first "'
     )
+
+
+def test_plugins_from_1_1_on_are_told_what_is_valid_while_nothing_is_attached(tmp_path: Path) -> None:
+    (tmp_path / "10-a.conflist").write_text(conf("a", "old", version="1.0.0"))
+    (tmp_path / "20-b.conflist").write_text(conf("b", "new", version="1.1.0"))
+
+    async def main() -> list[str]:
+        exec = Gated()
+        cni = loaded(tmp_path, exec)
+        exec.gate.clear()
+        attaching = asyncio.create_task(cni.setup(POD))
+        await asyncio.sleep(0)
+        await cni.gc(valid)  # somebody is being attached: not now
+        exec.gate.set()
+        await attaching
+        exec.begun.clear()
+        await cni.gc(valid)
+        return exec.begun
+
+    def valid() -> list[GCAttachment]:
+        return [GCAttachment("id", "eth1")]
+
+    assert run_virtual(main) == ["GC new "]

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.concurrency import Ticker
+from kubesim.concurrency import Ticker, select
 
 SECOND = 1_000_000
 
@@ -59,3 +59,37 @@ def test_every_tick_fires_on_demand_and_one_nobody_took_is_dropped() -> None:
         return oldest, ticker.channel.dropped
 
     assert play(scene) == (SECOND, 9)
+
+
+def test_for_a_reader_that_was_held_up_one_tick_waits_as_with_one_that_always_fires() -> None:
+    async def scene(clock: LoopClock) -> list[tuple[int, int]]:
+        found = []
+        for every in (True, False):
+            start = clock.now()
+            ticker = Ticker(clock, "tick", SECOND, phase=start, every=every)
+            await clock.sleep(2_300_000)
+            ticker.held_up(start)
+            waiting = len(ticker.channel)
+            await ticker.channel.receive()
+            ticker.held_up(start + 2_300_000)  # no tick since then
+            found.append((waiting, len(ticker.channel)))
+            ticker.stop()
+        return found
+
+    assert play(scene) == [(1, 0), (1, 0)]
+
+
+def test_of_two_with_one_phase_the_later_ticks_after_the_other_whoever_was_wanted_first() -> None:
+    async def scene(clock: LoopClock) -> list[str]:
+        order: list[str] = []
+        first, second = (Ticker(clock, name, SECOND, phase=0, later=later) for name, later in (("a", 0), ("b", 1)))
+
+        for wanted in ((second, first), (first, second)):
+            for ticker in wanted:
+                ticker.want(clock.now() + 1)
+            for _ in wanted:
+                chosen = await select([second.channel, first.channel], None)
+                order.append(chosen.channel.name)
+        return order
+
+    assert play(scene) == ["a", "b", "a", "b"]

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kubesim.labs.answers import look_up_truth
 from kubesim.labs.language import Question
@@ -105,3 +106,14 @@ def test_they_are_installed_with_the_package() -> None:
     listed = project["tool"]["setuptools"]["data-files"]
     labs = {place: files for place, files in listed.items() if place.startswith("share/kubesim/labs/")}
     assert labs == {f"share/kubesim/labs/{lab.name}": [f"labs/{lab.name}/*"] for lab in LABS}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [*ROOT.glob("labs/*/*.yaml"), *ROOT.glob("scenarios/*.yaml")],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_every_yaml_reader_can_read_them(path: Path) -> None:
+    """That of libyaml takes more than others, and is not everywhere."""
+    text = path.read_text()
+    assert list(yaml.load_all(text, yaml.SafeLoader)) == list(yaml.load_all(text, yaml.CSafeLoader))

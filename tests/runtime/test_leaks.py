@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
+import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,81 +14,66 @@ import pytest
 
 from kubesim.app import run_scenario
 from kubesim.cli.main import main
+from kubesim.cni.cache import RuntimeConf
+from kubesim.cni.conf import network_conf_from_bytes
+from kubesim.cni.libcni import CNIConfig
+from kubesim.cni.process import RealExec
 from kubesim.errors import InputError, UsageError
 from kubesim.scenario.load import load_scenario, parse_scenario
-from tests.cni.host import on_host
+from tests.cni.host import BIN_DIR, on_host
+from tests.cni.test_real_plugins import BRIDGE, PORTMAP, conflist, new_namespace
 from tests.runtime.test_cni_node import POD, Run
-from tests.runtime.test_no_leaks import left_over
+from tests.runtime.test_no_leaks import kubesim, left_over, lived
 
-SPEC = """
+STORY = """
 apiVersion: kubesim.dev/v1alpha1
 kind: Scenario
-metadata: {{name: x}}
+metadata: {name: x}
 spec:
   runtime: cni
-  images: [{{name: "*", present: true}}]
-  kubeletConfiguration: {{podCIDR: {cidr}}}
-  cni:
-    faults:
-      - {{plugin: bridge, verb: ADD, do: '8%error(11, "try again") -> 6%hang -> 6%crash'}}
-      - {{plugin: bridge, verb: DEL, do: '8%error(11, "try again") -> 6%hang -> 6%crash'}}
-      - {{plugin: portmap, do: '2%error(11, "try again") -> 2%garbage -> 2%partial'}}
-"""
-SERVER = """---
+  images: [{name: "*", present: true}]
+---
 apiVersion: v1
 kind: Pod
-metadata: {{name: pod-{number}}}
-spec: {{containers: [{{name: main, image: "nginx:1", ports: {ports}}}]}}
+metadata: {name: web}
+spec: {containers: [{name: main, image: "nginx:1", ports: [{containerPort: 80, hostPort: 20000}]}]}
 """
 
 
-def scenario(pods: int, cidr: str = "10.9.0.0/16") -> str:
-    return SPEC.format(cidr=cidr) + "".join(map(server, range(pods)))
+def ended(state: str, by: signal.Signals) -> int:
+    """kubesim gets a signal when its pod runs; how it ended."""
+    words = kubesim("run", "-o", "jsonl", "--speed", "5", "--host-network-node", "--state", state, "-")
+    outcome = lived(words, STORY, lambda record: record.get("reason") == "Started" and bool(record["pod"]), by=by)
+    return int(outcome["code"])
 
 
-def server(number: int) -> str:
-    """Some of them with a port of the node, for which portmap makes rules."""
-    ports = f"[{{containerPort: 80, hostPort: {20000 + number}}}]" if number % 5 == 0 else "[]"
-    return SERVER.format(number=number, ports=ports)
+def interrupted(folder: str, by: int) -> dict[str, Any]:
+    state = f"{folder}/state"
+    return {"code": ended(state, signal.Signals(by)), "after": left_over(state)}
 
 
-def run(folder: str, file: str, kill_after: int | None = None, *more: str) -> tuple[int, list[dict[str, Any]]]:
-    """On this host; killed when so many plugins were run. Its exit code, and its records."""
-    words = ["-m", "kubesim", "run", "-o", "jsonl", "--host-network-node", "--state", f"{folder}/state", file, *more]
-    environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    records = []
-    with subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True, env=environ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            records.append(json.loads(line))
-            if kill_after is not None and sum(record.get("kind") == "cni.exec" for record in records) >= kill_after:
-                process.send_signal(signal.SIGKILL)
-                break
-    return process.returncode, records
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_who_is_asked_to_end_leaves_nothing(tmp_path: Path, by: signal.Signals) -> None:
+    told = on_host(interrupted, folder=str(tmp_path), by=by)
+    assert told["code"] == 130
+    assert not any(told["after"].values()), told["after"]
 
 
 # -- the command ----------------------------------------------------------------------------------------------------
 
 
 def leaks(*words: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "kubesim", "cni", "leaks", *words], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(kubesim("cni", "leaks", *words), capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
 def told_and_cleaned(folder: str) -> dict[str, Any]:
-    Path(folder, "x.yaml").write_text(scenario(2).partition("  cni:")[0] + server(0))
     state = f"{folder}/state"
-    code, _ = run(folder, f"{folder}/x.yaml", 4, "--speed", "1")  # so that the pod is still there when the kill comes
-    found = leaks("--state", state)
-    as_json = leaks("--state", state, "-o", "json")
     return {
-        "killed": code,
-        "found": found,
-        "json": as_json,
+        "killed": ended(state, signal.SIGKILL),
+        "found": leaks("--state", state),
+        "json": leaks("--state", state, "-o", "json"),
         "cleaned": leaks("--state", state, "--clean"),
-        "again": leaks("--state", state),
         "after": left_over(state),
     }
 
@@ -100,11 +85,37 @@ def test_leaks_are_listed_and_removed(tmp_path: Path) -> None:
     assert code == 1
     kinds = [line.split()[0] for line in text.splitlines()]
     assert set(kinds) == {"sandbox", "namespace", "link", "chain", "address", "cache", "network"}, text
-    assert "of pod default/pod-0" in text
+    assert "of pod default/web" in text
     assert told["json"][0] == 1
     assert len(json.loads(told["json"][1])["leaks"]) == len(kinds)
-    assert told["cleaned"] == told["again"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
+    assert told["cleaned"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
     assert not any(told["after"].values()), told["after"]
+
+
+def with_lost_state(folder: str) -> dict[str, Any]:
+    """Somebody else's pod is on the host, too; and of ours, the state directory has lost everything."""
+    ports = {"portMappings": [{"hostPort": 9999, "containerPort": 80, "protocol": "tcp"}]}
+    others = network_conf_from_bytes(conflist(BRIDGE, PORTMAP))
+    runtime = RuntimeConf("theirs", new_namespace("theirs"), "eth0", (), ports)
+    asyncio.run(CNIConfig([BIN_DIR], RealExec()).add_network_list(others, runtime))
+    before, state = left_over(f"{folder}/state"), f"{folder}/state"
+    ended(state, signal.SIGKILL)
+    for name in ("attachments", "sandboxes", "cni"):
+        shutil.rmtree(f"{state}/{name}")
+    own = next(path for path in Path("/var/lib/cni/networks").iterdir() if path.name.startswith("kubesim-"))
+    (own / "10.88.0.99").touch()  # host-local was killed before it wrote into it
+    found, cleaned = leaks("--state", state), leaks("--state", state, "--clean")
+    return {"found": found, "cleaned": cleaned, "before": before, "after": left_over(state)}
+
+
+def test_without_its_state_what_carries_our_name_is_found_and_what_is_others_is_left_alone(tmp_path: Path) -> None:
+    told = on_host(with_lost_state, folder=str(tmp_path))
+    kinds = [line.split()[0] for line in told["found"][1].splitlines()]
+    assert set(kinds) == {"namespace", "link", "chain", "address", "network"}
+    assert "10.88.0.99" in told["found"][1]
+    assert told["cleaned"] == [0, f"nothing is left behind ({tmp_path}/state)\n"]
+    assert any("theirs" in rule for rule in told["before"]["chains"])
+    assert told["after"] == told["before"]
 
 
 def test_where_there_was_no_run_there_is_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ means than those that kubesim uses.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -13,9 +14,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kubesim.node.networks import NETWORKS
 from tests.cni.host import NETNS_DIR, STATE_DIR, links, on_host, output
 from tests.soak import rounds
 
@@ -68,10 +71,16 @@ def left_over(state: str) -> dict[str, list[str]]:
     }
 
 
-def lived(words: list[str], story: str, fatal: int, pause_s: float) -> dict[str, Any]:
-    """One life of kubesim, ended after so many executions of plugins and a moment more; 0: not at all."""
+def lived(
+    words: list[str],
+    story: str,
+    is_fatal: Callable[[dict[str, Any]], bool],
+    pause_s: float = 0,
+    by: signal.Signals = signal.SIGKILL,
+) -> dict[str, Any]:
+    """One life of kubesim, ended by a signal a moment after a fatal record."""
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    executions, events = 0, []
+    events = []
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -79,14 +88,20 @@ def lived(words: list[str], story: str, fatal: int, pause_s: float) -> dict[str,
         process.stdin.close()
         for line in process.stdout:
             record = json.loads(line)
-            executions += record["kind"] == "cni.exec"
             if record["kind"] == "event" and record["reason"] == "FailedCreatePodSandBox":
                 events.append(record["message"])
-            if fatal and executions >= fatal:
-                time.sleep(pause_s)  # while the next plugin is at work
-                process.send_signal(signal.SIGKILL)
+            if is_fatal(record):
+                time.sleep(pause_s)
+                process.send_signal(by)
                 break
+        process.stdout.close()
     return {"code": process.returncode, "events": events}
+
+
+def after(executions: int) -> Callable[[dict[str, Any]], bool]:
+    """Fatal is the execution of a plugin with this number; none if it is 0."""
+    numbers = itertools.count(1)
+    return lambda record: record["kind"] == "cni.exec" and next(numbers) == executions
 
 
 def churned(
@@ -94,10 +109,12 @@ def churned(
 ) -> dict[str, Any]:
     """kubesim is started again and again, and each time but the last one killed."""
     chance, state, told = random.Random(seed), f"{folder}/state", []
-    words = kubesim("run", "-o", "jsonl", "--host-network-node", "--state", state, *(flags or ()), "-")
+    words = kubesim("run", "-o", "jsonl", "--host-network-node", "--state", state, "-")
     for life in range(lives):
+        own = flags or ["--cni-network", NETWORKS[life % len(NETWORKS)]]
         fatal = chance.randrange(1, pods * 8) if life < lives - 1 else 0
-        outcome = lived(words, scenario(life, pods, more), fatal, chance.random() * 0.05)
+        pause_s = chance.random() * 0.05  # while the next plugin is at work
+        outcome = lived([*words, *own], scenario(life, pods, more), after(fatal), pause_s)
         told.append({**outcome, "left": left_over(state)})
     leaks = subprocess.run(kubesim("cni", "leaks", "--state", state), capture_output=True, text=True, check=False)
     return {"lives": told, "leaks": leaks.stdout + leaks.stderr}
