@@ -15,7 +15,8 @@ def drawing(picture: NetworkPicture) -> list[str]:
     own = picture.own
     cables = {link["peer"]: (pod, link) for pod, seen in picture.pods.items() for link in _cables(seen)}
     lines = [f"node {picture.node}"]
-    roots = [link for link in own["links"] if not link["master"]]
+    # Some kernels put tunnels into every namespace, which nobody uses: they are down.
+    roots = [link for link in own["links"] if link["up"] and not link["master"]]
     branches = [_branch(link, picture, cables) for link in roots] + [[f"route {text}"] for text in _routes(own)]
     for number, branch in enumerate(branches):
         last = number == len(branches) - 1
@@ -50,7 +51,7 @@ def _link(link: Link, seen: Seen) -> str:
         entry["address"] for entry in seen["addresses"] if entry["index"] == link["index"] and not entry["link_local"]
     ]
     kind = f" ({link['kind']})" if link["kind"] == "bridge" else ""
-    return " ".join((f"{link['name']}{kind}", *addresses, *(() if link["up"] else ("down",))))
+    return " ".join((f"{link['name']}{kind}", *addresses))
 
 
 def _routes(seen: Seen) -> Iterator[str]:

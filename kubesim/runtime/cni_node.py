@@ -16,6 +16,7 @@ from typing import Any
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
 from kubesim.cni.conf_sync import NetConfSyncer
+from kubesim.cni.context import Context
 from kubesim.cni.faults import Fault, FaultyExec, StandIns, stand_in
 from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
 from kubesim.cni.invoke import Exec, pod_of
@@ -95,7 +96,7 @@ class CniNodes:
             for plan in plans:
                 node = self._underlay.host_node() if settings.state else self._new_node(plan, plans)
                 home = host_home(settings.state) if settings.state else Home(node.state_directory())
-                self.nodes.append(CniNode(node, home, settings, bin_dirs, plan))
+                self.nodes.append(CniNode(node, home, settings, bin_dirs, plan, self.silences.turn))
             self._clean()
             self.host_ips = _host_ips(self.nodes[0].node.look()) if settings.state else ()
         except BaseException:
@@ -176,8 +177,17 @@ def _bin_dirs(settings: CniSettings) -> tuple[str, ...]:
 class CniNode:
     """One of them. `observe` hears of every execution of a plugin, `tell` of every fault."""
 
-    def __init__(self, node: Node, home: Home, settings: CniSettings, bin_dirs: Sequence[str], plan: NodePlan) -> None:
+    def __init__(
+        self,
+        node: Node,
+        home: Home,
+        settings: CniSettings,
+        bin_dirs: Sequence[str],
+        plan: NodePlan,
+        turn: asyncio.Lock,
+    ) -> None:
         self.node = node
+        self._turn = turn
         self._home = home
         self.observe: Callable[[Execution], object] = _nothing
         self.tell: Callable[[str, Mapping[str, str]], object] = _nothing
@@ -250,8 +260,7 @@ class CniNode:
         def told(text: str, environ: Mapping[str, str]) -> None:
             self.tell(text, environ)
 
-        # One at a time: of two that run at once, which ends first would depend on the machine.
-        exec: Exec = RealExec(spawn=self.node.spawn, observe=observed, at_once=1)
+        exec: Exec = InTurn(RealExec(spawn=self.node.spawn, observe=observed), self._turn)
         if self._faults:
             stand_ins = self._write_stand_ins(fault.plugin for fault in self._faults)
             stream = randomness.stream("cni", "faults")
@@ -289,6 +298,21 @@ class CniNode:
 
 def _nothing(*_: object) -> None:
     pass
+
+
+class InTurn:
+    """Runs plugins by another Exec, one at a time with all who have the same lock: of two that run at once, which ends
+    first would depend on the machine."""
+
+    def __init__(self, exec: Exec, turn: asyncio.Lock) -> None:
+        self._exec, self._turn = exec, turn
+
+    def find_in_path(self, plugin: str, paths: Sequence[str]) -> str:
+        return self._exec.find_in_path(plugin, paths)
+
+    async def exec_plugin(self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context) -> bytes:
+        async with self._turn:
+            return await self._exec.exec_plugin(path, stdin, environ, ctx)
 
 
 class NodeNamespaces:

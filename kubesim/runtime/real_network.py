@@ -1,7 +1,7 @@
 """The network of a private node: probes, hooks and simulated containers connect over real sockets.
 
-Virtual time stands still during an exchange; what it takes is counted as a round trip. Where nobody answers, the wall
-clock is watched only for a moment, and virtual time goes on to the end of the caller's patience.
+Virtual time stands still during an exchange, which is counted with what it takes in the simulation. Where nobody
+answers, the wall clock is watched only for a moment, and virtual time goes on to the end of the caller's patience.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ class RealNetwork(SimulatedNetwork):
             raise no_such_host(host)
         began, address = self._clock.now(), join_host_port(host, port)
         connection = self.connection("", host, port)
+        await self._clock.sleep(ROUND_TRIP)
         failure = await connection.open(timeout)
         if failure == "refused":
             raise connection_refused(address)
@@ -121,7 +122,6 @@ class Connection:
 
     async def open(self, timeout: int) -> Failure:
         """Microseconds, 0 = none."""
-        await self._clock.sleep(ROUND_TRIP)
         limit_s = min(timeout / SECOND, WALL_LIMIT_S) if timeout else WALL_LIMIT_S
         try:
             made = self._node.socket(self._netns, ipv6=":" in self._to[0])

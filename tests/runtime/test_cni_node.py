@@ -117,7 +117,7 @@ def test_the_same_run_has_the_same_hash_whatever_addresses_and_links_there_are()
 
 
 def test_so_it_has_where_everything_happens_in_the_same_instant() -> None:
-    """Each pod takes as long as the others, so that plugins and probes would run at the same time."""
+    """Each pod takes as long as the others, also on another node: plugins and probes would run at the same time."""
     pods = "".join(POD.format(name=f"pod-{number}") for number in range(6)).replace('nginx:1"', PROBED)
     scenario = parse_scenario(SPEC.format(more="duration: 10s") + pods, "x.yaml")
     latencies = Latencies(run_sandbox=Span(100 * MILLISECOND))
