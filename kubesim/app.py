@@ -22,7 +22,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.frozen import frozen, replace
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
-from kubesim.runtime.cni_node import CniNodes, NetworkPicture
+from kubesim.runtime.cni_nodes import CniNodes, NetworkPicture
 from kubesim.runtime.leaks import Leak
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies

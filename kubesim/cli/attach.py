@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kubesim.attach.twin import Twin
     from kubesim.clock import LoopClock
     from kubesim.concurrency import TaskSet
-    from kubesim.runtime.cni_node import CniNodes
+    from kubesim.runtime.cni_nodes import CniNodes
 
 HELP = "watch a node of a real cluster: what its kubelet will do next, when, and where it departs from its rules"
 DESCRIPTION = """List and watch the pods, Events, Lease and Node of one node of a cluster (kubeconfig, context, or the
@@ -100,7 +100,7 @@ def _private_node(args: argparse.Namespace) -> CniNodes | None:
     spec = twin_scenario(args.node, None).with_runtime(*runtime_flags.chosen(args)).spec
     if args.view != "twin" or spec.runtime != "cni":
         return None
-    from kubesim.runtime.cni_node import CniNodes
+    from kubesim.runtime.cni_nodes import CniNodes
     from kubesim.scenario.settings import cni_settings, node_plans
 
     return CniNodes(cni_settings(spec), node_plans(spec))

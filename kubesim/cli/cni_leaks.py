@@ -13,7 +13,7 @@ from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.process import RealExec
 from kubesim.node.client import Underlay
 from kubesim.runtime.cleaner import HostCleaner
-from kubesim.runtime.cni_node import BIN_DIRS
+from kubesim.runtime.cni_nodes import BIN_DIRS
 from kubesim.runtime.home import host_home, lock_state
 from kubesim.runtime.leaks import Leak
 

@@ -31,7 +31,8 @@ from kubesim.kubelet.node_status import Heartbeat, initial_node
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.cgroups import PodCgroups
-from kubesim.runtime.cni_node import CniNodes, NetworkPicture, execution_record
+from kubesim.runtime.cni_node import execution_record
+from kubesim.runtime.cni_nodes import CniNodes, NetworkPicture
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.pull_records import PullRecords

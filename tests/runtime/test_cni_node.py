@@ -17,7 +17,7 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.concurrency import TaskSet
 from kubesim.errors import UsageError
 from kubesim.node.networks import network
-from kubesim.runtime.cni_node import CniNodes
+from kubesim.runtime.cni_nodes import CniNodes
 from kubesim.runtime.simulated.settings import Latencies, Span
 from kubesim.scenario.load import parse_scenario
 from kubesim.scenario.settings import cni_settings, node_plans
