@@ -89,6 +89,8 @@ class ListWatch(Generic[T]):
         self._decoder = Decoder(watched.model, watched.kind, watched.api_version)
         self._backoff = Backoff(clock.now(), chance)
         self._paged = False  # the server gives pages where it could give everything: it has no cache
+        # A watch told of something too late: a list that came as a stream may have left it out, so the next is plain.
+        self._in_doubt = False
         self._events = 0
 
     async def run(self) -> None:
@@ -100,9 +102,10 @@ class ListWatch(Generic[T]):
 
     async def _list_and_watch(self) -> None:
         """Until something is wrong that only a new list can put right."""
-        follows = await self._stream_list()
+        follows = None if self._in_doubt else await self._stream_list()
         if follows is None:
             await self._list()
+            self._in_doubt = False
             follows = Next.RESUME
         while follows is not Next.RELIST:
             follows = await self._watch()
@@ -217,6 +220,7 @@ class ListWatch(Generic[T]):
                 self._take(self._decoder.event(line))
         except (ApiError, Undecodable, OutOfOrder) as found:
             error = found
+            self._in_doubt |= isinstance(found, OutOfOrder)
         follows = after_watch(error, self._clock.now() - started, self._events)
         if follows is not Next.RESUME:
             problem = error or "it ended at once"

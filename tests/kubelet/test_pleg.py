@@ -381,14 +381,12 @@ async def observe(duration: int, inspection: int, steps: list[tuple[int, str, st
     seen.append([s.pleg.healthy(s.clock.now()), repr(s.cache._entries), s.cache._timestamp, s.pleg._next])
     for task in tasks:
         task.cancel()
-    return [seen, s.runtime.listings]
+    return seen
 
 
 @settings(deadline=None, max_examples=rounds(1000))
 @given(scripts())
 def test_skipping_idle_relists_shows_nowhere(script: tuple[int, int, list[tuple[int, str, str, Any]]]) -> None:
     duration, inspection, steps = script
-    skipping, few = run_virtual(observe, duration, inspection, steps, False)
-    executing, many = run_virtual(observe, duration, inspection, steps, True)
-    assert skipping == executing
-    assert few <= many
+    skipping = run_virtual(observe, duration, inspection, steps, False)
+    assert skipping == run_virtual(observe, duration, inspection, steps, True)
