@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesim.api.event import Event
 from kubesim.api.pod import Pod
@@ -22,12 +22,11 @@ from kubesim.concurrency import TaskSet
 from kubesim.frozen import frozen, replace
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
-from kubesim.runtime.cni_nodes import CniNodes, NetworkPicture
-from kubesim.runtime.leaks import Leak
+from kubesim.runtime.cni_settings import NetworkPicture
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.expectations import Judge
-from kubesim.scenario.language import Scenario
+from kubesim.scenario.language import Scenario, Spec
 from kubesim.scenario.node import SimulatedNode, Surroundings
 from kubesim.scenario.node_health import NodeHealth
 from kubesim.scenario.node_lifecycle import NodeLifecycle
@@ -39,6 +38,10 @@ from kubesim.scenario.volume_binder import VolumeBinder
 from kubesim.scenario.world import SimulatedWorld
 from kubesim.sources.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
+
+if TYPE_CHECKING:
+    from kubesim.runtime.cni_nodes import CniNodes
+    from kubesim.runtime.leaks import Leak
 
 DEFAULT_LATENCIES = Latencies()
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
@@ -103,7 +106,7 @@ def run_scenario(
             return result
 
     spec = scenario.spec
-    real = CniNodes(cni_settings(spec, host_state), node_plans(spec)) if spec.runtime == "cni" else None
+    real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
     left: list[Leak] = []
     try:
         result = run_virtual(main)
@@ -111,6 +114,12 @@ def run_scenario(
         if real is not None:
             left = real.close()
     return replace(result, left_behind=tuple(left)) if left else result
+
+
+def _real_nodes(spec: Spec, host_state: str) -> CniNodes:
+    from kubesim.runtime.cni_nodes import CniNodes  # only a run with real networks pays for it
+
+    return CniNodes(cni_settings(spec, host_state), node_plans(spec))
 
 
 def raise_failures_of_callbacks(tasks: TaskSet) -> None:

@@ -44,27 +44,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how_long.add_argument(
         "--for", dest="duration", type=options.duration, metavar="DURATION", help="end after this time"
     )
-    parser.add_argument("-o", "--output", type=_format, metavar="|".join(FORMATS), help="a table, or for machines")
+    shape = "|".join(FORMATS)
+    parser.add_argument("-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="a table, or for machines")
     parser.add_argument(
         "--serve", metavar="[ADDRESS:]PORT", help="answer /healthz and /metrics there; on loopback by default"
     )
     view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
-    parser.add_argument("--view", type=_view, metavar="|".join(VIEWS), default="shadow", help=view)
+    parser.add_argument("--view", type=options.one_of(VIEWS), metavar="|".join(VIEWS), default="shadow", help=view)
     options.add_references(parser)
     runtime_flags.add_private(parser)
     parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
-
-
-def _format(text: str) -> str:
-    if text not in FORMATS:
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMATS)}, not {text!r}")
-    return text
-
-
-def _view(text: str) -> str:
-    if text not in VIEWS:
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(VIEWS)}, not {text!r}")
-    return text
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -75,7 +64,7 @@ def execute(args: argparse.Namespace) -> int:
         return 0
     if not args.node:
         raise UsageError("--node NAME says which node to watch (kubectl get nodes lists them)")
-    output = options.chosen(args.output, "KUBESIM_OUTPUT", _format) or "text"
+    output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
     if args.view == "twin" and args.once:
         raise UsageError("--view twin needs time to run: leave --once out, or give --for DURATION")
     if args.runtime is not None and args.view != "twin":

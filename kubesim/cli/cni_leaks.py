@@ -30,14 +30,8 @@ def leaks(args: argparse.Namespace) -> int:
     elif not left:
         print(f"nothing is left behind ({state})")
     for leak in left if args.output != "json" else ():
-        print(described(leak))
+        print(leak)
     return 1 if left else 0
-
-
-def described(leak: Leak) -> str:
-    pod = f" of pod {leak.pod}" if leak.pod else ""
-    problem = f": {leak.problem}" if leak.problem else ""
-    return f"{leak.kind:<12}{leak.name}{pod}{problem}"
 
 
 def _looked_for(args: argparse.Namespace, state: str) -> list[Leak]:

@@ -36,13 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--node", metavar="FILE", help="what `kubectl get node NAME -o json` printed")
     parser.add_argument("--at", type=_time, metavar="TIME", help="as of this time (2026-01-31T12:00:00Z); default: now")
     options.add_references(parser)
-    parser.add_argument("-o", "--output", type=_format, metavar="|".join(FORMATS), help="a page, or for machines")
-
-
-def _format(text: str) -> str:
-    if text not in FORMATS:
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMATS)}, not {text!r}")
-    return text
+    shape = "|".join(FORMATS)
+    parser.add_argument("-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="a page, or for machines")
 
 
 def _time(text: str) -> int:
@@ -58,7 +53,7 @@ def execute(args: argparse.Namespace) -> int:
     from kubesim.attach.explain import explain
 
     seen = _from_files(args) if _is_file(args.source) else [_from_cluster(args)]
-    output = options.chosen(args.output, "KUBESIM_OUTPUT", _format) or "text"
+    output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
     _print([explain(one) for one in seen], output)
     return 0
 

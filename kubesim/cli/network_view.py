@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubesim.node.client import Seen
-from kubesim.runtime.cni_nodes import NetworkPicture
+from kubesim.runtime.cni_settings import NetworkPicture
 
 Link = dict[str, Any]
 

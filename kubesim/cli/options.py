@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from kubesim.errors import UsageError
@@ -16,6 +16,17 @@ T = TypeVar("T")
 
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")
+
+
+def one_of(names: Sequence[str]) -> Callable[[str], str]:
+    """For a flag that takes one of these, and for the variable of the environment that stands for it."""
+
+    def check(text: str) -> str:
+        if text not in names:
+            raise argparse.ArgumentTypeError(f"must be one of {', '.join(names)}, not {text!r}")
+        return text
+
+    return check
 
 
 def whole_number(text: str) -> int:

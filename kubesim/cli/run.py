@@ -32,7 +32,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     amount.add_argument("-q", "--quiet", action="store_true", help="only Events, statuses and how it ended")
     shape = "|".join(FORMATS)
     parser.add_argument(
-        "-o", "--output", type=_format, metavar=shape, help="a timeline, a record per line, one JSON object"
+        "-o",
+        "--output",
+        type=options.one_of(FORMATS),
+        metavar=shape,
+        help="a timeline, a record per line, one JSON object",
     )
     options.add_seed(parser)
     options.add_feature_gates(parser)
@@ -64,16 +68,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kubelet_flags.add_configuration(parser)
 
 
-def _format(text: str) -> str:
-    if text not in FORMATS:
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(FORMATS)}, not {text!r}")
-    return text
-
-
 def execute(args: argparse.Namespace) -> int:
     from kubesim.app import run_scenario
-    from kubesim.cli.cni_leaks import described
-    from kubesim.cli.network_view import drawing
     from kubesim.errors import UsageError
     from kubesim.scenario.load import load_scenario
     from kubesim.trace import HashSink
@@ -117,8 +113,10 @@ def execute(args: argparse.Namespace) -> int:
         )
         report.end(result)
         for leak in result.left_behind:
-            print(f"kubesim: still on this machine: {described(leak)}", file=sys.stderr)
+            print(f"kubesim: still on this machine: {leak}", file=sys.stderr)
         if args.show:
+            from kubesim.cli.network_view import drawing
+
             for picture in result.networks:
                 print("", *drawing(picture), sep="\n")
         results.append(result)
@@ -175,7 +173,7 @@ def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:
 def _report(args: argparse.Namespace) -> Report:
     from kubesim.cli.report import JsonLinesReport, JsonReport, TextReport
 
-    output = options.chosen(args.output, "KUBESIM_OUTPUT", _format) or "text"
+    output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
     if output == "jsonl":
         return JsonLinesReport(sys.stdout)
     if output == "json":

@@ -34,7 +34,7 @@ def add_private(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     )
     group.add_argument(
         "--runtime",
-        type=_runtime,
+        type=options.one_of(RUNTIMES),
         metavar="|".join(RUNTIMES),
         help="cni: every pod has a real network, set up by CNI plugins in a private node; needs no root "
         "(environment: KUBESIM_RUNTIME)",
@@ -51,12 +51,6 @@ def add_private(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "/opt/cni/bin)",
     )
     return group
-
-
-def _runtime(text: str) -> str:
-    if text not in RUNTIMES:
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(RUNTIMES)}, not {text!r}")
-    return text
 
 
 def host_state(args: argparse.Namespace) -> str:
@@ -80,5 +74,5 @@ def chosen(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
         "conf_dir": args.cni_conf_dir or os.environ.get("KUBESIM_CNI_CONF_DIR"),
         "bin_dirs": tuple(args.cni_bin_dir or filter(None, os.environ.get("KUBESIM_CNI_BIN_DIR", "").split(":"))),
     }
-    runtime = options.chosen(args.runtime, "KUBESIM_RUNTIME", _runtime)
+    runtime = options.chosen(args.runtime, "KUBESIM_RUNTIME", options.one_of(RUNTIMES))
     return runtime, {name: value for name, value in given.items() if value}

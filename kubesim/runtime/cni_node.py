@@ -16,7 +16,7 @@ from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
 from kubesim.cni.conf_sync import NetConfSyncer
 from kubesim.cni.context import Context
-from kubesim.cni.faults import Fault, FaultyExec, StandIns, stand_in
+from kubesim.cni.faults import FaultyExec, StandIns, stand_in
 from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
 from kubesim.cni.invoke import Exec, pod_of
 from kubesim.cni.libcni import CNIConfig
@@ -25,11 +25,12 @@ from kubesim.cni.plugin_files import plugin_failure
 from kubesim.cni.pod_network import PodNetworkSettings
 from kubesim.cni.process import Execution, RealExec
 from kubesim.errors import CniError, RuntimeCallError, UsageError
-from kubesim.frozen import frozen, replace
+from kubesim.frozen import replace
 from kubesim.node.client import Node
 from kubesim.node.networks import network
 from kubesim.node.private import NETNS_DIR
 from kubesim.runtime.cleaner import Cleaner, HostCleaner
+from kubesim.runtime.cni_settings import CniSettings, NodePlan
 from kubesim.runtime.home import Home
 from kubesim.runtime.ledger import Ledger, LedgerNetworking
 from kubesim.runtime.sandbox import Parts, PodSandbox, PodSandboxService
@@ -45,27 +46,6 @@ _WHY = {
     "DEL": "the sandbox is detached, last plugin first",
 }
 _NETWORKS = 2  # loopback and one from the directory: containerd is not ready with fewer
-
-
-@frozen
-class CniSettings:
-    """`conf_dir` has the user's own configurations; without one it is the shipped `network`. With a `state` directory
-    the node is the host itself, and what is in there outlives kubesim."""
-
-    network: str = "bridge"
-    conf_dir: str = ""
-    bin_dirs: tuple[str, ...] = ()
-    faults: tuple[tuple[str, Fault], ...] = ()  # of a node, of all if that is empty
-    state: str = ""
-
-
-@frozen
-class NodePlan:
-    """A node's name, its addresses with their prefix lengths, and its ranges for pods: IPv4, IPv6."""
-
-    name: str
-    addresses: tuple[str, ...]
-    pod_cidrs: tuple[str, ...]
 
 
 class CniNode:

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kubesim.errors import UsageError
-from kubesim.frozen import frozen
 from kubesim.node.client import Node, Seen, Underlay
 from kubesim.node.networks import plugins_of
 from kubesim.node.private import STATE_DIRS
-from kubesim.runtime.cni_node import CniNode, CniSettings, NodePlan
+from kubesim.runtime.cni_node import CniNode
+from kubesim.runtime.cni_settings import CniSettings, NodePlan
 from kubesim.runtime.home import Home, host_home, lock_state
 from kubesim.runtime.leaks import Leak
 from kubesim.runtime.real_ports import Silences
 
 BIN_DIRS = ("/usr/lib/cni", "/opt/cni/bin")
-
-
-@frozen
-class NetworkPicture:
-    """What a node and its pods have of links, addresses and routes (see `Node.look`)."""
-
-    node: str
-    own: Seen
-    pods: Mapping[str, Seen]  # by namespace/name
 
 
 class CniNodes:

@@ -66,6 +66,11 @@ class Leak:
     pod: str = ""
     problem: str = ""
 
+    def __str__(self) -> str:
+        pod = f" of pod {self.pod}" if self.pod else ""
+        problem = f": {self.problem}" if self.problem else ""
+        return f"{self.kind:<12}{self.name}{pod}{problem}"
+
 
 def find_leaks(found: Inventory, living: Collection[str] = (), busy: Collection[str] = ()) -> list[Leak]:
     """What belongs to none of the living sandboxes. `busy` are their namespaces, known before they are noted. The

@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from kubesim.cni.faults import parse_terms
 from kubesim.scenario.strict import Strict, as_list
 
 
 def _terms(text: str) -> str:
+    from kubesim.cni.faults import parse_terms
+
     try:
         parse_terms(text)
     except ValueError as error:

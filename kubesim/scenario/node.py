@@ -8,7 +8,7 @@ and from what its sources tell.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kubesim.api.node import Node, Taint
 from kubesim.api.pod import Pod
@@ -19,7 +19,6 @@ from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.object_watch import MemoryObjectWatcher
 from kubesim.cluster.store import Store
-from kubesim.cni.invoke import pod_of
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
 from kubesim.frozen import frozen, replace
@@ -31,13 +30,10 @@ from kubesim.kubelet.node_status import Heartbeat, initial_node
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.cgroups import PodCgroups
-from kubesim.runtime.cni_node import execution_record
-from kubesim.runtime.cni_nodes import CniNodes, NetworkPicture
+from kubesim.runtime.cni_settings import NetworkPicture
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.pull_records import PullRecords
-from kubesim.runtime.real_network import RealNetwork
-from kubesim.runtime.sandboxed import SandboxedRuntime
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.programs import Programs
@@ -66,6 +62,10 @@ from kubesim.sources.simulated_files import SimulatedFiles
 from kubesim.sources.simulated_url import SimulatedUrl
 from kubesim.trace import Recorder
 from kubesim.trace.records import Fault, Note
+
+if TYPE_CHECKING:
+    from kubesim.runtime.cni_nodes import CniNodes
+    from kubesim.runtime.sandboxed import SandboxedRuntime
 
 API_LATENCIES = ApiLatencies(get=2 * MILLISECOND, patch=5 * MILLISECOND)
 WATCH_LATENCY = 5 * MILLISECOND
@@ -121,7 +121,10 @@ class SimulatedNode:
         self.api = ApiConnection()
         self.network = around.network
         if around.real is not None:
+            from kubesim.runtime.real_network import RealNetwork
+
             self.network = RealNetwork(clock, around.real.nodes[number].node, around.real.silences)
+        self._sandboxed: SandboxedRuntime | None = None  # the runtime, where pods have real networks
         self.runtime = self._make_runtime(number)
         self.service = RuntimeService(self._traced(), clock)
 
@@ -172,15 +175,18 @@ class SimulatedNode:
         runtime.on_change(lambda uid: None if runtime.knows_pod(uid) else programs.forget(uid))
         return runtime
 
-    def _real_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> SimulatedRuntime | None:
+    def _real_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> SandboxedRuntime | None:
         """One whose pods have real networks, if this run has real nodes."""
         if self._around.real is None:
             return None
+        from kubesim.cni.invoke import pod_of
+        from kubesim.runtime.cni_node import execution_record
+
         real, recorder = self._around.real.nodes[number], self._around.recorder
         name = self.name
         real.observe = lambda execution: recorder.record(execution_record(name, execution))
         real.tell = lambda text, environ: recorder.record(Fault(node=name, pod=pod_of(environ), fault=text))
-        runtime = real.runtime(self._around.clock, self._randomness, programs, options)
+        runtime = self._sandboxed = real.runtime(self._around.clock, self._randomness, programs, options)
         self._around.tasks.start(f"{name} cni conf", real.follow_configuration(self._around.clock, runtime))
         return runtime
 
@@ -262,10 +268,10 @@ class SimulatedNode:
 
     def network_picture(self) -> NetworkPicture | None:
         """How the real networks of this node and its pods are at this moment."""
-        if self._around.real is None or not isinstance(self.runtime, SandboxedRuntime):
+        if self._around.real is None or self._sandboxed is None:
             return None
         real = self._around.real.nodes[self._number].node
-        sandboxes = self.runtime.service.sandboxes.values()
+        sandboxes = self._sandboxed.service.sandboxes.values()
         pods = {
             f"{box.request.namespace}/{box.request.name}": box.netns_path for box in sandboxes if box.state == "READY"
         }
@@ -281,8 +287,8 @@ class SimulatedNode:
         self.renew_lease()
         if self._running:
             await self.stop_kubelet()
-        if isinstance(self.runtime, SandboxedRuntime):
-            self.runtime.close()
+        if self._sandboxed is not None:
+            self._sandboxed.close()
 
 
 def _checkpoint_store(spec: Spec) -> CheckpointStore | None:

@@ -11,12 +11,11 @@ from kubesim.api.goyaml import YamlError, yaml_to_json
 from kubesim.api.quantity import quantity
 from kubesim.api.timestamps import MILLISECOND, MINUTE
 from kubesim.clock.randomness import Stream
-from kubesim.cni.faults import Fault, parse_terms
 from kubesim.frozen import replace
 from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
 from kubesim.kubelet.node_status import DEFAULT_CAPACITY
 from kubesim.kubelet.settings import KubeletSettings
-from kubesim.runtime.cni_node import CniSettings, NodePlan
+from kubesim.runtime.cni_settings import CniSettings, NodePlan
 from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
 from kubesim.runtime.simulated.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
@@ -112,6 +111,8 @@ def pod_cidrs(number: int, spec: Spec) -> tuple[str, str]:
 
 def cni_settings(spec: Spec, state: str = "") -> CniSettings:
     """`state` is the directory of a node that is the host itself."""
+    from kubesim.cni.faults import Fault, parse_terms
+
     cni = spec.cni
     faults = tuple((item.node, Fault(item.plugin, item.verb, parse_terms(item.do), item.pod)) for item in cni.faults)
     return CniSettings(cni.network, cni.conf_dir, cni.bin_dirs, faults, state)

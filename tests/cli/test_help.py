@@ -1,4 +1,4 @@
-"""`kubesim --help` answers at once: it imports nothing heavy."""
+"""`kubesim --help` answers at once: it imports nothing heavy. Nor does a run import what it does not use."""
 
 from __future__ import annotations
 
@@ -39,10 +39,20 @@ print(json.dumps(sorted(sys.modules)))
     ],
 )
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    assert [name for name in imported_by(arguments) if name in HEAVY] == []
+
+
+def imported_by(arguments: list[str]) -> list[str]:
     done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True)
-    modules = json.loads(done.stdout.splitlines()[-1])
-    assert [name for name in modules if name in HEAVY] == []
     assert done.stderr == ""
+    modules: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return modules
+
+
+def test_a_run_without_real_networks_imports_nothing_of_them() -> None:
+    modules = imported_by(["run", "scenarios/hello-pod.yaml"])
+    assert "kubesim.app" in modules
+    assert [name for name in modules if name.startswith(("kubesim.cni", "kubesim.runtime.cni_node"))] == []
 
 
 def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
