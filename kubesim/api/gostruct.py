@@ -14,6 +14,7 @@ import binascii
 import codecs
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
@@ -134,7 +135,7 @@ def kind_of(value: Any) -> str:
     return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else "null"
 
 
-class GoType:
+class GoType(ABC):
     """A Go type: its name in errors, its zero value, and how a JSON value becomes one of it."""
 
     def __init__(self, name: str) -> None:
@@ -143,8 +144,8 @@ class GoType:
     def zero(self) -> Any:
         return None
 
-    def decode(self, state: State, value: Any, old: Any) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def decode(self, state: State, value: Any, old: Any) -> Any: ...
 
     def misfit(self, state: State, found: str, old: Any) -> Any:
         state.note(found, self.name)
