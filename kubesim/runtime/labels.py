@@ -8,12 +8,11 @@ Mirrors: kuberuntime/labels.go, kuberuntime_container.go restoreSpecsFromContain
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Container, ContainerPort, Lifecycle, LifecycleHandler, Pod, PodSpec
-from kubesim.frozen import frozen
 from kubesim.runtime.container_hash import hash_container
 from kubesim.runtime.hash_text import go_json
 
@@ -102,61 +101,31 @@ def _unless_empty(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-@frozen
-class AnnotatedContainerInfo:
-    """What a container's annotations tell; missing or unreadable is zero, or None where zero says something."""
-
-    hash: int = 0
-    restart_count: int = 0
-    pod_deletion_grace_period_s: int | None = None
-    pod_termination_grace_period_s: int | None = None
-    termination_message_path: str = ""
-    termination_message_policy: str = ""
-
-
-def container_info_from_annotations(annotations: Mapping[str, str]) -> AnnotatedContainerInfo:
-    return AnnotatedContainerInfo(
-        hash=_number(annotations, CONTAINER_HASH, base=16) or 0,
-        restart_count=_number(annotations, CONTAINER_RESTART_COUNT) or 0,
-        pod_deletion_grace_period_s=_number(annotations, POD_DELETION_GRACE_PERIOD),
-        pod_termination_grace_period_s=_number(annotations, POD_TERMINATION_GRACE_PERIOD),
-        termination_message_path=annotations.get(CONTAINER_TERMINATION_MESSAGE_PATH, ""),
-        termination_message_policy=annotations.get(CONTAINER_TERMINATION_MESSAGE_POLICY, ""),
-    )
-
-
-def _number(annotations: Mapping[str, str], name: str, base: int = 10) -> int | None:
-    try:
-        return int(annotations[name], base)
-    except (KeyError, ValueError):
-        return None
-
-
 def restore_specs(labels: Mapping[str, str], annotations: Mapping[str, str]) -> tuple[Pod, Container]:
     """As much of a pod and its container as stopping it needs, for a container whose pod is not known."""
-    info = container_info_from_annotations(annotations)
     pod = Pod(
         metadata=ObjectMeta(
             uid=labels.get(POD_UID, ""),
             name=labels.get(POD_NAME, ""),
             namespace=labels.get(POD_NAMESPACE, ""),
-            deletion_grace_period_seconds=info.pod_deletion_grace_period_s,
+            deletion_grace_period_seconds=_read(int, annotations, POD_DELETION_GRACE_PERIOD),
         ),
-        spec=PodSpec(termination_grace_period_seconds=info.pod_termination_grace_period_s),
+        spec=PodSpec(termination_grace_period_seconds=_read(int, annotations, POD_TERMINATION_GRACE_PERIOD)),
     )
-    pre_stop = _json(annotations, CONTAINER_PRE_STOP_HANDLER)
-    ports = _json(annotations, CONTAINER_PORTS)
+    pre_stop = _read(json.loads, annotations, CONTAINER_PRE_STOP_HANDLER)
+    ports = _read(json.loads, annotations, CONTAINER_PORTS)
     container = Container(
         name=labels.get(CONTAINER_NAME, ""),
         ports=tuple(ContainerPort.from_json(port) for port in ports) if isinstance(ports, list) else (),
-        termination_message_path=info.termination_message_path,
+        termination_message_path=annotations.get(CONTAINER_TERMINATION_MESSAGE_PATH, ""),
         lifecycle=Lifecycle(pre_stop=LifecycleHandler.from_json(pre_stop)) if isinstance(pre_stop, dict) else None,
     )
     return pod, container
 
 
-def _json(annotations: Mapping[str, str], name: str) -> Any:
+def _read(read: Callable[[str], Any], annotations: Mapping[str, str], name: str) -> Any:
+    """What an annotation says; None if it is missing or unreadable."""
     try:
-        return json.loads(annotations[name])
+        return read(annotations[name])
     except (KeyError, ValueError):
         return None

@@ -63,23 +63,10 @@ class _Source:
     """By uid: the pod as the kubelet holds it."""
     given: dict[str, Pod] = field(default_factory=dict)
     """By full name: the pod as the source last gave it."""
-    names_of_uid: dict[str, int] = field(default_factory=dict)
-    """How many full names share a uid; more than one only if the source is confused."""
-    shared_uids: int = 0
 
-    def put(self, full_name: str, pod: Pod) -> None:
-        """A pod that was given before keeps its place in the list."""
-        old = self.given.get(full_name)
-        if old is not None:
-            del self.names_of_uid[old.metadata.uid]  # nobody else's: with a shared uid everything is merged anew
-        uid = pod.metadata.uid
-        self.given[full_name] = pod
-        count = self.names_of_uid.get(uid, 0) + 1
-        self.names_of_uid[uid] = count
-        self.shared_uids += count == 2
-
-    def drop(self, full_name: str) -> None:
-        del self.names_of_uid[self.given.pop(full_name).metadata.uid]
+    def has_shared_uids(self) -> bool:
+        """Only a confused source gives one uid to several names."""
+        return len(self.given) != len(self.pods)
 
 
 @dataclass(slots=True)
@@ -106,11 +93,10 @@ class PodConfig:
         """A source's full list: everything it wants, and nothing that it does not."""
         known = self._reported.get(source)
         wanted = self._without_duplicates(source, pods)
-        fresh = _Source()
+        fresh = _Source(given=wanted)
         changes = _Changes()
         old = known.pods if known is not None else {}
-        for full_name, pod in wanted.items():
-            fresh.put(full_name, pod)
+        for pod in wanted.values():
             uid = pod.metadata.uid
             existing = old.get(uid)
             if existing is None:
@@ -125,17 +111,17 @@ class PodConfig:
 
     def upsert(self, source: str, pod: Pod, now: int) -> list[PodUpdate]:
         """One pod of a source is new or different; the others are as they were."""
-        full_name = pod_full_name(pod)
+        full_name, uid = pod_full_name(pod), pod.metadata.uid
         known = self._reported.get(source)
-        if known is None or known.shared_uids:
-            return self.merge(source, self._given_with(source, full_name, pod), now)
+        given = known.given if known is not None else {}
+        replaced = given.get(full_name)
+        is_its_own = replaced is not None and replaced.metadata.uid == uid
+        if known is None or known.has_shared_uids() or is_its_own != (uid in known.pods):
+            return self.merge(source, {**given, full_name: pod}.values(), now)
         self.dropped = ()
-        uid, changes = pod.metadata.uid, _Changes()
-        replaced = known.given.get(full_name)
-        known.put(full_name, pod)
-        if known.names_of_uid[uid] > 1:
-            return self.merge(source, list(known.given.values()), now)
-        if replaced is not None and replaced.metadata.uid != uid:
+        given[full_name] = pod  # one that was given before keeps its place
+        changes = _Changes()
+        if replaced is not None and not is_its_own:
             changes.removes.append(known.pods.pop(replaced.metadata.uid))
         existing = known.pods.get(uid)
         if existing is None:
@@ -149,13 +135,13 @@ class PodConfig:
         """One pod of a source is gone; the others are as they were."""
         full_name = f"{name}_{namespace}"
         known = self._reported.get(source)
-        if known is None or known.shared_uids:
-            return self.merge(source, self._given_with(source, full_name, None), now)
+        given = known.given if known is not None else {}
+        if known is None or known.has_shared_uids():
+            return self.merge(source, [pod for other, pod in given.items() if other != full_name], now)
         self.dropped = ()
-        gone = known.given.get(full_name)
+        gone = given.pop(full_name, None)
         changes = _Changes()
         if gone is not None:
-            known.drop(full_name)
             changes.removes.append(known.pods.pop(gone.metadata.uid))
         return _messages(source, changes, known, first=False)
 
@@ -168,15 +154,6 @@ class PodConfig:
     def seen_all_sources(self, seen: Set[str]) -> bool:
         """Has every registered source reported, and was a report of each handled by the sync loop (`seen`)?"""
         return self.sources <= seen and self.sources <= self._reported.keys()
-
-    def _given_with(self, source: str, full_name: str, pod: Pod | None) -> list[Pod]:
-        known = self._reported.get(source)
-        given = dict(known.given) if known is not None else {}
-        if pod is None:
-            given.pop(full_name, None)
-        else:
-            given[full_name] = pod
-        return list(given.values())
 
     def _without_duplicates(self, source: str, pods: Iterable[Pod]) -> dict[str, Pod]:
         wanted: dict[str, Pod] = {}

@@ -86,8 +86,9 @@ def test_annotations_are_enough_to_stop_a_container_nobody_knows() -> None:
 
 
 def test_unreadable_annotations_count_as_absent() -> None:
-    info = labels.container_info_from_annotations({labels.CONTAINER_HASH: "zz", labels.CONTAINER_RESTART_COUNT: "4"})
-    assert (info.hash, info.restart_count, info.pod_deletion_grace_period_s) == (0, 4, None)
+    annotations = {labels.POD_DELETION_GRACE_PERIOD: "zz", labels.POD_TERMINATION_GRACE_PERIOD: "4"}
+    pod, _ = labels.restore_specs({}, annotations)
+    assert (pod.metadata.deletion_grace_period_seconds, pod.spec.termination_grace_period_seconds) == (None, 4)
 
 
 def test_go_json_is_compact_and_escapes_html() -> None:

@@ -163,7 +163,7 @@ def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
     if status.start_time is not None and not _is_whole(status.start_time):
         changes["start_time"] = _whole_seconds(status.start_time)
     if not all(map(_has_whole_times, status.conditions)):
-        changes["conditions"] = tuple(map(_normalized_condition, status.conditions))
+        changes["conditions"] = tuple(map(_in_whole_seconds, status.conditions))
     spec = pod.spec
     containers = len(spec.containers) + len(spec.init_containers) + len(spec.ephemeral_containers)
     room = MAX_POD_TERMINATION_MESSAGE_LENGTH // containers if containers else MAX_POD_TERMINATION_MESSAGE_LENGTH
@@ -194,13 +194,11 @@ def _has_whole_times(condition: PodCondition) -> bool:
     return (since is None or len(since) == _WHOLE) and (probed is None or len(probed) == _WHOLE)
 
 
-def _normalized_condition(condition: PodCondition) -> PodCondition:
-    changes = {}
-    for name in ("last_probe_time", "last_transition_time"):
-        text = getattr(condition, name)
-        if text is not None and (whole := _whole_seconds(text)) != text:
-            changes[name] = whole
-    return condition.changed(**changes) if changes else condition
+def _in_whole_seconds(condition: PodCondition) -> PodCondition:
+    since, probed = condition.last_transition_time, condition.last_probe_time
+    return condition.changed(
+        last_transition_time=since and _whole_seconds(since), last_probe_time=probed and _whole_seconds(probed)
+    )
 
 
 def _normalized_container(status: ContainerStatus, room: int) -> ContainerStatus:

@@ -5,9 +5,13 @@ Mirrors: pkg/kubelet/kubelet_pods.go sortPodIPs and the end of generateAPIPodSta
 
 from __future__ import annotations
 
-import ipaddress
+import re
 from collections.abc import Sequence
 from functools import lru_cache
+
+from kubesim.cni import addresses
+
+_LEADING_ZEROS = re.compile(r"\b0+(?=[0-9])")
 
 
 def sort_pod_ips(ips: Sequence[str], prefers_ipv6: bool = False) -> tuple[str, ...]:
@@ -40,15 +44,5 @@ def parse_ip(text: str) -> tuple[int, str] | None:
 
     Leading zeros are taken as decimal, and an IPv4 address inside IPv6 is an IPv4 address.
     """
-    try:
-        if ":" not in text:
-            text = ".".join(str(int(part)) if part.isdecimal() else part for part in text.split("."))
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        return None
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.scope_id is not None:
-            return None
-        if address.ipv4_mapped is not None:
-            return 4, str(address.ipv4_mapped)
-    return address.version, str(address)
+    packed = addresses.parse_ip(text if ":" in text else _LEADING_ZEROS.sub("", text))
+    return None if packed is None else (4 if addresses.is_ipv4(packed) else 6, addresses.ip_text(packed))
