@@ -193,10 +193,8 @@ def container_oom_score_adjust(
     pod: Pod, container: Container, memory_capacity: int, gates: FeatureGates = DEFAULT_GATES
 ) -> int:
     """How readily the kernel kills the container: the smaller its part of the node's memory, the sooner."""
-    if is_node_critical_pod(pod):
-        return GUARANTEED_OOM_SCORE_ADJ
     qos = pod_qos_class(pod, gates)
-    if qos == GUARANTEED:
+    if qos == GUARANTEED or is_node_critical_pod(pod):
         return GUARANTEED_OOM_SCORE_ADJ
     if qos == BEST_EFFORT:
         return BEST_EFFORT_OOM_SCORE_ADJ
@@ -209,8 +207,7 @@ def container_oom_score_adjust(
         # A sidecar is killed no sooner than the regular container with the smallest request.
         smallest = min(map(_memory_request, pod.spec.containers)) + extra
         adjust = min(adjust, 1000 - _quotient(1000 * smallest, memory_capacity))
-    if adjust < 1000 + GUARANTEED_OOM_SCORE_ADJ:
-        return 1000 + GUARANTEED_OOM_SCORE_ADJ
+    adjust = max(adjust, 1000 + GUARANTEED_OOM_SCORE_ADJ)
     # Less than BestEffort. A pod that requests less than its containers do gets past this: upstream tests for equality.
     return adjust - 1 if adjust == BEST_EFFORT_OOM_SCORE_ADJ else adjust
 

@@ -6,12 +6,16 @@ Mirrors: component-helpers/scheduling/corev1/helpers.go FindMatchingUntoleratedT
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from operator import gt, lt
+from typing import Final
 
 from kubesim.api.node import Node, Taint
 from kubesim.api.pod import Pod, Toleration
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.admission.node_affinity import parse_int64
 
+_COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {"Lt": lt, "Gt": gt}
 _DECIMAL_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -32,14 +36,10 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparison: bool) -> bool
         return False
     if toleration.operator in ("", "Equal"):
         return toleration.value == taint.value
-    if toleration.operator == "Exists":
-        return True
-    if toleration.operator in ("Lt", "Gt") and comparison:
-        bound, value = _number(toleration.value), _number(taint.value)
-        if bound is None or value is None:
-            return False
-        return value < bound if toleration.operator == "Lt" else value > bound
-    return False
+    if toleration.operator in _COMPARISONS and comparison:
+        value, bound = _number(taint.value), _number(toleration.value)
+        return value is not None and bound is not None and _COMPARISONS[toleration.operator](value, bound)
+    return toleration.operator == "Exists"
 
 
 def _number(text: str) -> int | None:

@@ -63,9 +63,18 @@ def find_condition(conditions: Sequence[PodCondition], condition_type: str) -> P
 
 def with_condition(conditions: tuple[PodCondition, ...], new: PodCondition) -> tuple[PodCondition, ...]:
     """The conditions with this one in the place of the one of its type, or at the end."""
-    if any(condition.type == new.type for condition in conditions):
-        return tuple(new if condition.type == new.type else condition for condition in conditions)
-    return (*conditions, new)
+    made = list(conditions)
+    put_condition(made, new)
+    return tuple(made)
+
+
+def put_condition(conditions: list[PodCondition], new: PodCondition) -> None:
+    """The same in a list of the caller's own."""
+    for n, present in enumerate(conditions):
+        if present.type == new.type:
+            conditions[n] = new
+            return
+    conditions.append(new)
 
 
 def condition_observed_generation(pod: Pod, old: PodStatus, condition_type: str, gates: FeatureGates) -> int:

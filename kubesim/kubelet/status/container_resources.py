@@ -77,6 +77,5 @@ def requirements(
         fields["limits"] = limits
     if requests:
         fields["requests"] = requests
-    if like is not None and like.extra:
-        return ResourceRequirements(**fields, **like.extra)
-    return ResourceRequirements.make(**fields)
+    made = ResourceRequirements.make(**fields)
+    return made if like is None or not like.extra else made.with_extra(like.extra)

@@ -111,7 +111,7 @@ def _conditions(inputs: StatusInputs, statuses: Sequence[ContainerStatus], phase
     # An eviction told the status manager why: it happened once and cannot be computed again.
     disruption = make.find_condition(old.conditions, make.DISRUPTION_TARGET)
     if disruption is not None:
-        _replace_or_append(found, disruption)
+        make.put_condition(found, disruption)
 
     known = statuses or None
     if gates.enabled("PodReadyToStartContainersCondition"):
@@ -131,14 +131,6 @@ def _resize_condition(inputs: StatusInputs, condition: PodCondition) -> PodCondi
     if make.condition_observed_generation(inputs.pod, inputs.old_status, condition.type, inputs.gates):
         return condition
     return condition.changed(observed_generation=0)
-
-
-def _replace_or_append(conditions: list[PodCondition], condition: PodCondition) -> None:
-    for n, present in enumerate(conditions):
-        if present.type == condition.type:
-            conditions[n] = condition
-            return
-    conditions.append(condition)
 
 
 def _addresses(inputs: StatusInputs) -> dict[str, Any]:

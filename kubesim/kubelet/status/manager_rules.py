@@ -42,6 +42,7 @@ from kubesim.kubelet.status.conditions import (
     generate_containers_ready_condition,
     generate_pod_ready_condition,
     pod_condition_by_kubelet,
+    put_condition,
 )
 from kubesim.kubelet.status.phase import FAILED, is_terminal_phase
 from kubesim.kubelet.status.reasons import POD_COMPLETED, POD_FAILED
@@ -195,10 +196,8 @@ def _has_whole_times(condition: PodCondition) -> bool:
 
 
 def _in_whole_seconds(condition: PodCondition) -> PodCondition:
-    since, probed = condition.last_transition_time, condition.last_probe_time
-    return condition.changed(
-        last_transition_time=since and _whole_seconds(since), last_probe_time=probed and _whole_seconds(probed)
-    )
+    times = {"last_transition_time": condition.last_transition_time, "last_probe_time": condition.last_probe_time}
+    return condition.changed(**{name: _whole_seconds(text) for name, text in times.items() if text is not None})
 
 
 def _normalized_container(status: ContainerStatus, room: int) -> ContainerStatus:
@@ -321,7 +320,7 @@ def merge_pod_status(
             conditions.append(condition)
         elif condition.type == DISRUPTION_TARGET and ends and not could_have_running_containers:
             stamped = _with_transition_time(condition, find_condition(old.conditions, condition.type), now)
-            _replace_or_append(conditions, stamped)
+            put_condition(conditions, stamped)
     changes: dict[str, Any] = {}
     if ends and could_have_running_containers:
         changes = {"phase": old.phase, "reason": old.reason, "message": old.message}
@@ -347,15 +346,7 @@ def _not_ready_any_more(pod: Pod, old: PodStatus, kind: str, phase: str, gates: 
 
 def _update_condition(conditions: list[PodCondition], condition: PodCondition, now: int) -> None:
     present = find_condition(conditions, condition.type)
-    _replace_or_append(conditions, _with_transition_time(condition, present, now))
-
-
-def _replace_or_append(conditions: list[PodCondition], condition: PodCondition) -> None:
-    for n, present in enumerate(conditions):
-        if present.type == condition.type:
-            conditions[n] = condition
-            return
-    conditions.append(condition)
+    put_condition(conditions, _with_transition_time(condition, present, now))
 
 
 def _with_foreign_fields(status: PodStatus, old: PodStatus) -> PodStatus:
@@ -384,10 +375,8 @@ def with_container_readiness(
     statuses = (*changed.init_container_statuses, *changed.container_statuses)
     containers_ready = generate_containers_ready_condition(pod, status, statuses, changed.phase, gates)
     conditions = list(changed.conditions)
-    _replace_or_append(
-        conditions, generate_pod_ready_condition(pod, status, changed.conditions, containers_ready, gates)
-    )
-    _replace_or_append(conditions, containers_ready)
+    put_condition(conditions, generate_pod_ready_condition(pod, status, changed.conditions, containers_ready, gates))
+    put_condition(conditions, containers_ready)
     return changed.changed(conditions=tuple(conditions))
 
 
