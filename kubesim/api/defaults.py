@@ -16,7 +16,6 @@ from kubesim.api.pod import Pod
 from kubesim.api.quantity import MILLI, Quantity, quantity
 from kubesim.api.resources import (
     HUGE_PAGES_PREFIX,
-    Resources,
     container_requests,
     is_supported_pod_level_resource,
     pod_limits,
@@ -174,7 +173,7 @@ def _default_huge_page_pod_limits(spec: JsonObject) -> None:
     if resources is None or not (resources.get("limits") or resources.get("requests")):
         return
     limits = dict(resources.get("limits") or {})
-    for name, amount in _container_limits(spec).items():
+    for name, amount in pod_limits(resources_pod(spec)).items():
         if name.startswith(HUGE_PAGES_PREFIX) and name not in (resources.get("requests") or {}):
             limits.setdefault(name, str(amount))
     if limits:
@@ -197,12 +196,8 @@ def _default_pod_requests(spec: JsonObject) -> None:
         resources["requests"] = requests
 
 
-def _container_limits(spec: JsonObject) -> Resources:
-    return pod_limits(resources_pod(spec), skip_pod_level=True, exclude_overhead=True)
-
-
 def resources_pod(spec: JsonObject) -> Pod:
-    """As much of the pod as adding up the resources of its containers needs."""
+    """As much of the pod as adding up the resources of its containers needs: no resources of its own, no overhead."""
     return Pod.from_json(
         {
             "spec": {

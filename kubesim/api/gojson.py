@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
 from json.encoder import encode_basestring
+from types import NoneType
 from typing import Any, NoReturn
 
 from kubesim.api.gotext import quoted
@@ -39,7 +41,19 @@ _HTML = re.compile("[<>&\u2028\u2029]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING_REST = re.compile(r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_KINDS = {bool: "bool", Number: "number", str: "string", list: "array", NoneType: "null"}
+_UNFINISHED_ESCAPE = re.compile(r"u[0-9a-fA-F]*")
+_UNFINISHED_NUMBER = re.compile(
+    r"-?(?:0|[1-9][0-9]*)(?:(?P<point>\.)(?![0-9])|(?:\.[0-9]+)?(?P<exponent>[eE](?:[+-]|(?![+-])))(?![0-9]))"
+    r"|(?P<sign>-)(?![0-9])"
+)
+_UNFINISHED = {"point": "after decimal point in", "exponent": "in exponent of", "sign": "in"}
 _LITERALS = {"t": "true", "f": "false", "n": "null"}
+
+
+def kind_of(value: object) -> str:
+    """How Go's errors call the kind of a JSON value."""
+    return _KINDS.get(type(value), "object")
 
 
 def loads(text: str) -> Json:
@@ -148,9 +162,9 @@ class _Scanner:
         self.space()
         char = self.peek()
         if char == "{":
-            self.members()
+            self.items(self.member, "}", "object key:value pair")
         elif char == "[":
-            self.elements()
+            self.items(self.value, "]", "array element")
         elif char == '"':
             self.string()
         elif char in _LITERALS:
@@ -160,45 +174,31 @@ class _Scanner:
         else:
             self.fail("looking for beginning of value")
 
-    def members(self) -> None:
+    def items(self, item: Callable[[], None], end: str, what: str) -> None:
+        """What stands between brackets, from the opening one to the closing one."""
         self.at += 1
         self.space()
-        if self.peek() == "}":
-            self.at += 1
-            return
-        while True:
+        if self.peek() != end:
+            item()
             self.space()
-            if self.peek() != '"':
-                self.fail("looking for beginning of object key string")
-            self.string()
-            self.space()
-            if self.peek() != ":":
-                self.fail("after object key")
-            self.at += 1
-            self.value()
-            self.space()
-            if self.peek() == "}":
+            while self.peek() == ",":
                 self.at += 1
-                return
-            if self.peek() != ",":
-                self.fail("after object key:value pair")
-            self.at += 1
+                item()
+                self.space()
+        if self.peek() != end:
+            self.fail(f"after {what}")
+        self.at += 1
 
-    def elements(self) -> None:
-        self.at += 1
+    def member(self) -> None:
         self.space()
-        if self.peek() == "]":
-            self.at += 1
-            return
-        while True:
-            self.value()
-            self.space()
-            if self.peek() == "]":
-                self.at += 1
-                return
-            if self.peek() != ",":
-                self.fail("after array element")
-            self.at += 1
+        if self.peek() != '"':
+            self.fail("looking for beginning of object key string")
+        self.string()
+        self.space()
+        if self.peek() != ":":
+            self.fail("after object key")
+        self.at += 1
+        self.value()
 
     def string(self) -> None:
         found = _STRING_REST.match(self.text, self.at + 1)
@@ -207,13 +207,9 @@ class _Scanner:
         if char == '"':
             self.at += 1
         elif char == "\\":
-            self.at += 1
-            if self.peek() != "u":
-                self.fail("in string escape code")
-            self.at += 1
-            while self.peek() and self.peek() in "0123456789abcdefABCDEF":
-                self.at += 1
-            self.fail("in \\u hexadecimal character escape")
+            begun = _UNFINISHED_ESCAPE.match(self.text, self.at + 1)
+            self.at = begun.end() if begun else self.at + 1
+            self.fail("in \\u hexadecimal character escape" if begun else "in string escape code")
         else:
             self.fail("in string literal")
 
@@ -224,21 +220,11 @@ class _Scanner:
             self.at += 1
 
     def number(self) -> None:
-        found = _NUMBER.match(self.text, self.at)
-        if found:
-            self.at = found.end()
-            following = self.peek()
-            if following == ".":
-                self.at += 1
-                self.fail("after decimal point in numeric literal")
-            if following in ("e", "E"):
-                self.at += 1
-                if self.peek() in ("+", "-"):
-                    self.at += 1
-                self.fail("in exponent of numeric literal")
-        else:
-            self.at += 1
-            self.fail("in numeric literal")
+        begun = _UNFINISHED_NUMBER.match(self.text, self.at)
+        found = begun or _NUMBER.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        if begun and begun.lastgroup:
+            self.fail(f"{_UNFINISHED[begun.lastgroup]} numeric literal")
 
 
 def _quote_char(char: str) -> str:

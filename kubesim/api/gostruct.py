@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
-from kubesim.api.gojson import JsonSyntaxError, Number, explain
+from kubesim.api.gojson import JsonSyntaxError, Number, explain, kind_of
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -122,17 +122,6 @@ _DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant
 def text_of(value: str) -> str:
     """A string as Go holds it: half a surrogate pair is not a character."""
     return _SURROGATE.sub("\ufffd", value) if _SURROGATE.search(value) else value
-
-
-def kind_of(value: Any) -> str:
-    """How Go's errors call the kind of a JSON value."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, Number):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else "null"
 
 
 class GoType(ABC):

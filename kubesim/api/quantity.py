@@ -11,9 +11,10 @@ Mirrors: apimachinery/pkg/api/resource/quantity.go, amount.go, math.go, scale_in
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from functools import lru_cache
 from typing import Final
+
+from kubesim.api.gojson import format_float
 
 DECIMAL_EXPONENT: Final = "DecimalExponent"
 BINARY_SI: Final = "BinarySI"
@@ -148,10 +149,8 @@ def quantity(value: str | int | float) -> Quantity:
     """The quantity that a JSON or YAML value stands for."""
     if isinstance(value, str):
         return parse_quantity(value.strip())
-    if isinstance(value, float) and 1e-6 <= abs(value) < 1e21:
-        # Written without an exponent, as Go's encoder does it: an exponent would be a notation.
-        return parse_quantity(f"{Decimal(repr(value)):f}".removesuffix(".0"))
-    return parse_quantity(repr(value))
+    # As Go's encoder writes it: without an exponent where it can be, because that would be a notation.
+    return parse_quantity(format_float(value) if isinstance(value, float) else str(value))
 
 
 @lru_cache(maxsize=65536)

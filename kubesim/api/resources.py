@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from kubesim.api.pod import Container, ContainerStatus, Pod, ResourceList, ResourceRequirements
+from kubesim.api.pod import Container, ContainerStatus, Pod, ResourceList
 from kubesim.api.quantity import ZERO, Quantity, quantity
 from kubesim.features import DEFAULT_GATES, FeatureGates
 
@@ -50,43 +50,30 @@ def pod_requests(
     if spec is not None and not skip_pod_level and is_pod_level_requests_set(pod):
         desired = quantities(spec.requests)
         if use_status and use_pod_level_status and (actuated := pod.status.resources) is not None:
-            desired = _in_names_of(
-                desired, _effective_requests(pod, spec.requests, actuated.requests, pod.status.allocated_resources)
-            )
+            effective = _effective_requests(pod, spec.requests, actuated.requests, pod.status.allocated_resources)
+            desired = {name: effective.get(name, ZERO) for name in desired}
         requests.update((name, amount) for name, amount in desired.items() if is_supported_pod_level_resource(name))
     if not exclude_overhead:
         _add(requests, quantities(pod.spec.overhead))
     return requests
 
 
-def pod_limits(
-    pod: Pod,
-    *,
-    use_status: bool = False,
-    use_pod_level_status: bool = False,
-    skip_pod_level: bool = False,
-    exclude_overhead: bool = False,
-    observer: Observer | None = None,
-) -> Resources:
+def pod_limits(pod: Pod, *, skip_pod_level: bool = False, observer: Observer | None = None) -> Resources:
     """What the pod may use; overhead is added only to limits that exist."""
-    limits = _aggregate(pod, "limits", use_status, observer)
+    limits = _aggregate(pod, "limits", observer=observer)
     spec = pod.spec.resources
     if spec is not None and not skip_pod_level:
         desired = quantities(spec.limits)
-        if use_status and use_pod_level_status and (actuated := pod.status.resources) is not None:
-            effective = _effective_limits(pod, spec.limits, actuated.limits)
-            desired = _in_names_of(desired, effective) if effective else desired
         limits.update((name, amount) for name, amount in desired.items() if is_supported_pod_level_resource(name))
-    if not exclude_overhead:
-        for name, amount in quantities(pod.spec.overhead).items():
-            if name in limits and not limits[name].is_zero:
-                limits[name] += amount
+    for name, amount in quantities(pod.spec.overhead).items():
+        if name in limits and not limits[name].is_zero:
+            limits[name] += amount
     return limits
 
 
 def container_requests(pod: Pod, *, use_status: bool = False) -> Resources:
     """What the containers need together, whatever the pod level says."""
-    return _aggregate(pod, "requests", use_status, None)
+    return _aggregate(pod, "requests", use_status=use_status)
 
 
 def is_supported_pod_level_resource(name: str) -> bool:
@@ -107,13 +94,12 @@ def is_pod_level_resources_set(pod: Pod) -> bool:
 
 def is_pod_resize_infeasible(pod: Pod) -> bool:
     """Whether the kubelet has said that the wanted resize can never fit on this node."""
-    for condition in pod.status.conditions:
-        if condition.type == "PodResizePending":
-            return condition.reason == "Infeasible"
-    return False
+    pending = next((c for c in pod.status.conditions if c.type == "PodResizePending"), None)
+    return pending is not None and pending.reason == "Infeasible"
 
 
-def _aggregate(pod: Pod, kind: _Kind, use_status: bool, observer: Observer | None) -> Resources:
+def _aggregate(pod: Pod, kind: _Kind, *, use_status: bool = False, observer: Observer | None = None) -> Resources:
+    """Of limits the status is never asked."""
     statuses: dict[str, ContainerStatus] = {}
     if use_status:
         statuses = {s.name: s for s in (*pod.status.container_statuses, *pod.status.init_container_statuses)}
@@ -148,32 +134,17 @@ def _container_resources(
 ) -> Resources:
     spec = container.resources
     status = statuses.get(container.name)
-    actuated: ResourceRequirements | None = status.resources if status else None
-    if status is None or actuated is None:
+    if status is None or status.resources is None:
         return quantities(spec.requests if kind == "requests" else spec.limits)
-    if kind == "requests":
-        return _effective_requests(pod, spec.requests, actuated.requests, status.allocated_resources)
-    return _effective_limits(pod, spec.limits, actuated.limits)
+    return _effective_requests(pod, spec.requests, status.resources.requests, status.allocated_resources)
 
 
 def _effective_requests(pod: Pod, spec: ResourceList, actuated: ResourceList, allocated: ResourceList) -> Resources:
-    amounts = quantities(actuated) if is_pod_resize_infeasible(pod) else _largest(spec, actuated)
+    amounts = quantities(actuated)
+    if not is_pod_resize_infeasible(pod):
+        _raise(amounts, quantities(spec))
     _raise(amounts, quantities(allocated))
     return amounts
-
-
-def _effective_limits(pod: Pod, spec: ResourceList, actuated: ResourceList) -> Resources:
-    return quantities(actuated) if is_pod_resize_infeasible(pod) else _largest(spec, actuated)
-
-
-def _largest(first: ResourceList, second: ResourceList) -> Resources:
-    amounts = quantities(first)
-    _raise(amounts, quantities(second))
-    return amounts
-
-
-def _in_names_of(desired: Resources, effective: Resources) -> Resources:
-    return {name: effective.get(name, ZERO) for name in desired}
 
 
 def _add(total: Resources, amounts: Resources) -> None:

@@ -59,13 +59,12 @@ def resizing(reason: str) -> Pod:
 def test_a_pod_being_resized_is_charged_with_the_larger_side() -> None:
     assert texts(pod_requests(resizing("Deferred"), use_status=True)) == {"cpu": "5", "memory": "3Gi"}
     assert texts(pod_requests(resizing("Infeasible"), use_status=True)) == {"cpu": "2", "memory": "3Gi"}
-    assert texts(pod_limits(resizing("Infeasible"), use_status=True)) == {"cpu": "3", "memory": "4Gi"}
+    assert texts(pod_limits(resizing("Infeasible"))) == {"cpu": "6", "memory": "4Gi"}
 
 
 def test_so_is_its_pod_level() -> None:
     given = resizing("Infeasible")
     assert texts(pod_requests(given, use_status=True, use_pod_level_status=True))["memory"] == "2Gi"
-    assert texts(pod_limits(given, use_status=True, use_pod_level_status=True))["memory"] == "4Gi"
     assert texts(pod_requests(given, use_pod_level_status=True))["memory"] == "3Gi"
 
 

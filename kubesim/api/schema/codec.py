@@ -9,14 +9,20 @@ Mirrors: sigs.k8s.io/json decode.go (object, array, literalStore); encoding/json
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from kubesim.api.gojson import Json, Number
+from kubesim.api.gojson import Json, Number, kind_of
 from kubesim.api.gotext import quoted
 from kubesim.api.quantity import parse_quantity
 from kubesim.api.schema.types import Field, Type, parse_type, struct_fields
 from kubesim.api.timestamps import format_time, parse_time
 
+# Of the other kinds there are only pointers.
+_ZEROS: dict[str, Callable[[], Any]] = {
+    "string": str, "bool": bool, "int": int, "IntOrString": int, "Quantity": lambda: "0", "list": list, "map": dict,
+    "struct": dict,
+}  # fmt: skip
 # The containers of statuses and resources are objects in Go and always written; nobody wants to read `{}` for them.
 _HIDDEN_WHEN_EMPTY = {"resources", "status", "lastState"}
 
@@ -69,9 +75,9 @@ class _Decoder:
             case "map":
                 return self.map(type_, value)
             case "string":
-                return value if _is_text(value) else self.note(_name(value), type_.go_name)
+                return value if _is_text(value) else self.note(kind_of(value), type_.go_name)
             case "bool":
-                return value if isinstance(value, bool) else self.note(_name(value), type_.go_name)
+                return value if isinstance(value, bool) else self.note(kind_of(value), type_.go_name)
             case "int":
                 return self.integer(type_, value)
             case "Quantity":
@@ -89,15 +95,12 @@ class _Decoder:
         return _ABSENT
 
     def message(self, found: str, go_name: str) -> str:
-        if self.struct:
-            where = f"Go struct field {self.struct}.{'.'.join(self.path)}"
-        else:
-            where = "Go value"
+        where = f"Go struct field {self.struct}.{'.'.join(self.path)}" if self.struct else "Go value"
         return f"json: cannot unmarshal {found} into {where} of type {go_name}"
 
     def object(self, type_: Type, value: Json) -> Any:
         if not isinstance(value, dict):
-            return self.note(_name(value), type_.go_name)
+            return self.note(kind_of(value), type_.go_name)
         fields = struct_fields(type_.struct)
         outer, depth = self.struct, len(self.path)
         out: dict[str, Any] = {}
@@ -118,17 +121,17 @@ class _Decoder:
 
     def list(self, type_: Type, value: Json) -> Any:
         if not isinstance(value, list):
-            return self.note(_name(value), type_.go_name)
+            return self.note(kind_of(value), type_.go_name)
         return [_or_zero(type_.of, self.value(type_.of, item)) for item in value]
 
     def map(self, type_: Type, value: Json) -> Any:
         if not isinstance(value, dict):
-            return self.note(_name(value), type_.go_name)
+            return self.note(kind_of(value), type_.go_name)
         return {key: _or_zero(type_.of, self.value(type_.of, item)) for key, item in value.items()}
 
     def integer(self, type_: Type, value: Json) -> Any:
         if not isinstance(value, Number):
-            return self.note(_name(value), type_.go_name)
+            return self.note(kind_of(value), type_.go_name)
         number = _parse_int(value, type_.bits)
         return self.note(f"number {value}", type_.go_name) if number is None else number
 
@@ -137,7 +140,7 @@ class _Decoder:
     def own_integer(self, value: Json) -> int:
         number = _parse_int(value, 32) if isinstance(value, Number) else None
         if number is None:
-            found = f"number {value}" if isinstance(value, Number) else _name(value)
+            found = f"number {value}" if isinstance(value, Number) else kind_of(value)
             raise DecodeError(self.message(found, "int32"))
         return number
 
@@ -151,7 +154,7 @@ class _Decoder:
 
     def time(self, value: Json) -> str:
         if not _is_text(value):
-            raise DecodeError(self.message(_name(value), "string"))
+            raise DecodeError(self.message(kind_of(value), "string"))
         try:
             return format_time(parse_time(value))
         except ValueError:
@@ -163,14 +166,6 @@ class _Decoder:
 
 def _is_text(value: Json) -> bool:
     return isinstance(value, str) and not isinstance(value, Number)
-
-
-def _name(value: Json) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, Number):
-        return "number"
-    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 
 def _parse_int(text: str, bits: int) -> int | None:
@@ -194,19 +189,7 @@ def _or_zero(type_: Type, value: Any) -> Any:
 
 
 def _zero(type_: Type) -> Any:
-    match type_.kind:
-        case "string":
-            return ""
-        case "bool":
-            return False
-        case "int" | "IntOrString":
-            return 0
-        case "Quantity":
-            return "0"
-        case "list":
-            return []
-        case _:  # a struct or a map: of the other kinds there are only pointers
-            return {}
+    return _ZEROS[type_.kind]()
 
 
 def encode(type_name: str, value: dict[str, Any]) -> dict[str, Any]:

@@ -224,7 +224,7 @@ def _validate_pod_resource_consistency(errors: Errors, spec: JsonObject, resourc
         if name in requests and amount > quantity(requests[name]):
             detail = f"must be greater than or equal to aggregate container requests of {amount}"
             errors.invalid(f"{path}.requests[{name}]", str(quantity(requests[name])), detail)
-    for name, amount in pod_limits(pod, skip_pod_level=True, exclude_overhead=True).items():
+    for name, amount in pod_limits(pod).items():
         if name.startswith(HUGE_PAGES_PREFIX) and name in limits and amount > quantity(limits[name]):
             detail = f"must be greater than or equal to aggregate container limits of {amount}"
             errors.invalid(f"{path}.limits[{name}]", str(quantity(limits[name])), detail)
