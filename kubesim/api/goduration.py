@@ -18,24 +18,16 @@ _UNITS = {
     "m": Fraction(60_000_000),
     "h": Fraction(3_600_000_000),
 }
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_DURATION = re.compile(f"(?:{_PART.pattern})+")
 MAX_DURATION = 10 * 365 * 24 * 3_600_000_000  # ten years, in microseconds
 
 
 def parse_duration(text: str) -> int:
     """`1m30s` -> microseconds. Raises ValueError that says what a duration looks like."""
-    if text == "0":
-        return 0
-    total, position = Fraction(0), 0
-    while position < len(text):
-        part = _PART.match(text, position)
-        if part is None:
-            break
-        number, unit = part.groups()
-        total += Fraction(number.rstrip(".")) * _UNITS[unit]
-        position = part.end()
-    if position < len(text) or not text:
+    if text != "0" and not _DURATION.fullmatch(text):
         raise ValueError(f"{text!r} is not a duration such as 1m30s or 250ms")
+    total = sum(Fraction(number.rstrip(".")) * _UNITS[unit] for number, unit in _PART.findall(text))
     if total > MAX_DURATION:
         raise ValueError(f"{text!r} is longer than ten years")
     return round(total)

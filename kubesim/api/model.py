@@ -96,12 +96,6 @@ class Model:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.to_json()})"
 
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
     def __eq__(self, other: object) -> bool:
         """Equal values in all fields, known or not."""
         if self is other:

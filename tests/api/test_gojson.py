@@ -33,6 +33,9 @@ def test_a_key_that_comes_twice_is_read_into_the_same_place() -> None:
         ("é", "invalid character 'é' looking for beginning of value"),
         ("\udc81", "invalid character '\\x81' looking for beginning of value"),  # a byte that is no character
         ("NaN", "invalid character 'N' looking for beginning of value"),
+        ("1.5.2", "invalid character '.' after top-level value"),
+        ("[1e5.3]", "invalid character '.' after array element"),
+        ("[1-]", "invalid character '-' after array element"),
         ("{} x", "invalid character 'x' after top-level value"),
         ('{"a"; 1}', "invalid character ';' after object key"),
         ('{"a": 1; "b": 2}', "invalid character ';' after object key:value pair"),

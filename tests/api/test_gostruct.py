@@ -18,6 +18,7 @@ from kubesim.api.gostruct import (
     STRING,
     UINT,
     Array,
+    FromText,
     GoType,
     Map,
     Own,
@@ -28,6 +29,7 @@ from kubesim.api.gostruct import (
 )
 
 INNER = Struct("pkg.Inner", {"names": Slice(STRING), "on": BOOL})
+ADDRESS = FromText("pkg.Address", str.lower)
 OUTER = Struct(
     "pkg.Outer",
     {"name": STRING, "count": INT, "inner": INNER, "flags": Map(BOOL), "more": Slice(Pointer(INNER)), "any": ANYTHING},
@@ -60,6 +62,7 @@ def test_null_changes_nothing_or_is_nil() -> None:
     assert decoded(OUTER, '{"name": null, "count": null, "inner": null}') == {"name": "", "count": 0, "inner": {}}
     assert decoded(OUTER, '{"flags": null, "more": [null]}') == {"flags": None, "more": [None]}
     assert decoded(OBJECT, "null") is None
+    assert (decoded(BYTES, "null"), decoded(ADDRESS, "null"), decoded(ADDRESS, '"A"')) == (b"", None, "a")
 
 
 @pytest.mark.parametrize(
@@ -75,6 +78,8 @@ def test_null_changes_nothing_or_is_nil() -> None:
         (OUTER, '{"any": [1e999]}', "number 1e999 into Go struct field Outer.any of type float64"),
         (UINT, "-1", "number -1 into Go value of type uint"),
         (BYTES, '"a!"', "illegal base64 data at input byte 1"),
+        (BYTES, "5", "number into Go value of type []uint8"),
+        (ADDRESS, "true", "bool into Go value of type pkg.Address"),
         (OUTER, "{", "unexpected end of JSON input"),
         (OUTER, '{"name": "\u00ef"} x', "invalid character 'x' after top-level value"),
         (OUTER, "\ufeff{}", "invalid character 'ï' looking for beginning of value"),

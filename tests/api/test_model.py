@@ -132,3 +132,7 @@ def test_statuses_are_written_as_go_writes_them() -> None:
 )  # fmt: skip
 def test_names_are_spelled_as_kubernetes_spells_them(field: str, name: str) -> None:
     assert json_name(field) == name
+
+
+def test_a_value_can_be_read_in_a_message() -> None:
+    assert repr(PodStatus(phase="Running")) == "PodStatus({'phase': 'Running'})"

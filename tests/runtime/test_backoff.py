@@ -57,6 +57,14 @@ def test_an_exit_long_after_the_last_restart_starts_afresh() -> None:
     assert backoff.get("k") == 10 * SECOND
 
 
+def test_a_key_that_is_dropped_starts_afresh() -> None:
+    backoff = new_crash_loop_backoff()
+    backoff.restore("k", 300 * SECOND, T0)
+    backoff.drop("k")
+    backoff.drop("never seen")
+    assert not backoff.is_in_back_off_since("k", T0, T0)
+
+
 def test_a_container_without_an_exited_record_starts_and_leaves_no_entry() -> None:
     backoff = new_crash_loop_backoff()
     assert do_back_off(backoff, POD, CONTAINER, RuntimePodStatus("u1"), T0) is None

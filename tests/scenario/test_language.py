@@ -1,4 +1,4 @@
-"""The scenario language: durations, draws, short forms, and what it refuses."""
+"""The scenario language: draws, short forms, and what it refuses."""
 
 from __future__ import annotations
 
@@ -7,27 +7,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kubesim.api.goduration import parse_duration
 from kubesim.scenario.language import Expect, Scenario, Step
 
 
 def scenario(**spec: Any) -> Scenario:
     document = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "x"}, "spec": spec}
     return Scenario.model_validate(document)
-
-
-@pytest.mark.parametrize(
-    ("text", "micros"),
-    [("1m30s", 90_000_000), ("250ms", 250_000), ("1.5h", 5_400_000_000), ("0", 0), ("2us", 2), ("1500ns", 2)],
-)
-def test_durations_are_written_as_go_writes_them(text: str, micros: int) -> None:
-    assert parse_duration(text) == micros
-
-
-@pytest.mark.parametrize("text", ["", "10", "1x", "s", "-1s", "1m 30s", "1000000h"])
-def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(ValueError, match=r"duration|ten years"):
-        parse_duration(text)
 
 
 def test_an_empty_spec_has_one_node_and_no_end() -> None:

@@ -159,6 +159,25 @@ def test_yaml_is_read_as_kubernetes_reads_it() -> None:
     assert "unknown" not in pod.to_json()["metadata"]
 
 
+def test_what_is_nested_too_deep_is_refused_wherever_it_is_read() -> None:
+    """At some depth the text can still be read, but what is made of it not."""
+
+    def nested(depth: int) -> str:
+        fields = '{"a":' * depth + "1" + "}" * depth
+        claim = f'{{"metadata": {{"name": "c", "managedFields": [{{"fieldsV1": {fields}}}]}}}}'
+        volume = f'{{"name": "v", "ephemeral": {{"volumeClaimTemplate": {claim}}}}}'
+        return (
+            f'{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "web"}}, "spec": {{"volumes": [{volume}]}}}}'
+        )
+
+    pods = [nested(depth) for depth in (*range(500, 1000, 50), 100_000)]
+    lists = [f'{{"apiVersion": "v1", "kind": "PodList", "items": [{pod}]}}' for pod in pods]
+    for results in ([read(pod) for pod in pods], [read(pod, "url") for pod in [*pods, *lists]]):
+        assert all(result.error for result in results)
+        assert "exceeded max depth" in results[-1].error
+        assert any("yaml: exceeded max depth of 10000" in result.error for result in results)
+
+
 def test_negative_grace_becomes_one_second() -> None:
     [pod] = read(with_spec("terminationGracePeriodSeconds: -5")).pods
     assert pod.spec.termination_grace_period_seconds == 1

@@ -55,8 +55,6 @@ def _validate_source(errors: Errors, volume: JsonObject, path: str, pod_name: st
     found = False
     for kind in sorted(_PLACE.keys() & volume.keys(), key=_PLACE.__getitem__):
         source = volume[kind]
-        if source is None:
-            continue
         if found:
             errors.forbidden(f"{path}.{_REFUSED_AS.get(kind, kind)}", "may not specify more than 1 volume type")
         else:

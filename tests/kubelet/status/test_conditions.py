@@ -73,6 +73,13 @@ def test_initialized_stays_true_while_all_containers_restart() -> None:
     assert condition.reason == "ContainersNotInitialized"
 
 
+def test_a_new_time_keeps_all_else_that_a_condition_says() -> None:
+    given = {"type": "Ready", "status": "True", "lastProbeTime": "2026-01-01T00:00:00Z", "theirs": 1}
+    later = "2026-01-01T00:00:05Z"
+    changed = conditions.condition_since(PodCondition.from_json(given), later)
+    assert changed.to_json() == {**given, "lastTransitionTime": later}
+
+
 def test_ready_to_start_containers_means_a_sandbox_with_an_address() -> None:
     sandbox = SandboxRecord("s1", network=SandboxNetwork("10.0.0.5"))
     runtime = RuntimePodStatus("1", sandboxes=(sandbox,))
