@@ -94,6 +94,9 @@ class Quantity:
     def __sub__(self, other: Quantity) -> Quantity:
         return self._plus(-other.unscaled, other)
 
+    def __neg__(self) -> Quantity:
+        return Quantity(-self.unscaled, self.scale, self.format, wide=self.wide)
+
     def _plus(self, unscaled: int, other: Quantity) -> Quantity:
         notation = other.format if self.unscaled == 0 else self.format
         wide = self.wide or other.wide
@@ -124,6 +127,10 @@ class Quantity:
 
     def __ge__(self, other: Quantity) -> bool:
         return self.cmp(other) >= 0
+
+    def __hash__(self) -> int:
+        amount, times = _without_factors(self.unscaled, 10)
+        return hash((amount, self.scale + times if amount else 0))
 
     def __str__(self) -> str:
         if not self._text:

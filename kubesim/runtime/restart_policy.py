@@ -40,11 +40,8 @@ def is_restartable_init_container(container: Container) -> bool:
 def find_matching_container_restart_rule(container: Container, exit_code: int) -> ContainerRestartRule | None:
     """The first rule that speaks about this exit code; an operator nobody knows matches nothing."""
     for rule in container.restart_policy_rules:
-        if rule.exit_codes is None:
-            continue
-        listed = exit_code in rule.exit_codes.values
-        operator = rule.exit_codes.operator
-        if (operator == "In" and listed) or (operator == "NotIn" and not listed):
+        codes = rule.exit_codes
+        if codes is not None and codes.operator == ("In" if exit_code in codes.values else "NotIn"):
             return rule
     return None
 

@@ -292,8 +292,7 @@ def _names_in_env(spec: JsonObject, of_all: str, of_one: str) -> Iterator[str]:
 
 def _secret_names(spec: JsonObject) -> Iterator[str]:
     """Empty names do not count: they refer to nothing."""
-    for reference in spec.get("imagePullSecrets") or ():
-        yield reference.get("name", "")
+    yield from (reference.get("name", "") for reference in spec.get("imagePullSecrets") or ())
     yield from _names_in_env(spec, "secretRef", "secretKeyRef")
     for volume in spec.get("volumes") or ():
         yield (volume.get("azureFile") or {}).get("secretName", "")

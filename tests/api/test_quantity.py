@@ -54,6 +54,7 @@ def test_a_quantity_is_what_its_text_says_rounded_up_to_nanos(pair: tuple[str, s
 def test_canonical_text_loses_nothing(amount: Quantity) -> None:
     again = parse_quantity(str(amount))
     assert exact(again) == exact(amount)
+    assert hash(again) == hash(amount)
 
 
 huge = st.builds(
@@ -157,7 +158,7 @@ def test_exponents_of_any_size_cost_nothing() -> None:
     huge, tiny = parse_quantity("1e2000000000"), parse_quantity("1e-2000000000")
     assert tiny < huge
     assert str(tiny) == "1e-9"
-    assert parse_quantity("-1e2000000000") < tiny
+    assert -huge < tiny
 
 
 def test_numbers_of_json_and_yaml() -> None:

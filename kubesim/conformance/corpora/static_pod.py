@@ -8,12 +8,13 @@ from typing import Any
 from kubesim.api.pod import Pod
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import same_error, without_generated_uids
-from kubesim.sources.static_pod import Manifest, StaticPods, read_manifest
+from kubesim.sources.static_pod import Manifest, StaticPods, manifest_text, read_manifest
 
 
 def play(case: dict[str, Any]) -> dict[str, Any]:
     given = case["input"]
-    result = read_manifest(Manifest(given["source"], given["path"], given["nodeName"], given["manifest"]))
+    text = manifest_text(given["manifest"].encode(errors="surrogateescape"))
+    result = read_manifest(Manifest(given["source"], given["path"], given["nodeName"], text))
     if result.error:
         output = {"parsed": result.parsed, "error": result.error}
         return {**output, "singleError": result.single_error} if result.single_error else output

@@ -189,9 +189,9 @@ def _may_run_again(subject: WorkerSubject, status: PodStatus, found: ContainerSt
         return subject.pod.spec.restart_policy != NEVER or subject.restartable_init
     if container_should_restart(subject.container, subject.pod.spec, terminated.exit_code, gates):
         return True
-    if not gates.enabled("RestartAllContainersOnContainerExits"):
-        return False
-    return should_all_containers_restart(subject.pod, None, status)
+    return gates.enabled("RestartAllContainersOnContainerExits") and should_all_containers_restart(
+        subject.pod, None, status
+    )
 
 
 def _seconds_since(running: ContainerStateRunning, now: int) -> float:

@@ -250,6 +250,6 @@ def _has_any_regular_container_started(pod: Pod, statuses: Sequence[ContainerSta
 
 def _stays_initialized(old: PodStatus, gates: FeatureGates) -> bool:
     """A restart of all containers runs the init containers again; a pod once initialized is said to stay so."""
-    if not gates.enabled("RestartAllContainersOnContainerExits"):
-        return False
-    return any(condition.type == INITIALIZED and condition.status == TRUE for condition in old.conditions)
+    return gates.enabled("RestartAllContainersOnContainerExits") and any(
+        condition.type == INITIALIZED and condition.status == TRUE for condition in old.conditions
+    )

@@ -30,6 +30,5 @@ def _status(mount: dict[str, Any], supported: bool) -> dict[str, Any]:
 
 def _resolve_recursive_read_only(mount: dict[str, Any], supported: bool) -> bool:
     """Is a read-only mount recursively so? A mode that cannot be had is an error at the start, and "no" here."""
-    if (mount.get("mountPropagation") or "None") != "None":
-        return False
-    return mount.get("recursiveReadOnly") in ("IfPossible", "Enabled") and supported
+    propagates = (mount.get("mountPropagation") or "None") != "None"
+    return supported and not propagates and mount.get("recursiveReadOnly") in ("IfPossible", "Enabled")
