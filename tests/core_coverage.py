@@ -1,9 +1,12 @@
 """How much of the pure core is reached by measurements of the real thing, and how much with the hand-written tests.
 
-`make coverage` runs it. The corpora are the cases that the real kubelet answered, the stories of real pods, and the
-exchanges with a real API server. Of the decision core they must reach 95 % by themselves. API types, defaults and
-validation are much more than they ask for: most of pod validation is about manifests that nobody recorded. What the
-corpora do not reach has tests by hand, which say what upstream does there; together they must reach 99 % of a package.
+`make coverage` runs it. The corpora are the cases that the real kubelet, libcni and containerd answered, the stories of
+real pods (lived again, and watched), and the exchanges with a real API server (asked of the store, and over HTTP).
+
+The core is what decides: pure functions of a pod, a status and a time, which the corpora must reach to 95 % by themselves.
+What they decide about stands below it and is counted apart. `api` reads any YAML, JSON or amount that Go reads, whoever
+wrote it; `api/validation` knows the rules for every field of a pod, of which the recorded manifests break some. What no
+recording reaches has tests by hand, which say what upstream does there: nothing may be reached by neither.
 
 The random test of validation is left out: it reaches much, but does not know what the right answer would be.
 """
@@ -24,7 +27,6 @@ import coverage
 
 ROOT = Path(__file__).parent.parent
 NEEDED_BY_CORPORA = 95.0
-NEEDED_OF_PACKAGE = 99.0
 
 DECISIONS = (
     "sources/mux.py", "sources/static_pod.py",
@@ -38,10 +40,13 @@ DECISIONS = (
     "kubelet/status/pod_*.py", "kubelet/status/probe_overlay.py", "kubelet/status/terminate.py",
     "kubelet/status/volume_mounts.py",
 )  # fmt: skip
-API = "api/*"
+BELOW = ("api", "api/validation")
 
-KUBELET_CORPORA = ("kubesim", "conformance", "tests/conformance/data")
-API_SERVER_STORIES = ("pytest", "-q", "tests/cluster/test_stories.py", "-k", "test_story or test_short_story")
+CORPORA = ("kubesim", "conformance", "tests/conformance/data")
+STORIES = (
+    "pytest", "-q", "tests/cluster/test_stories.py", "tests/cluster/test_http_stories.py",
+    "tests/attach/test_shadow_stories.py", "-k", "test_story or test_short_story or test_a_real_kubelet",
+)  # fmt: skip
 HAND_TESTS = (
     "pytest", "-q", *(f"tests/{name}" for name in ("api", "sources", "podworkers", "runtime", "kubelet")),
     "--ignore=tests/api/validation/test_whatever_can_be_decoded.py",
@@ -85,8 +90,8 @@ def _ranges(lines: list[int]) -> Iterator[str]:
 def main() -> int:
     with TemporaryDirectory() as place:
         corpora, stories, hand = (Path(place, name) for name in ("corpora", "stories", "hand"))
-        playing = _measure(corpora, KUBELET_CORPORA)
-        for data, arguments in ((stories, API_SERVER_STORIES), (hand, HAND_TESTS)):
+        playing = _measure(corpora, CORPORA)
+        for data, arguments in ((stories, STORIES), (hand, HAND_TESTS)):
             if _measure(data, arguments).wait():
                 playing.kill()
                 print(f"{' '.join(arguments)} failed", file=sys.stderr)
@@ -108,14 +113,19 @@ def _packages(data: list[Path]) -> dict[str, Reach]:
     measure.combine([str(path) for path in data], keep=True)
     packages: dict[str, Reach] = {}
     for path, measured in sorted(_files(measure)):
-        packages.setdefault(path.split("/")[0], Reach()).add(path, measured)
+        packages.setdefault(_package(path), Reach()).add(path, measured)
     return packages
+
+
+def _package(path: str) -> str:
+    """`kubelet` for all below it; pod validation is one by itself."""
+    return next((name for name in reversed(BELOW) if path.startswith(f"{name}/")), path.split("/")[0])
 
 
 def _files(measure: coverage.Coverage) -> Iterator[tuple[str, dict[str, Any]]]:
     with TemporaryDirectory() as place:
         report = Path(place, "report.json")
-        patterns = [f"{ROOT}/kubesim/{name}" for name in (*DECISIONS, API)]
+        patterns = [f"{ROOT}/kubesim/{name}" for name in (*DECISIONS, "api/*")]
         measure.json_report(outfile=str(report), include=patterns)
         for path, measured in json.loads(report.read_text())["files"].items():
             yield path.removeprefix("kubesim/"), measured
@@ -134,20 +144,19 @@ def _report(alone: dict[str, Reach], both: dict[str, Reach]) -> int:
         print(f"{name:16}{left.files:6}{left.lines:7}{left.branches:10}{left.percent:13.1f} %{right.percent:15.1f} %")
 
     print(f"{'package':16}{'files':>6}{'lines':>7}{'branches':>10}{'by corpora':>15}{'and by hand':>17}")
-    decisions = [name for name in alone if name != "api"]
+    decisions = [name for name in alone if name not in BELOW]
     for name in decisions:
         row(name, alone[name], both[name])
     core = _sum([alone[name] for name in decisions])
     row("decision core", core, _sum([both[name] for name in decisions]))
-    row("api", alone["api"], both["api"])
+    for name in BELOW:
+        row(name, alone[name], both[name])
     row("total", _sum(list(alone.values())), _sum(list(both.values())))
-    print(
-        "\nBy corpora: the real kubelet's cases, the stories of real pods, a real API server's exchanges; nothing else."
-    )
+    print("\nBy corpora: the real kubelet's cases, the stories of real pods, a real API server's exchanges.")
+    print("Nothing in api decides: it reads, fills in and checks manifests, most of which nobody has recorded.")
     missed = [line for package in both.values() for line in package.missed]
     print("\nReached by neither:", *(missed or ["nothing"]), sep="\n  ")
-    enough = core.percent >= NEEDED_BY_CORPORA
-    return 0 if enough and all(package.percent >= NEEDED_OF_PACKAGE for package in both.values()) else 1
+    return 0 if core.percent >= NEEDED_BY_CORPORA and not missed else 1
 
 
 if __name__ == "__main__":
