@@ -3,7 +3,7 @@
 `make coverage` runs it. The corpora are the cases that the real kubelet, libcni and containerd answered, the stories of
 real pods (lived again, and watched), and the exchanges with a real API server (asked of the store, and over HTTP).
 
-The core is what decides: pure functions of a pod, a status and a time, which the corpora must reach to 95 % by themselves.
+The core is what decides: pure functions of a pod, a status and a time; the corpora must reach 95 % of it by themselves.
 What they decide about stands below it and is counted apart. `api` reads any YAML, JSON or amount that Go reads, whoever
 wrote it; `api/validation` knows the rules for every field of a pod, of which the recorded manifests break some. What no
 recording reaches has tests by hand, which say what upstream does there: nothing may be reached by neither.

@@ -80,6 +80,12 @@ def _fill_empty(value: JsonObject, defaults: JsonObject) -> None:
         value[name] = value.get(name) or default
 
 
+def _default_in(owner: JsonObject, name: str, field: str, default: Any) -> None:
+    """A field of an object that may not be there."""
+    if owner.get(name) is not None:
+        owner[name].setdefault(field, default)
+
+
 def _requests_from_limits(spec: JsonObject) -> None:
     """Whoever sets only a limit asks for as much. Only in pods, not in templates."""
     for kind in ("containers", "initContainers"):
@@ -112,8 +118,7 @@ def _default_container(container: JsonObject) -> None:
     for variable in container.get("env") or ():
         source = variable.get("valueFrom") or {}
         _default_field_ref(source)
-        if source.get("fileKeyRef") is not None:
-            source["fileKeyRef"].setdefault("optional", False)
+        _default_in(source, "fileKeyRef", "optional", False)
     _round_requirements(container.get("resources"))
     for name in _PROBES:
         if container.get(name) is not None:
@@ -126,8 +131,7 @@ def _default_container(container: JsonObject) -> None:
 def _default_probe(probe: JsonObject) -> None:
     _fill_empty(probe, {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3})
     _default_http_get(probe.get("httpGet"))
-    if probe.get("grpc") is not None:
-        probe["grpc"].setdefault("service", "")
+    _default_in(probe, "grpc", "service", "")
 
 
 def _default_http_get(action: JsonObject | None) -> None:
@@ -158,8 +162,7 @@ def _default_volume(volume: JsonObject) -> None:
     for source in (volume.get("projected") or {}).get("sources") or ():
         for item in (source.get("downwardAPI") or {}).get("items") or ():
             _default_field_ref(item)
-        if source.get("serviceAccountToken") is not None:
-            source["serviceAccountToken"].setdefault("expirationSeconds", _TOKEN_SECONDS)
+        _default_in(source, "serviceAccountToken", "expirationSeconds", _TOKEN_SECONDS)
     template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
     if template is not None:
         claim = template.setdefault("spec", {})
@@ -169,31 +172,29 @@ def _default_volume(volume: JsonObject) -> None:
 
 def _default_huge_page_pod_limits(spec: JsonObject) -> None:
     """Pod-level resources that are silent about huge pages get the limits that the containers have together."""
-    resources = spec.get("resources")
-    if resources is None or not (resources.get("limits") or resources.get("requests")):
-        return
-    limits = dict(resources.get("limits") or {})
-    for name, amount in pod_limits(resources_pod(spec)).items():
-        if name.startswith(HUGE_PAGES_PREFIX) and name not in (resources.get("requests") or {}):
-            limits.setdefault(name, str(amount))
-    if limits:
-        resources["limits"] = limits
+    resources = spec.get("resources") or {}
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    if limits or requests:
+        silent = ((name, amount) for name, amount in pod_limits(resources_pod(spec)).items() if name not in requests)
+        huge = {name: str(amount) for name, amount in silent if name.startswith(HUGE_PAGES_PREFIX)}
+        _fill_in(resources, "limits", huge)
 
 
 def _default_pod_requests(spec: JsonObject) -> None:
     """Pod-level limits without requests: what the containers ask for together, or else as much as the limit."""
-    resources = spec.get("resources")
-    if resources is None or not resources.get("limits"):
-        return
-    requests = dict(resources.get("requests") or {})
-    for name, amount in container_requests(resources_pod(spec)).items():
-        if is_supported_pod_level_resource(name) and not name.startswith(HUGE_PAGES_PREFIX):
-            requests.setdefault(name, str(amount))
-    for name, limit in resources["limits"].items():
-        if is_supported_pod_level_resource(name):
-            requests.setdefault(name, limit)
-    if requests:
-        resources["requests"] = requests
+    resources = spec.get("resources") or {}
+    limits = resources.get("limits")
+    if limits:
+        together = container_requests(resources_pod(spec)).items()
+        asked = {name: str(amount) for name, amount in together if not name.startswith(HUGE_PAGES_PREFIX)}
+        supported = filter(is_supported_pod_level_resource, {**limits, **asked})
+        _fill_in(resources, "requests", {name: asked.get(name, limits.get(name)) for name in supported})
+
+
+def _fill_in(resources: JsonObject, kind: str, amounts: JsonObject) -> None:
+    """What is given stays; a list that would be empty is not made."""
+    if amounts:
+        resources[kind] = amounts | (resources.get(kind) or {})
 
 
 def resources_pod(spec: JsonObject) -> Pod:

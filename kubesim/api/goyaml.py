@@ -14,6 +14,7 @@ import re
 import struct
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from math import isfinite
 from typing import Any, NoReturn, TypeVar
 
 import yaml
@@ -168,22 +169,20 @@ def _key(node: _Node) -> str:
     value = _resolve_scalar(node)
     if value is None:
         raise YamlError("unsupported map key of type: %!s(<nil>), key: <nil>")
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return _float_key(value) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return _float_key(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _allowed_alias_ratio(decoded: int) -> float:
+    """Nearly all of a small document, a tenth of a large one."""
     low, high = 400_000, 4_000_000
-    if decoded <= low:
-        return 0.99
-    return 0.10 if decoded >= high else 0.99 - 0.89 * (decoded - low) / (high - low)
+    return min(0.99, max(0.10, 0.99 - 0.89 * (decoded - low) / (high - low)))
 
 
 def _is_merge(node: _Node) -> bool:
-    if node.kind != "scalar" or node.event.value != "<<":
-        return False
-    return bool(node.event.implicit[0] or node.event.tag == _MERGE)
+    event = node.event
+    return node.kind == "scalar" and event.value == "<<" and bool(event.implicit[0] or event.tag == _MERGE)
 
 
 def _resolve_scalar(node: _Node) -> Any:
@@ -241,11 +240,9 @@ def _json_scalar(value: Any) -> Json:
 
 def _float_key(value: float) -> str:
     """The shortest text that gives the same 32-bit float; with an exponent only for the small and the large."""
-    if value != value:
-        return ".nan"
     wanted = _float32(value)
-    if wanted in (float("inf"), float("-inf")):
-        return ".inf" if wanted > 0 else "-.inf"
+    if not isfinite(wanted):
+        return {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}[str(wanted)]
     text = next(text for digits in range(9) if _float32(float(text := f"{wanted:.{digits}e}")) == wanted)
     exponent = int(text.partition("e")[2])
     return f"{Decimal(text):f}" if -4 <= exponent < 6 else text

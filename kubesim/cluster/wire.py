@@ -35,7 +35,8 @@ def is_declared(resource: Resource) -> bool:
 
 def decode_json(type_name: str, value: Json) -> JsonObject:
     """Read a JSON value by its type; raises `DecodeError`."""
-    return decode(type_name, _spelled(value))
+    out: JsonObject = decode(type_name, _spelled(value))
+    return out
 
 
 def _spelled(value: Json) -> Json:

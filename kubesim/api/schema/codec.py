@@ -9,10 +9,11 @@ Mirrors: sigs.k8s.io/json decode.go (object, array, literalStore); encoding/json
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
-from kubesim.api.gojson import Json, Number, kind_of
+from kubesim.api.gojson import Json, Number, dumps, kind_of
 from kubesim.api.gotext import quoted
 from kubesim.api.quantity import parse_quantity
 from kubesim.api.schema.types import Field, Type, parse_type, struct_fields
@@ -38,20 +39,9 @@ class _Absent:
 _ABSENT = _Absent()
 
 
-def decode(type_name: str, value: Json) -> dict[str, Any]:
-    """A JSON value -> the object of this struct type. The first misfit is reported, after all has been read."""
-    out: dict[str, Any] = _decode(parse_type(type_name), value)
-    return out
-
-
-def decode_list(type_name: str, value: Json) -> list[dict[str, Any]]:
-    """The same for a list of such objects."""
-    out: list[dict[str, Any]] = _decode(parse_type(f"[]{type_name}"), value)
-    return out
-
-
-def _decode(type_: Type, value: Json) -> Any:
-    decoder = _Decoder()
+def decode(type_name: str, value: Json) -> Any:
+    """A JSON value -> the object of this type. The first misfit is reported, after all has been read."""
+    decoder, type_ = _Decoder(), parse_type(type_name)
     out = decoder.value(type_, value)
     if decoder.misfit:
         raise DecodeError(decoder.misfit)
@@ -86,8 +76,8 @@ class _Decoder:
                 return value if _is_text(value) else self.own_integer(value)
             case "Time":
                 return self.time(value)
-            case _:
-                return _plain(value)
+            case "raw":  # of no declared type: numbers become numbers
+                return json.loads(dumps(value))
 
     def note(self, found: str, go_name: str) -> _Absent:
         """A misfit does not end the reading: the first one is kept."""
@@ -173,15 +163,6 @@ def _parse_int(text: str, bits: int) -> int | None:
         return None
     number = int(text)
     return number if -(1 << bits - 1) <= number < 1 << bits - 1 else None
-
-
-def _plain(value: Json) -> Json:
-    """A value of no declared type: numbers become numbers."""
-    if isinstance(value, Number):
-        return float(value) if set(value) & set(".eE") else int(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def _or_zero(type_: Type, value: Any) -> Any:

@@ -11,7 +11,7 @@ import re
 from kubesim.api import gojson
 from kubesim.api.gotext import quoted
 from kubesim.api.meta import CONFIG_MIRROR
-from kubesim.api.schema.codec import DecodeError, decode_list
+from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.api.schema.types import struct_fields
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.validation.options import Options
@@ -58,7 +58,7 @@ def _validate_tolerations_annotation(errors: Errors, text: str, path: str, optio
 
     try:
         values = gojson.loads(text)
-        tolerations = decode_list("Toleration", list(map(renamed, values)) if isinstance(values, list) else values)
+        tolerations = decode("[]Toleration", list(map(renamed, values)) if isinstance(values, list) else values)
     except (gojson.JsonSyntaxError, DecodeError) as error:
         errors.invalid(path, TOLERATIONS, str(error).replace("v1.", "core."))
         return
