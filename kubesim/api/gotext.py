@@ -21,10 +21,8 @@ def quoted(text: str) -> str:
             out.append(char)
         elif ord(char) < 0x80:
             out.append(f"\\x{ord(char):02x}")
-        elif ord(char) < 0x10000:
-            out.append(f"\\u{ord(char):04x}")
         else:
-            out.append(f"\\U{ord(char):08x}")
+            out.append(f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}")
     return '"' + "".join(out) + '"'
 
 
@@ -62,10 +60,8 @@ def duration(micros: int) -> str:
         return f"{sign}{_decimal(micros, 1_000)}ms"
     minutes, rest = divmod(micros, 60_000_000)
     hours, minutes = divmod(minutes, 60)
-    text = f"{_decimal(rest, 1_000_000)}s"
-    if hours:
-        return f"{sign}{hours}h{minutes}m{text}"
-    return f"{sign}{minutes}m{text}" if minutes else sign + text
+    before = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{sign}{before}{_decimal(rest, 1_000_000)}s"
 
 
 def _decimal(value: int, unit: int) -> str:

@@ -29,7 +29,7 @@ _LOADER = getattr(yaml, "CLoader", yaml.Loader)
 _LONG_TAG = "tag:yaml.org,2002:"
 _STR, _BOOL, _INT = _LONG_TAG + "str", _LONG_TAG + "bool", _LONG_TAG + "int"
 _FLOAT, _NULL, _BINARY, _MERGE = (_LONG_TAG + name for name in ("float", "null", "binary", "merge"))
-_RESOLVABLE = {"", _STR, _BOOL, _INT, _FLOAT, _NULL, _LONG_TAG + "timestamp"}
+_RESOLVABLE = {"", _BOOL, _INT, _FLOAT, _NULL, _LONG_TAG + "timestamp"}
 
 _TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
 _FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
@@ -52,11 +52,11 @@ class YamlError(ValueError):
 class _Node:
     __slots__ = ("children", "event", "kind", "target")
 
-    def __init__(self, kind: str, event: Any) -> None:
+    def __init__(self, kind: str, event: Any, target: _Node | None = None) -> None:
         self.kind = kind
         self.event = event
         self.children: list[_Node] = []
-        self.target: _Node | None = None
+        self.target = target
 
 
 def yaml_to_json(text: str) -> Json:
@@ -98,11 +98,9 @@ def _where(error: yaml.MarkedYAMLError) -> str:
 
 def _compose(event: Any, events: Iterator[Any], anchors: dict[str, _Node]) -> _Node:
     if isinstance(event, yaml.AliasEvent):
-        node = _Node("alias", event)
-        node.target = anchors.get(event.anchor or "")
-        if node.target is None:
+        if event.anchor not in anchors:
             _fail(f"unknown anchor '{event.anchor}' referenced")
-        return node
+        return _Node("alias", event, anchors[event.anchor])
     kinds = {yaml.ScalarEvent: "scalar", yaml.SequenceStartEvent: "sequence", yaml.MappingStartEvent: "mapping"}
     node = _Node(kinds[type(event)], event)
     if event.anchor:
@@ -126,9 +124,8 @@ class _Constructor:
         """What `use` makes of the node, or of the one that an alias stands for."""
         self.decoded += 1
         self.through_aliases += bool(self.open_aliases)
-        if self.through_aliases > 100 and self.decoded > 1000:
-            if self.through_aliases / self.decoded > _allowed_alias_ratio(self.decoded):
-                _fail("document contains excessive aliasing")
+        if self.decoded > 1000 and self.through_aliases > max(100.0, _allowed_through_aliases(self.decoded)):
+            _fail("document contains excessive aliasing")
         if node.target is None:
             return use(node)
         if any(open_alias is node for open_alias in self.open_aliases):
@@ -174,10 +171,10 @@ def _key(node: _Node) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _allowed_alias_ratio(decoded: int) -> float:
+def _allowed_through_aliases(decoded: int) -> float:
     """Nearly all of a small document, a tenth of a large one."""
     low, high = 400_000, 4_000_000
-    return min(0.99, max(0.10, 0.99 - 0.89 * (decoded - low) / (high - low)))
+    return decoded * min(0.99, max(0.10, 0.99 - 0.89 * (decoded - low) / (high - low)))
 
 
 def _is_merge(node: _Node) -> bool:
@@ -188,14 +185,9 @@ def _is_merge(node: _Node) -> bool:
 def _resolve_scalar(node: _Node) -> Any:
     event = node.event
     text, tag = str(event.value), str(event.tag or "")
-    if not tag and not event.implicit[0]:
-        return text
     if tag == _BINARY:
-        try:
-            return base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True).decode(errors="replace")
-        except binascii.Error:
-            _fail("!!binary value contains invalid base64 data")
-    if tag not in _RESOLVABLE or tag == _STR:
+        return _binary(text)
+    if tag not in _RESOLVABLE or not (tag or event.implicit[0]):
         return text
     found, value = _resolve(text)
     if tag in ("", found) or (found == _STR and tag.endswith("timestamp")):
@@ -203,6 +195,13 @@ def _resolve_scalar(node: _Node) -> Any:
     if tag == _FLOAT and found == _INT:
         return float(value)
     _fail(f"cannot decode {_short(found)} `{text}` as a {_short(tag)}")
+
+
+def _binary(text: str) -> str:
+    try:
+        return base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True).decode(errors="replace")
+    except binascii.Error:
+        _fail("!!binary value contains invalid base64 data")
 
 
 def _short(tag: str) -> str:

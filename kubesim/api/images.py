@@ -20,19 +20,17 @@ _REFERENCE = re.compile(
 _IDENTIFIER = re.compile(r"[a-f0-9]{64}")
 _DIGEST_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
 _PATH_MAX = 255
+_OTHER_NAMES = {"index.docker.io": "docker.io"}
 
 
 @lru_cache(maxsize=1024)
 def image_tag(image: str) -> str:
     """The tag an image is pulled by: `latest` if neither tag nor digest is written, nothing if it is no image name."""
-    if _IDENTIFIER.fullmatch(image):
-        return ""
     found = _REFERENCE.fullmatch(_normalized(image))
-    if not found or len(found["path"]) > _PATH_MAX:
+    if not found or len(found["path"]) > _PATH_MAX or _IDENTIFIER.fullmatch(image):
         return ""
-    if found["digest"] and not _is_digest(found["digest"]):
-        return ""
-    return found["tag"] or ("" if found["digest"] else "latest")
+    digest = found["digest"]
+    return "" if digest and not _is_digest(digest) else found["tag"] or ("" if digest else "latest")
 
 
 def _normalized(image: str) -> str:
@@ -40,8 +38,7 @@ def _normalized(image: str) -> str:
     first, slash, rest = image.partition("/")
     is_domain = bool(slash) and (any(char in first for char in ".:") or first == "localhost" or first.lower() != first)
     domain, remainder = (first, rest) if is_domain else ("docker.io", image)
-    if domain == "index.docker.io":
-        domain = "docker.io"
+    domain = _OTHER_NAMES.get(domain, domain)
     if domain == "docker.io" and "/" not in remainder:
         remainder = f"library/{remainder}"
     return f"{domain}/{remainder}"

@@ -17,13 +17,16 @@ _DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 def is_qualified_name(text: str) -> bool:
     """`name` or `prefix.example.com/name`: what a label key must be."""
     prefix, slash, name = text.rpartition("/")
-    if slash and not (len(prefix) <= 253 and _SUBDOMAIN.fullmatch(prefix)):
-        return False
-    return len(name) <= 63 and _NAME.fullmatch(name) is not None
+    is_prefix = not slash or (len(prefix) <= 253 and _SUBDOMAIN.fullmatch(prefix) is not None)
+    return is_prefix and _is_name(name)
 
 
 def is_label_value(text: str) -> bool:
-    return not text or (len(text) <= 63 and _NAME.fullmatch(text) is not None)
+    return not text or _is_name(text)
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= 63 and _NAME.fullmatch(text) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -30,10 +30,8 @@ def parse_time(text: str) -> int:
     moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     since = moment - _EPOCH
     micros = (since.days * 86_400 + since.seconds) * SECOND + int((fraction or "")[:6].ljust(6, "0"))
-    if sign:
-        offset = (int(offset_hours) * 60 + int(offset_minutes)) * MINUTE
-        micros -= offset if sign == "+" else -offset
-    return micros
+    offset = (int(offset_hours or 0) * 60 + int(offset_minutes or 0)) * MINUTE
+    return micros + offset if sign == "-" else micros - offset
 
 
 @lru_cache(maxsize=4096)

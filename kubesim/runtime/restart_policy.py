@@ -123,10 +123,9 @@ def restarts_all_containers(container: Container, exit_code: int) -> bool:
 
 def should_all_containers_restart(pod: Pod, status: RuntimePodStatus | None, pod_status: PodStatus | None) -> bool:
     """Must the pod's containers all be reset? Once the condition is True it stays so until the status clears it."""
-    if pod_status is not None:
-        for condition in pod_status.conditions:
-            if condition.type == ALL_CONTAINERS_RESTARTING and condition.status == "True":
-                return True
+    conditions = pod_status.conditions if pod_status is not None else ()
+    if any(condition.type == ALL_CONTAINERS_RESTARTING and condition.status == "True" for condition in conditions):
+        return True
     if not all_containers_could_restart(pod.spec):
         return False
     return any(

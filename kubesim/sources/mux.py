@@ -148,8 +148,7 @@ class PodConfig:
     def restore(self, source: str, pods: Iterable[Pod]) -> list[PodUpdate]:
         """Pods from before a restart, which the source may not know any more: passed on, and neither kept nor counted
         as a report of the source."""
-        restored = tuple(pods)
-        return [PodUpdate("RESTORE", source, restored)] if restored else []
+        return [PodUpdate("RESTORE", source, restored)] if (restored := tuple(pods)) else []
 
     def seen_all_sources(self, seen: Set[str]) -> bool:
         """Has every registered source reported, and was a report of each handled by the sync loop (`seen`)?"""

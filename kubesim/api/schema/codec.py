@@ -76,7 +76,7 @@ class _Decoder:
                 return value if _is_text(value) else self.own_integer(value)
             case "Time":
                 return self.time(value)
-            case "raw":  # of no declared type: numbers become numbers
+            case _:  # of no declared type: numbers become numbers
                 return json.loads(dumps(value))
 
     def note(self, found: str, go_name: str) -> _Absent:

@@ -41,9 +41,7 @@ def normalize_name(name: str) -> str:
 
 def namespace_of(name: str) -> str:
     """The kernel namespace that a parameter belongs to; empty if it belongs to none."""
-    if name in _IPC or name.startswith("fs.mqueue."):
-        return "IPC"
-    return "Net" if name.startswith("net.") else ""
+    return "IPC" if name in _IPC or name.startswith("fs.mqueue.") else "Net" if name.startswith("net.") else ""
 
 
 class SysctlAllowlist:
@@ -66,6 +64,5 @@ class SysctlAllowlist:
         if allowed is None:
             return f"{quoted(name)} not allowlisted"
         namespace = namespace_of(allowed)
-        if (namespace == "IPC" and pod.spec.host_ipc) or (namespace == "Net" and pod.spec.host_network):
-            return f"{quoted(name)} not allowed with host {namespace} enabled"
-        return ""
+        of_host = {"IPC": pod.spec.host_ipc, "Net": pod.spec.host_network}.get(namespace, False)
+        return f"{quoted(name)} not allowed with host {namespace} enabled" if of_host else ""
