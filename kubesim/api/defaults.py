@@ -63,13 +63,14 @@ def set_pod_spec_defaults(spec: JsonObject) -> None:
     spec.setdefault("terminationGracePeriodSeconds", 30)
     for volume in spec.get("volumes") or ():
         _default_volume(volume)
-    for container in _containers(spec):
+    for container in containers_of(spec):
         _default_container(container)
     _round_up(spec, "overhead")
     _round_requirements(spec.get("resources"))
 
 
-def _containers(spec: JsonObject) -> Iterator[JsonObject]:
+def containers_of(spec: JsonObject) -> Iterator[JsonObject]:
+    """Of every kind, in the order in which the API visits them."""
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         yield from spec.get(kind) or ()
 

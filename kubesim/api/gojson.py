@@ -48,6 +48,7 @@ _UNFINISHED_NUMBER = re.compile(
     r"|(?P<sign>-)(?![0-9])"
 )
 _UNFINISHED = {"point": "after decimal point in", "exponent": "in exponent of", "sign": "in"}
+_QUOTES = {"'": "'\\''", '"': "'\"'"}
 _LITERALS = {"t": "true", "f": "false", "n": "null"}
 
 
@@ -229,10 +230,8 @@ class _Scanner:
 
 def _quote_char(char: str) -> str:
     """`'x'`; a byte that is no character (as `surrogateescape` decodes it) by its number."""
-    if char == "'":
-        return "'\\''"
-    if char == '"':
-        return "'\"'"
+    if char in _QUOTES:
+        return _QUOTES[char]
     if "\udc80" <= char <= "\udcff":
         return f"'\\x{ord(char) - 0xDC00:02x}'"
     return f"'{quoted(char)[1:-1]}'"

@@ -233,9 +233,7 @@ def _canonical(amount: Quantity) -> str:
 
 def _whole(amount: Quantity) -> int | None:
     """The exact amount, or None if it has a fraction."""
-    if amount.scale >= 0:
-        return amount.unscaled * _power(amount.scale)
-    whole, rest = divmod(amount.unscaled, _power(-amount.scale))
+    whole, rest = divmod(amount.unscaled * _power(max(0, amount.scale)), _power(max(0, -amount.scale)))
     return None if rest else whole
 
 

@@ -142,11 +142,10 @@ def _exit_restarts_all(container: Container, status: RuntimePodStatus | None, po
             return False
         if restarts_all_containers(container, record.exit_code):
             return True
-    if pod_status is None:
-        return False
+    known = (*pod_status.init_container_statuses, *pod_status.container_statuses) if pod_status is not None else ()
     terminated = None
     # Regular statuses overwrite init statuses of the same name, later ones earlier ones.
-    for api_status in (*pod_status.init_container_statuses, *pod_status.container_statuses):
+    for api_status in known:
         if api_status.name == container.name:
             terminated = api_status.state.terminated
     return terminated is not None and restarts_all_containers(container, terminated.exit_code)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from kubesim.api import gojson
 from kubesim.api.conversion import convert_pod
-from kubesim.api.defaults import set_pod_defaults
+from kubesim.api.defaults import containers_of, set_pod_defaults
 from kubesim.api.gotext import quoted
 from kubesim.api.goyaml import YamlError, yaml_to_json
 from kubesim.api.meta import CONFIG_HASH
@@ -62,10 +62,8 @@ def read_manifest(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> St
         return StaticPods(True, (decode_single_pod(manifest, gates),))
     except _Refused as refused:
         return StaticPods(True, error=str(refused))
-    except ManifestError as error:
-        single_error = str(error)
-    except RecursionError:
-        single_error = TOO_DEEP
+    except (ManifestError, RecursionError) as error:
+        single_error = _told(error)
     if manifest.source == "file":
         text = f"{manifest.path}: couldn't parse as pod({single_error}), please check config file"
         return StaticPods(False, error=text, single_error=single_error)
@@ -76,12 +74,15 @@ def read_manifest(manifest: Manifest, gates: FeatureGates = DEFAULT_GATES) -> St
     except _Refused as refused:
         return StaticPods(False, is_list=True, error=str(refused))
     except (ManifestError, RecursionError) as error:
-        list_error = TOO_DEEP if isinstance(error, RecursionError) else error
         text = (
             f"{manifest.path}: received '{manifest.text}', but couldn't parse as "
-            f"single ({single_error}) or multiple pods ({list_error})"
+            f"single ({single_error}) or multiple pods ({_told(error)})"
         )
         return StaticPods(False, error=text, single_error=single_error)
+
+
+def _told(error: Exception) -> str:
+    return TOO_DEEP if isinstance(error, RecursionError) else str(error)
 
 
 class _Refused(Exception):
@@ -277,13 +278,8 @@ def _projections(spec: JsonObject) -> Iterator[JsonObject]:
         yield from (volume.get("projected") or {}).get("sources") or ()
 
 
-def _containers(spec: JsonObject) -> Iterator[JsonObject]:
-    for kind in ("initContainers", "containers", "ephemeralContainers"):
-        yield from spec.get(kind) or ()
-
-
 def _names_in_env(spec: JsonObject, of_all: str, of_one: str) -> Iterator[str]:
-    for container in _containers(spec):
+    for container in containers_of(spec):
         for source in container.get("envFrom") or ():
             yield (source.get(of_all) or {}).get("name", "")
         for variable in container.get("env") or ():

@@ -79,10 +79,10 @@ def put_condition(conditions: list[PodCondition], new: PodCondition) -> None:
 
 def condition_observed_generation(pod: Pod, old: PodStatus, condition_type: str, gates: FeatureGates) -> int:
     """The pod's generation; without the gate only where the old condition already had one."""
-    if gates.enabled("PodObservedGenerationTracking"):
-        return pod.metadata.generation
-    had_one = any(c.type == condition_type and c.observed_generation for c in old.conditions)
-    return pod.metadata.generation if had_one else 0
+    tracked = gates.enabled("PodObservedGenerationTracking") or any(
+        condition.type == condition_type and condition.observed_generation for condition in old.conditions
+    )
+    return pod.metadata.generation if tracked else 0
 
 
 def generate_containers_ready_condition(
