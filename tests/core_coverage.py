@@ -4,9 +4,9 @@
 real pods (lived again, and watched), and the exchanges with a real API server (asked of the store, and over HTTP).
 
 The pure core are the decisions, functions of a pod, a status and a time, and the `api` that they stand on: types,
-defaults, amounts, JSON and YAML as Go reads them. The corpora must reach 95 % of it by themselves. Pod validation is counted
-apart: it has rules for every field of a pod, and a recording that breaks a rule exists for some of them only. What no
-recording reaches has tests by hand, which say what upstream does there: nothing may be reached by neither.
+defaults, amounts, JSON and YAML as Go reads them. The corpora must reach 95 % of it by themselves. Pod validation is
+counted apart: it has rules for every field of a pod, and only some of them were ever broken while somebody recorded.
+What no recording reaches has tests by hand, which say what upstream does there: nothing may be reached by neither.
 
 The random test of validation is left out: it reaches much, but does not know what the right answer would be.
 """
@@ -139,30 +139,19 @@ def _sum(packages: Sequence[Reach]) -> Reach:
 
 
 def _report(alone: dict[str, Reach], both: dict[str, Reach]) -> int:
-    def row(name: str, left: Reach, right: Reach) -> None:
-        print(f"{name:16}{left.files:6}{left.lines:7}{left.branches:10}{left.percent:13.1f} %{right.percent:15.1f} %")
-
-    print(f"{'package':16}{'files':>6}{'lines':>7}{'branches':>10}{'by corpora':>15}{'and by hand':>17}")
-
-    def sum_row(name: str, packages: Sequence[str]) -> Reach:
-        left = _sum([alone[package] for package in packages])
-        row(name, left, _sum([both[package] for package in packages]))
-        return left
-
     decisions = [name for name in alone if name not in (API, VALIDATION)]
-    for name in decisions:
-        row(name, alone[name], both[name])
-    sum_row("decisions", decisions)
-    row(API, alone[API], both[API])
-    core = sum_row("pure core", [*decisions, API])
-    row(VALIDATION, alone[VALIDATION], both[VALIDATION])
-    sum_row("all", list(alone))
-    print(
-        "\nBy corpora: the real kubelet's cases, the stories of real pods, a real API server's exchanges; nothing else."
-    )
+    core = [*decisions, API]
+    rows = [*((name, [name]) for name in decisions), ("decisions", decisions), (API, [API]), ("pure core", core)]
+    rows += [(VALIDATION, [VALIDATION]), ("all", list(alone))]
+    print(f"{'package':16}{'files':>6}{'lines':>7}{'branches':>10}{'by corpora':>15}{'and by hand':>17}")
+    for name, packages in rows:
+        left, right = (_sum([reached[package] for package in packages]) for reached in (alone, both))
+        print(f"{name:16}{left.files:6}{left.lines:7}{left.branches:10}{left.percent:13.1f} %{right.percent:15.1f} %")
+    print("\nBy corpora: the real kubelet's cases, the stories of real pods, a real API server's exchanges.")
     missed = [line for package in both.values() for line in package.missed]
     print("\nReached by neither:", *(missed or ["nothing"]), sep="\n  ")
-    return 0 if core.percent >= NEEDED_BY_CORPORA and not missed else 1
+    enough = _sum([alone[package] for package in core]).percent >= NEEDED_BY_CORPORA
+    return 0 if enough and not missed else 1
 
 
 if __name__ == "__main__":
