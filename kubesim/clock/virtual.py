@@ -10,7 +10,6 @@ outside is a `Deadlock` that names who waits for what.
 from __future__ import annotations
 
 import asyncio
-import gc
 import heapq
 import time as wall_time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -18,6 +17,7 @@ from contextvars import Context, copy_context
 from functools import wraps
 from typing import Any, TypeVar
 
+from kubesim.clock.garbage import collected_rarely
 from kubesim.errors import Deadlock
 
 T = TypeVar("T")
@@ -82,7 +82,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
         self.speed = speed  # virtual seconds for each second on the wall; 0 = as fast as possible
         self._wall_start = wall_time.monotonic()
-        self.waiting: dict[asyncio.Future[Any], object] = {}  # who waits for what, for Deadlock
         self._next: asyncio.Handle | None = None  # runs before everything in _ready
         self._placing_next = False
 
@@ -280,7 +279,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         lines = []
         for task in sorted(asyncio.all_tasks(self), key=lambda t: t.get_name()):
             frames = task.get_stack(limit=1)
-            awaited: Any = self.waiting.get(getattr(task, "_fut_waiter", None))  # type: ignore[arg-type]
+            awaited: Any = getattr(getattr(task, "_fut_waiter", None), "what", None)
             if awaited is None:
                 awaited = _selected_channels(task) or "something unnamed"
             waits = " or ".join(map(str, awaited)) if isinstance(awaited, tuple | list) else str(awaited)
@@ -337,12 +336,6 @@ def run_virtual(main: Callable[..., Coroutine[Any, Any, T] | Awaitable[T]], *arg
         # Kept out of the task: whoever describes the task, as the handling of signals does, would describe it too.
         results.append(await main(*args))
 
-    # A run keeps most of what it makes (pods, records) and hardly makes cycles, so looking for garbage finds next to
-    # nothing and costs a fifth if done often.
-    thresholds = gc.get_threshold()
-    gc.set_threshold(1_000_000, 50, 50)
-    try:
+    with collected_rarely():
         anyio.run(whole, backend_options={"loop_factory": lambda: VirtualLoop(speed)})
-        return results[0]
-    finally:
-        gc.set_threshold(*thresholds)
+    return results[0]
