@@ -45,6 +45,9 @@ class _Timer(asyncio.TimerHandle):
     """asyncio's, made in the same way."""
 
     __slots__ = ()
+    _callback: Any
+    _args: Any
+    _loop: VirtualLoop
 
     def __init__(
         self,
@@ -60,8 +63,15 @@ class _Timer(asyncio.TimerHandle):
         self._callback = callback
         self._args = args
         self._cancelled = False
-        self._scheduled = True  # so that a cancellation is counted
+        self._scheduled = True  # it is in the heap, so that a cancellation is counted
         self._repr = self._source_traceback = None
+
+    def cancel(self) -> None:
+        if not self._cancelled:
+            self._cancelled = True
+            self._callback = self._args = None
+            if self._scheduled:
+                self._loop._timer_cancelled_count += 1
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -75,7 +85,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super().__init__()
         self._micros = 0
         # A heap by (due, order of creation) of callbacks, and of the futures that sleepers wait for.
-        self._timers: list[tuple[int, int, asyncio.TimerHandle | asyncio.Future[None]]] = []
+        self._timers: list[tuple[int, int, _Timer | asyncio.Future[None]]] = []
         self._orders = 0
         self.externals = 0  # real things under way; time stands still meanwhile
         self.listening = 0  # file descriptors on which something may be heard at any time
@@ -97,6 +107,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._micros / SECOND
+
+    get_debug = staticmethod(bool)  # never: each future and task asks when it is made
 
     def call_at(  # type: ignore[override]  # asyncio ties the types of args and callback; nothing here needs that
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -237,9 +249,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._drop(heapq.heappop(timers)[2])
         return timers[0][0] if timers else None
 
-    def _drop(self, timer: asyncio.TimerHandle | asyncio.Future[None]) -> None:
-        if isinstance(timer, asyncio.TimerHandle):
-            timer._scheduled = False  # type: ignore[attr-defined]
+    def _drop(self, timer: _Timer | asyncio.Future[None]) -> None:
+        if isinstance(timer, _Timer):
+            timer._scheduled = False
         self._timer_cancelled_count -= 1
 
     def _forget_cancelled_timers(self) -> None:
@@ -254,26 +266,25 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """On to the next timer. All timers of an instant fire before any task that they wake runs, as in Go."""
         if self._timer_cancelled_count > 1000 and self._timer_cancelled_count * 2 > len(self._timers):
             self._forget_cancelled_timers()
-        due = self._next_due()
-        if due is None:
-            # A callback from another thread or a signal may have come in meanwhile.
-            self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
-            if self._ready or self._stopping:  # type: ignore[attr-defined]
-                return
-            raise Deadlock(self._describe_deadlock())
-        self._micros = due
-        timers, pop = self._timers, heapq.heappop
-        while timers and timers[0][0] == due:
-            timer = pop(timers)[2]
+        timers, pop, due = self._timers, heapq.heappop, None
+        while timers and (due is None or timers[0][0] == due):
+            moment, _, timer = pop(timers)
             if timer.cancelled():
                 self._drop(timer)
-            elif isinstance(timer, asyncio.TimerHandle):
-                timer._scheduled = False  # type: ignore[attr-defined]
+                continue
+            self._micros = due = moment
+            if isinstance(timer, _Timer):
+                timer._scheduled = False
                 timer._run()
             else:
                 self._placing_next = True  # what `wake` does
                 timer.set_result(None)
                 self._placing_next = False
+        if due is None:
+            # A callback from another thread or a signal may have come in meanwhile.
+            self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
+            if not self._ready and not self._stopping:  # type: ignore[attr-defined]
+                raise Deadlock(self._describe_deadlock())
 
     def _describe_deadlock(self) -> str:
         lines = []
