@@ -9,6 +9,7 @@ Exit codes: 0 fine, 1 an expectation or a case failed, 2 wrong use or bad input,
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -49,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         args = make_parser().parse_args(kubelet_flags.spell_out(given))
         code: int = COMMANDS[args.command].execute(args)
         sys.stdout.flush()
+        if arguments is None:
+            gc.freeze()  # the process ends and all that it holds with it: nothing is to be searched for garbage
         return code
     except UsageError as error:
         return _complain(str(error), EXIT_USAGE)

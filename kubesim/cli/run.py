@@ -70,6 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from kubesim.app import run_scenario
+    from kubesim.clock.garbage import collected_rarely
     from kubesim.errors import UsageError
     from kubesim.scenario.load import load_scenario
     from kubesim.trace import HashSink
@@ -99,27 +100,28 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("--show network needs --runtime cni: simulated networks have no links")
     report = _report(args)
     results: list[RunResult] = []
-    for file, scenario in scenarios:
-        report.begin(file)
-        result = run_scenario(
-            scenario,
-            seed=seed,
-            until=until,
-            speed=speed,
-            sinks=(report, HashSink(placeholders=scenario.spec.runtime == "cni")),
-            serve=serve,
-            host_state=state,
-            on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
-        )
-        report.end(result)
-        for leak in result.left_behind:
-            print(f"kubesim: still on this machine: {leak}", file=sys.stderr)
-        if args.show:
-            from kubesim.cli.network_view import drawing
+    with collected_rarely():
+        for file, scenario in scenarios:
+            report.begin(file)
+            result = run_scenario(
+                scenario,
+                seed=seed,
+                until=until,
+                speed=speed,
+                sinks=(report, HashSink(placeholders=scenario.spec.runtime == "cni")),
+                serve=serve,
+                host_state=state,
+                on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
+            )
+            report.end(result)
+            for leak in result.left_behind:
+                print(f"kubesim: still on this machine: {leak}", file=sys.stderr)
+            if args.show:
+                from kubesim.cli.network_view import drawing
 
-            for picture in result.networks:
-                print("", *drawing(picture), sep="\n")
-        results.append(result)
+                for picture in result.networks:
+                    print("", *drawing(picture), sep="\n")
+            results.append(result)
     report.close()
     return 0 if all(result.ok for result in results) else 1
 

@@ -145,24 +145,6 @@ class LoopClock:
             handle.cancel()
             virtual.externals -= held
 
-    def waits(self, future: asyncio.Future[Any], what: object) -> None:
-        """Name what a future stands for, so that a deadlock can be told in words."""
-        if self._virtual is not None:
-            self._virtual.waiting[future] = what
-
-    def waits_no_more(self, future: asyncio.Future[Any]) -> None:
-        if self._virtual is not None:
-            self._virtual.waiting.pop(future, None)
-
-    @contextmanager
-    def waiting_for(self, future: asyncio.Future[Any], what: str) -> Iterator[None]:
-        """`waits` and `waits_no_more` around a block."""
-        self.waits(future, what)
-        try:
-            yield
-        finally:
-            self.waits_no_more(future)
-
 
 class _VirtualClock(LoopClock):
     """The clock of a virtual loop, without the way through seconds."""

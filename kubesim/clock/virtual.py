@@ -10,7 +10,6 @@ outside is a `Deadlock` that names who waits for what.
 from __future__ import annotations
 
 import asyncio
-import gc
 import heapq
 import time as wall_time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -18,6 +17,7 @@ from contextvars import Context, copy_context
 from functools import wraps
 from typing import Any, TypeVar
 
+from kubesim.clock.garbage import collected_rarely
 from kubesim.errors import Deadlock
 
 T = TypeVar("T")
@@ -45,6 +45,9 @@ class _Timer(asyncio.TimerHandle):
     """asyncio's, made in the same way."""
 
     __slots__ = ()
+    _callback: Any
+    _args: Any
+    _loop: VirtualLoop
 
     def __init__(
         self,
@@ -60,8 +63,15 @@ class _Timer(asyncio.TimerHandle):
         self._callback = callback
         self._args = args
         self._cancelled = False
-        self._scheduled = True  # so that a cancellation is counted
+        self._scheduled = True  # it is in the heap, so that a cancellation is counted
         self._repr = self._source_traceback = None
+
+    def cancel(self) -> None:
+        if not self._cancelled:
+            self._cancelled = True
+            self._callback = self._args = None
+            if self._scheduled:
+                self._loop._timer_cancelled_count += 1
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -75,14 +85,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super().__init__()
         self._micros = 0
         # A heap by (due, order of creation) of callbacks, and of the futures that sleepers wait for.
-        self._timers: list[tuple[int, int, asyncio.TimerHandle | asyncio.Future[None]]] = []
+        self._timers: list[tuple[int, int, _Timer | asyncio.Future[None]]] = []
         self._orders = 0
         self.externals = 0  # real things under way; time stands still meanwhile
         self.listening = 0  # file descriptors on which something may be heard at any time
         self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
         self.speed = speed  # virtual seconds for each second on the wall; 0 = as fast as possible
         self._wall_start = wall_time.monotonic()
-        self.waiting: dict[asyncio.Future[Any], object] = {}  # who waits for what, for Deadlock
         self._next: asyncio.Handle | None = None  # runs before everything in _ready
         self._placing_next = False
 
@@ -98,6 +107,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._micros / SECOND
+
+    get_debug = staticmethod(bool)  # never: each future and task asks when it is made
 
     def call_at(  # type: ignore[override]  # asyncio ties the types of args and callback; nothing here needs that
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -238,9 +249,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._drop(heapq.heappop(timers)[2])
         return timers[0][0] if timers else None
 
-    def _drop(self, timer: asyncio.TimerHandle | asyncio.Future[None]) -> None:
-        if isinstance(timer, asyncio.TimerHandle):
-            timer._scheduled = False  # type: ignore[attr-defined]
+    def _drop(self, timer: _Timer | asyncio.Future[None]) -> None:
+        if isinstance(timer, _Timer):
+            timer._scheduled = False
         self._timer_cancelled_count -= 1
 
     def _forget_cancelled_timers(self) -> None:
@@ -255,32 +266,31 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """On to the next timer. All timers of an instant fire before any task that they wake runs, as in Go."""
         if self._timer_cancelled_count > 1000 and self._timer_cancelled_count * 2 > len(self._timers):
             self._forget_cancelled_timers()
-        due = self._next_due()
-        if due is None:
-            # A callback from another thread or a signal may have come in meanwhile.
-            self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
-            if self._ready or self._stopping:  # type: ignore[attr-defined]
-                return
-            raise Deadlock(self._describe_deadlock())
-        self._micros = due
-        timers, pop = self._timers, heapq.heappop
-        while timers and timers[0][0] == due:
-            timer = pop(timers)[2]
+        timers, pop, due = self._timers, heapq.heappop, None
+        while timers and (due is None or timers[0][0] == due):
+            moment, _, timer = pop(timers)
             if timer.cancelled():
                 self._drop(timer)
-            elif isinstance(timer, asyncio.TimerHandle):
-                timer._scheduled = False  # type: ignore[attr-defined]
+                continue
+            self._micros = due = moment
+            if isinstance(timer, _Timer):
+                timer._scheduled = False
                 timer._run()
             else:
                 self._placing_next = True  # what `wake` does
                 timer.set_result(None)
                 self._placing_next = False
+        if due is None:
+            # A callback from another thread or a signal may have come in meanwhile.
+            self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
+            if not self._ready and not self._stopping:  # type: ignore[attr-defined]
+                raise Deadlock(self._describe_deadlock())
 
     def _describe_deadlock(self) -> str:
         lines = []
         for task in sorted(asyncio.all_tasks(self), key=lambda t: t.get_name()):
             frames = task.get_stack(limit=1)
-            awaited: Any = self.waiting.get(getattr(task, "_fut_waiter", None))  # type: ignore[arg-type]
+            awaited: Any = getattr(getattr(task, "_fut_waiter", None), "what", None)
             if awaited is None:
                 awaited = _selected_channels(task) or "something unnamed"
             waits = " or ".join(map(str, awaited)) if isinstance(awaited, tuple | list) else str(awaited)
@@ -337,12 +347,6 @@ def run_virtual(main: Callable[..., Coroutine[Any, Any, T] | Awaitable[T]], *arg
         # Kept out of the task: whoever describes the task, as the handling of signals does, would describe it too.
         results.append(await main(*args))
 
-    # A run keeps most of what it makes (pods, records) and hardly makes cycles, so looking for garbage finds next to
-    # nothing and costs a fifth if done often.
-    thresholds = gc.get_threshold()
-    gc.set_threshold(1_000_000, 50, 50)
-    try:
+    with collected_rarely():
         anyio.run(whole, backend_options={"loop_factory": lambda: VirtualLoop(speed)})
-        return results[0]
-    finally:
-        gc.set_threshold(*thresholds)
+    return results[0]

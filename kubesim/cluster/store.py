@@ -11,7 +11,6 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Literal
-from uuid import UUID
 
 from kubesim.api.event import Event
 from kubesim.api.meta import ApiObject, ObjectMeta
@@ -19,6 +18,7 @@ from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.resources import compute_pod_qos
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.api.validation.field import FieldError
+from kubesim.clock.randomness import uuid4_text
 from kubesim.cluster.deletion import DeleteOptions, is_done, plan_deletion
 from kubesim.cluster.kinds import resource_of
 from kubesim.cluster.problems import already_exists, invalid_object, not_found
@@ -230,7 +230,7 @@ class Store:
 def _event_uid(metadata: ObjectMeta) -> str:
     """Made of its name, which is unique: how many Events are told has no say in what other objects get."""
     digest = hashlib.sha256(f"{metadata.namespace}/{metadata.name}".encode()).digest()
-    return str(UUID(bytes=digest[:16], version=4))
+    return uuid4_text(int.from_bytes(digest[:16], "big"))
 
 
 def _version(obj: ApiObject) -> str:

@@ -28,7 +28,7 @@ async def watch_bytes(clock: LoopClock, stream: WatchStream, chance: Stream) -> 
     timers = _Timers(clock, stream, clock.now() + round(seconds * SECOND))
     try:
         while not stream.over:
-            await stream.watch.wait(clock)
+            await stream.watch.wait()
             lines = b"".join([encoded(line) for line in stream.lines()])
             if lines:
                 yield lines

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from kubesim.api.meta import ApiObject, ObjectMeta
-from kubesim.clock import LoopClock
+from kubesim.clock import Awaited
 from kubesim.cluster.fields import field_value
 from kubesim.cluster.kinds import resource_of
 from kubesim.cluster.problems import expired
@@ -156,17 +156,16 @@ class Watch:
         self._room = self._limit
         return events
 
-    async def next(self, clock: LoopClock) -> WatchEvent | None:
+    async def next(self) -> WatchEvent | None:
         """The next event; None when the watch was closed and everything has been read."""
-        await self.wait(clock)
+        await self.wait()
         return self._events.popleft() if self._events else None
 
-    async def wait(self, clock: LoopClock) -> None:
+    async def wait(self) -> None:
         """Until there is an event, or the watch was closed."""
         while not self._events and not self.closed:
-            self._waiter = asyncio.get_running_loop().create_future()
-            with clock.waiting_for(self._waiter, f"a change of a {self.kind}"):
-                await self._waiter
+            self._waiter = Awaited(f"a change of a {self.kind}")
+            await self._waiter
 
     def close(self) -> None:
         """No more events; those that are waiting can still be read."""

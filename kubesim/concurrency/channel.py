@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from kubesim.clock import LoopClock, wake
+from kubesim.clock import Awaited, wake
 from kubesim.clock.randomness import Stream
 from kubesim.frozen import frozen
 
@@ -49,16 +49,15 @@ class Channel(Generic[T]):
         self._items.append(item)
         return True
 
-    async def send(self, clock: LoopClock, item: T) -> None:
+    async def send(self, item: T) -> None:
         """Go's plain send: wait while the channel is full."""
         if len(self._items) < self.capacity or any(not waiter.done() for waiter in self._waiters):
             self.try_send(item)
             return
-        room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        room: Awaited[None] = Awaited(f"room in {self.name}")
         self._senders[room] = item
         try:
-            with clock.waiting_for(room, f"room in {self.name}"):
-                await room
+            await room
         finally:
             self._senders.pop(room, None)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from kubesim.clock.garbage import collected_rarely
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.conformance.frame import (
     NO_ANSWER,
@@ -62,16 +63,17 @@ def run_corpus(path: Path, *, seed: int = 0, watcher: Watcher | None = None) -> 
     cases = list(read_cases(path))
     watcher.begin(name, len(cases))
     result, watch = CorpusResult(name), Stopwatch()
-    for case in cases:
-        try:
-            output, problem = _play(play, case)
-        except NotRunnable as error:
-            result.cases += 1
-            result.not_runnable[case_id(case)] = str(error)
-            watcher.played(case_id(case), None)
-            continue
-        watcher.played(case_id(case), output)
-        _count(result, module, case, output, problem)
+    with collected_rarely():
+        for case in cases:
+            try:
+                output, problem = _play(play, case)
+            except NotRunnable as error:
+                result.cases += 1
+                result.not_runnable[case_id(case)] = str(error)
+                watcher.played(case_id(case), None)
+                continue
+            watcher.played(case_id(case), output)
+            _count(result, module, case, output, problem)
     result.seconds = watch.seconds()
     return result
 

@@ -87,7 +87,7 @@ class Kubelet:
         self._find, self._gates = find, gates
         every, jitter = settings.every_tick, settings.jitter
         self.pods = PodManager(checkpoints)
-        self.cache = PodCache(clock)
+        self.cache = PodCache()
         self.statuses = StatusManager(
             client,
             self.pods,

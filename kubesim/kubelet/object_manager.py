@@ -17,7 +17,7 @@ from kubesim.api.gotext import quoted
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod, PodSpec
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import LoopClock, wake
+from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.cluster.object_watch import ObjectKey, ObjectWatcher
 from kubesim.errors import KubesimError
 
@@ -133,12 +133,11 @@ class ObjectManager:
         item = self._items.get(key)
         if item is None or item.listed:
             return True
-        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        waiter: Awaited[bool] = Awaited(f"the list of {key[0]} {key[1]}/{key[2]}")
         item.waiters[waiter] = None
         timer = self._clock.call_at(self._clock.now() + SYNC_TIMEOUT, wake, waiter, False)
         try:
-            with self._clock.waiting_for(waiter, f"the list of {key[0]} {key[1]}/{key[2]}"):
-                return await waiter
+            return await waiter
         finally:
             timer.cancel()
             del item.waiters[waiter]

@@ -21,7 +21,7 @@ from typing import Protocol
 
 from kubesim.api.gotext import duration
 from kubesim.api.timestamps import MINUTE, SECOND
-from kubesim.clock import LoopClock, wake
+from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.concurrency import Channel
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
@@ -182,13 +182,10 @@ class GenericPleg:
         self._cache.update_time(self._relist_time)
 
     async def _sleep(self, until: int | None) -> None:
-        self._alarm = asyncio.get_running_loop().create_future()
+        self._alarm = Awaited("a change in the runtime" if until is None else "the next relist")
         timer = None if until is None else self._clock.call_at(until, self._wake)
         try:
-            with self._clock.waiting_for(
-                self._alarm, "a change in the runtime" if until is None else "the next relist"
-            ):
-                await self._alarm
+            await self._alarm
         finally:
             self._alarm = None
             if timer is not None:

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from kubesim.api.timestamps import MINUTE, SECOND
-from kubesim.clock import LoopClock
+from kubesim.clock import Awaited, LoopClock
 
 INITIAL_RETRY_DELAY = 30 * SECOND
 RETRY_DELAY = 3 * MINUTE
@@ -57,11 +57,10 @@ class ResizeTimer:
 
     async def _sleep(self) -> None:
         wanted = self._every or not self._settled or self._pending()
-        self._alarm = asyncio.get_running_loop().create_future()
+        self._alarm = Awaited("a pending resize")
         timer = self._clock.call_at(self._next, self._ring) if wanted else None
         try:
-            with self._clock.waiting_for(self._alarm, "a pending resize"):
-                await self._alarm
+            await self._alarm
         finally:
             self._alarm = None
             if timer is not None:

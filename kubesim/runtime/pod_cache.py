@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kubesim.clock import LoopClock, wake
+from kubesim.clock import Awaited, wake
 from kubesim.errors import KubesimError
 from kubesim.runtime.types import RuntimePodStatus
 
@@ -44,8 +44,7 @@ class _Waiter:
 class PodCache:
     """Statuses by pod uid. A pod nobody knows has an empty status, not none."""
 
-    def __init__(self, clock: LoopClock) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
         self._timestamp: int | None = None  # every entry is at least this new; None until the first relist is through
         self._waiters: dict[str, list[_Waiter]] = {}
@@ -115,13 +114,12 @@ class PodCache:
         return None
 
     async def _wait(self, uid: str, moment: int) -> _Entry:
-        waiter = _Waiter(moment, asyncio.get_running_loop().create_future())
+        waiter = _Waiter(moment, Awaited(f"a newer status of pod {uid}"))
         self._waiters.setdefault(uid, []).append(waiter)
         if self._on_wait is not None:
             self._on_wait()
         try:
-            with self._clock.waiting_for(waiter.future, f"a newer status of pod {uid}"):
-                return await waiter.future
+            return await waiter.future
         finally:
             if not waiter.future.done() or waiter.future.cancelled():
                 self._keep(uid, [other for other in self._waiters.get(uid, ()) if other is not waiter])

@@ -19,7 +19,7 @@ from kubesim.api.gotext import duration
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import MINUTE, SECOND
-from kubesim.clock import LoopClock, wake
+from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import ACTIONS, Delete, Spec, Step
@@ -51,7 +51,8 @@ class Player:
         self._start = clock.now()
         limits = [limit for limit in (spec.duration, until) if limit is not None]
         self._limit = self._start + min(limits) if limits else None
-        self._changed: asyncio.Future[None] | None = None
+        self._awaited: Callable[[], bool] | None = None  # what is waited for, if anything ...
+        self._over: asyncio.Future[None]  # ... until this is done
         self._pods: dict[tuple[str, str], Pod] = {}  # those that exist ...
         self._unsettled: dict[tuple[str, str], None] = {}  # ... and those that are on their way to somewhere
         self._look = look
@@ -186,8 +187,9 @@ class Player:
         self._wake()
 
     def _wake(self) -> None:
-        if self._changed is not None:
-            wake(self._changed, None)
+        """Something changed: does what is waited for hold now?"""
+        if self._awaited is not None and self._awaited():
+            wake(self._over, None)
 
     async def _sleep_until(self, moment: int) -> bool:
         """False if the whole time was up before."""
@@ -204,13 +206,13 @@ class Player:
         if self._limit is not None:
             deadline = min(deadline, self._limit)
         while not condition() and self._clock.now() < deadline:
-            self._changed = asyncio.get_running_loop().create_future()
-            timer = self._clock.call_at(deadline, self._wake)
+            self._awaited, self._over = condition, Awaited("what the scenario waits for")
+            timer = self._clock.call_at(deadline, wake, self._over, None)
             try:
-                await self._changed
+                await self._over
             finally:
                 timer.cancel()
-                self._changed = None
+                self._awaited = None
 
 
 def _is_settled(pod: Pod) -> bool:

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Callable
 
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import LoopClock, wake
+from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.concurrency import TaskSet
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.sources.config import ConfigStream
@@ -94,10 +94,9 @@ class HttpSource:
         """Until the next question, or until the first one that is worth asking."""
         due = self._clock.now() + self._period
         if self._reader.rests and not self._outdated and not self._every:
-            self._rest = asyncio.get_running_loop().create_future()
+            self._rest = Awaited(f"another answer of {self._url.url}")
             try:
-                with self._clock.waiting_for(self._rest, f"another answer of {self._url.url}"):
-                    await self._rest
+                await self._rest
             finally:
                 self._rest = None
             cycle = self._period + took

@@ -114,7 +114,7 @@ def test_reading_waits_and_ends_with_the_watch() -> None:
         clock.call_at(clock.now() + 10, store.create, config_map("a"))
         clock.call_at(clock.now() + 20, watch.close)
         names = []
-        while (event := await watch.next(clock)) is not None:
+        while (event := await watch.next()) is not None:
             names.append(f"{event.object.metadata.name}@{clock.elapsed()}")
         return [*names, f"end@{clock.elapsed()}"]
 

@@ -51,8 +51,8 @@ def test_who_waits_first_is_served_first() -> None:
 def test_a_blocking_send_waits_for_room() -> None:
     async def scene(clock: LoopClock) -> list[int]:
         channel: Channel[int] = Channel("narrow", 1)
-        await channel.send(clock, 1)
-        sender = asyncio.create_task(channel.send(clock, 2))
+        await channel.send(1)
+        sender = asyncio.create_task(channel.send(2))
         await clock.sleep(1)
         assert not sender.done()
         got = [await channel.receive(), await channel.receive()]

@@ -86,7 +86,7 @@ class Scene:
     def __init__(self, **settings: Any) -> None:
         self.clock = LoopClock(0)
         self.runtime = FakeRuntime(self.clock)
-        self.cache = PodCache(self.clock)
+        self.cache = PodCache()
         self.sink = MemorySink()
         self.recorder = Recorder(self.clock, self.sink)
         settings = {"on_change": self.runtime.on_change, "list_duration": MS, **settings}

@@ -38,7 +38,7 @@ class Scene:
 
     def __init__(self, **settings: Any) -> None:
         self.clock = LoopClock(0)
-        self.cache = PodCache(self.clock)
+        self.cache = PodCache()
         self.cache.update_time(1 << 60)
         self.queue = WorkQueue(self.clock)
         self.sink = MemorySink()

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from kubesim.clock import LoopClock, run_virtual
+from kubesim.clock import run_virtual
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.types import RuntimePodStatus
@@ -17,7 +17,7 @@ OLD, NEW = RuntimePodStatus("a", ips=("10.0.0.1",)), RuntimePodStatus("a", ips=(
 
 def with_cache(scene: Callable[[PodCache], Awaitable[None]]) -> None:
     async def main() -> None:
-        await scene(PodCache(LoopClock()))
+        await scene(PodCache())
 
     run_virtual(main)
 

@@ -24,7 +24,7 @@ def play(case: Case) -> Json:
 
 async def _play(case: Case) -> Json:
     clock = LoopClock(parse_time(case["now"]))
-    runtime, cache = _ScriptedRuntime(), PodCache(clock)
+    runtime, cache = _ScriptedRuntime(), PodCache()
     threshold = case["input"]["relistThresholdSeconds"] * SECOND
     pleg = GenericPleg(clock, runtime, cache, Recorder(clock), threshold=threshold)
     steps = []

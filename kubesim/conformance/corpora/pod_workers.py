@@ -79,7 +79,7 @@ class _Stage:
         self.calls: list[Json] = []
         self.requeued: list[Json] = []
         self.completed_kills: list[str] = []
-        self.cache = PodCache(clock)
+        self.cache = PodCache()
         self.cache.update_time(FAR_FUTURE)
         for uid, running in script["runtimeRunning"].items():
             self._set_cache(uid, running, False)

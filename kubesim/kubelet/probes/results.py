@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kubesim.clock import LoopClock
 from kubesim.concurrency import Channel
 from kubesim.frozen import frozen
 from kubesim.kubelet.status.inputs import ProbeType
@@ -45,9 +44,9 @@ class ResultsManager:
         self._cache[container_id] = result
         return True
 
-    async def announce(self, clock: LoopClock, update: Update) -> None:
+    async def announce(self, update: Update) -> None:
         """Tell the sync loop; waits while it is twenty updates behind, as upstream does."""
-        await self.updates.send(clock, update)
+        await self.updates.send(update)
 
     def remove(self, container_id: str) -> None:
         """Forget a container; nobody is told."""

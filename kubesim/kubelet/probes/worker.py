@@ -127,7 +127,7 @@ class Worker:
                 self._results.remove(write.container_id)
             elif self._results.store(write.container_id, write.result):
                 update = Update(write.container_id, write.result, self.subject.pod.metadata.uid, self._record(write))
-                await self._results.announce(self._environment.clock, update)
+                await self._results.announce(update)
 
     def _record(self, write: Write) -> int | None:
         recorder = self._environment.recorder

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kubesim.clock import LoopClock, wake
+from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.podworkers.syncer import SyncContext
 
 
@@ -57,13 +57,12 @@ class Polls:
             await self._pause(what, context, due)
 
     async def _change(self, key: str, what: str, context: SyncContext, deadline: int | None) -> None:
-        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        waiter: Awaited[bool] = Awaited(what)
         self._waiting.setdefault(key, {})[waiter] = None
         timer = None if deadline is None else self._clock.call_at(deadline, wake, waiter, False)
         try:
-            with self._clock.waiting_for(waiter, what):
-                if not await context.race(waiter):
-                    raise DeadlineExceeded
+            if not await context.race(waiter):
+                raise DeadlineExceeded
         finally:
             if timer is not None:
                 timer.cancel()
@@ -73,10 +72,9 @@ class Polls:
                 del self._waiting[key]
 
     async def _pause(self, what: str, context: SyncContext, moment: int) -> None:
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiter: Awaited[None] = Awaited(what)
         timer = self._clock.call_at(moment, wake, waiter, None)
         try:
-            with self._clock.waiting_for(waiter, what):
-                await context.race(waiter)
+            await context.race(waiter)
         finally:
             timer.cancel()

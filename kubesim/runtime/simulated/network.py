@@ -5,12 +5,11 @@ One per cluster. Pods come and go with their address; a pod on the host's networ
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import NoReturn
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.clock import LoopClock, wake
+from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.runtime.network import (
     HttpRequest,
     HttpResponse,
@@ -68,10 +67,9 @@ class SimulatedNetwork:
         if timeout:
             await self._clock.sleep(max(timeout - ROUND_TRIP, 0))
             raise ResponseTimeout("net/http: timeout awaiting response headers")
-        closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        closed: Awaited[None] = Awaited(f"an answer of port {listener.port}")
         listener.on_close.append(lambda: wake(closed, None))
-        with self._clock.waiting_for(closed, f"an answer of port {listener.port}"):
-            await closed
+        await closed
         raise NetworkError("EOF")
 
     async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import LoopClock, Randomness, go, wake
+from kubesim.clock import Awaited, LoopClock, Randomness, go, wake
 from kubesim.errors import RuntimeCallError, SyncCancelled
 from kubesim.frozen import replace
 from kubesim.runtime.cgroups import ResourceConfig
@@ -373,12 +373,11 @@ class SimulatedRuntime:
         container.process.signal(signal_number(container.info.stop_signal))
         if not container.runs():
             return
-        gone = asyncio.get_running_loop().create_future()
+        gone: Awaited[None] = Awaited(f"the end of container {container.info.id}")
         container.exited.append(gone)
         timer = self._clock.call_at(self._clock.now() + timeout, self._kill_soon, container)
         try:
-            with self._clock.waiting_for(gone, f"the end of container {container.info.id}"):
-                await gone
+            await gone
         finally:
             timer.cancel()
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE
-from kubesim.clock import LoopClock
+from kubesim.clock import Awaited, LoopClock
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.protocol import (
@@ -91,11 +91,10 @@ class RuntimeService:
 
     async def answers(self) -> None:
         """Returns when it does not hang."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future: Awaited[None] = Awaited("the runtime, which hangs")
         self._waiting[future] = None
         try:
-            with self.clock.waiting_for(future, "the runtime, which hangs"):
-                await future
+            await future
         finally:
             del self._waiting[future]
 

@@ -141,7 +141,7 @@ def test_a_worker_waits_when_the_sync_loop_is_twenty_updates_behind() -> None:
         node = Node()
         worker, results = worker_of(node)
         for number in range(CAPACITY):
-            await results.announce(node.clock, Update(f"containerd://x{number}", "success", "other"))
+            await results.announce(Update(f"containerd://x{number}", "success", "other"))
         task = await run_for(node, worker, 30)
         assert node.prober.asked == []
         assert results.updates.try_receive() is not None

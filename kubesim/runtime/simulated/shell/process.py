@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 
-from kubesim.clock import LoopClock, Randomness
+from kubesim.clock import Awaited, LoopClock, Randomness
 from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.builtin import BUILTINS
 from kubesim.runtime.simulated.shell.files import STANDARD_DIRECTORIES, VirtualFiles
@@ -247,11 +247,10 @@ class ContainerProcess:
         """Wait for the end; gives at once what is known already."""
         if self.status is not None:
             return self.status
-        future: asyncio.Future[ExitStatus] = asyncio.get_running_loop().create_future()
+        future: Awaited[ExitStatus] = Awaited(f"the end of {' '.join(self.argv)!r}")
         self._waiters.append(future)
         try:
-            with self._kernel.clock.waiting_for(future, f"the end of {' '.join(self.argv)!r}"):
-                return await future
+            return await future
         finally:
             if future in self._waiters:
                 self._waiters.remove(future)
@@ -290,7 +289,7 @@ class ContainerProcess:
     async def _await_exec(self, process: Process, timeout: int | None) -> bool:
         """Did it end by itself (or with its container), in time?"""
         kernel = self._kernel
-        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        future: Awaited[bool] = Awaited(f"the end of exec {' '.join(process.argv)!r}")
 
         def settle(in_time: bool) -> None:
             if not future.done():
@@ -299,8 +298,7 @@ class ContainerProcess:
         process.on_exit = lambda status: settle(True)
         timer = kernel.clock.call_at(kernel.clock.now() + timeout, settle, False) if timeout is not None else None
         try:
-            with kernel.clock.waiting_for(future, f"the end of exec {' '.join(process.argv)!r}"):
-                return await future
+            return await future
         finally:
             if timer is not None:
                 timer.cancel()
