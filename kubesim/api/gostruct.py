@@ -204,10 +204,8 @@ class _Bytes(GoType):
         return b""
 
     def decode(self, state: State, value: Any, old: Any) -> Any:
-        if value is None:
-            return b""
         if not isinstance(value, str) or isinstance(value, Number):
-            return self.misfit(state, kind_of(value), old)
+            return b"" if value is None else self.misfit(state, kind_of(value), old)
         try:
             return base64.b64decode(value.replace("\r", "").replace("\n", ""), validate=True)
         except (binascii.Error, ValueError):
@@ -328,11 +326,9 @@ class FromText(GoType):
         self.build = build
 
     def decode(self, state: State, value: Any, old: Any) -> Any:
-        if value is None:
-            return None
-        if not isinstance(value, str) or isinstance(value, Number):
-            return self.misfit(state, kind_of(value), old)
-        return self.build(text_of(value))
+        if isinstance(value, str) and not isinstance(value, Number):
+            return self.build(text_of(value))
+        return None if value is None else self.misfit(state, kind_of(value), old)
 
 
 STRING: Final = _Text("string")

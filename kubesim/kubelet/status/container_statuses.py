@@ -231,9 +231,9 @@ def _status_from_record(
     fields: dict[str, Any] = {}
     if old is not None:
         fields["volume_mounts"] = old.volume_mounts
-        if record.state == "running" and old.started is not None:
-            if not inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart"):
-                fields["started"] = old.started
+        anew = inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart")
+        if record.state == "running" and old.started is not None and not anew:
+            fields["started"] = old.started
     if inputs.gates.enabled("InPlacePodVerticalScaling"):
         fields["resources"] = container_status_resources(container, record, old)
         if container.resources.requests:

@@ -25,7 +25,7 @@ from kubesim.api.pod import (
 )
 from kubesim.api.pod_kinds import is_mirror_pod
 from kubesim.api.quantity import quantity
-from kubesim.api.timestamps import format_time, parse_time
+from kubesim.api.timestamps import format_time
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.status.conditions import (
     CONTAINERS_READY,
@@ -65,7 +65,6 @@ _TIMED_CONDITIONS = frozenset(
 _FOREIGN_FIELDS = ("resourceClaimStatuses", "extendedResourceClaimStatus", "nodeAllocatableResourceClaimStatuses")
 _COMPARED_APART = frozenset({"conditions", "allocated_resources", "resources"})
 _CONTAINER_LISTS = frozenset({"init_container_statuses", "container_statuses", "ephemeral_container_statuses"})
-_WHOLE = len("2000-01-01T00:00:00Z")  # a fraction or an offset makes a time longer
 _BROKEN_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -159,12 +158,11 @@ def _says_the_same(new: PodCondition, old: PodCondition) -> bool:
 
 
 def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
-    """Whole seconds, messages that fit, containers in a fixed order: what an API server would give back."""
+    """Messages that fit, containers in a fixed order: what an API server would give back.
+
+    Upstream also cuts times to whole seconds, in which an API server gives them; here they are never held otherwise.
+    """
     changes: dict[str, Any] = {}
-    if status.start_time is not None and not _is_whole(status.start_time):
-        changes["start_time"] = _whole_seconds(status.start_time)
-    if not all(map(_has_whole_times, status.conditions)):
-        changes["conditions"] = tuple(map(_in_whole_seconds, status.conditions))
     spec = pod.spec
     containers = len(spec.containers) + len(spec.init_containers) + len(spec.ephemeral_containers)
     room = MAX_POD_TERMINATION_MESSAGE_LENGTH // containers if containers else MAX_POD_TERMINATION_MESSAGE_LENGTH
@@ -182,24 +180,6 @@ def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
     return status.changed(**changes) if changes else status
 
 
-def _is_whole(text: str) -> bool:
-    return len(text) == _WHOLE
-
-
-def _whole_seconds(text: str) -> str:
-    return text if _is_whole(text) else format_time(parse_time(text))
-
-
-def _has_whole_times(condition: PodCondition) -> bool:
-    since, probed = condition.last_transition_time, condition.last_probe_time
-    return (since is None or len(since) == _WHOLE) and (probed is None or len(probed) == _WHOLE)
-
-
-def _in_whole_seconds(condition: PodCondition) -> PodCondition:
-    times = {"last_transition_time": condition.last_transition_time, "last_probe_time": condition.last_probe_time}
-    return condition.changed(**{name: _whole_seconds(text) for name, text in times.items() if text is not None})
-
-
 def _normalized_container(status: ContainerStatus, room: int) -> ContainerStatus:
     state, last_state = _normalized_state(status.state, room), _normalized_state(status.last_state, room)
     if state is not status.state:
@@ -208,22 +188,12 @@ def _normalized_container(status: ContainerStatus, room: int) -> ContainerStatus
 
 
 def _normalized_state(state: ContainerState, room: int) -> ContainerState:
-    running, terminated = state.running, state.terminated
-    if running is not None and running.started_at is not None:
-        started_at = _whole_seconds(running.started_at)
-        if started_at != running.started_at:
-            return state.changed(running=running.changed(started_at=started_at))
-    if terminated is None:
+    terminated = state.terminated
+    if terminated is None or len(terminated.message) * 4 <= room or len(encoded := terminated.message.encode()) <= room:
         return state
-    changes: dict[str, Any] = {}
-    for name in ("started_at", "finished_at"):
-        text = getattr(terminated, name)
-        if text is not None and (whole := _whole_seconds(text)) != text:
-            changes[name] = whole
-    if len(terminated.message) * 4 > room and len(encoded := terminated.message.encode()) > room:
-        # Go cuts bytes; what is left of a character in the middle of which it cut is shown byte by byte.
-        changes["message"] = _BROKEN_BYTE.sub("\ufffd", encoded[:room].decode("utf-8", "surrogateescape"))
-    return state.changed(terminated=terminated.changed(**changes)) if changes else state
+    # Go cuts bytes; what is left of a character in the middle of which it cut is shown byte by byte.
+    cut = _BROKEN_BYTE.sub("\ufffd", encoded[:room].decode("utf-8", "surrogateescape"))
+    return state.changed(terminated=terminated.changed(message=cut))
 
 
 def _sort_init(containers: Sequence[Container], statuses: list[ContainerStatus]) -> None:

@@ -53,17 +53,6 @@ class TestComingBackToLife:
 
 
 class TestNormalizing:
-    def test_whole_seconds_everywhere(self) -> None:
-        fraction, whole = "2026-03-01T12:00:00.5Z", "2026-03-01T12:00:00Z"
-
-        def told(time: str) -> PodStatus:
-            condition = {"type": "Ready", "status": "True", "lastProbeTime": time, "lastTransitionTime": time}
-            lost = {"terminated": {"exitCode": 1, "startedAt": time, "finishedAt": time}}
-            container = {"name": "c", "state": {"running": {"startedAt": time}}, "lastState": lost}
-            return a_status(startTime=time, conditions=[condition], containerStatuses=[container])
-
-        assert normalize_status(a_pod(), told(fraction)) == told(whole)
-
     def test_init_containers_in_the_order_of_the_spec_and_strangers_behind(self) -> None:
         statuses = [{"name": name} for name in ("stranger", "b", "a")]
         status = normalize_status(a_pod("a", "missing", "b"), a_status(initContainerStatuses=statuses))
