@@ -15,12 +15,11 @@ from typing import Final
 from kubesim.api.gotext import quoted
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.runtime.grpc_health import wire
-from kubesim.runtime.grpc_health.http2 import Data, Event, GoAway, Headers, Http2, ProtocolError, Reset, Settings
+from kubesim.runtime.grpc_health.http2 import ROOM, Data, Event, GoAway, Headers, Http2, ProtocolError, Reset, Settings
 from kubesim.runtime.network import ConnectError, GrpcStatusError, NetworkError
 
 USER_AGENT: Final = "kube-probe/1.36 grpc-go/1.79.3"
 _STREAM = 1
-_MOST_MESSAGE_BYTES = 4 * 1024 * 1024
 _OF_RESET = {
     "FLOW_CONTROL_ERROR": "ResourceExhausted",
     "REFUSED_STREAM": "Unavailable",
@@ -155,9 +154,9 @@ class HealthCall:
         if self._answer is None:
             raise ProtocolError("an answer without header fields")
         self._answer += event.content
-        if len(self._answer) > _MOST_MESSAGE_BYTES:
-            self._fail("ResourceExhausted", f"grpc: received message larger than max ({_MOST_MESSAGE_BYTES})")
-        elif event.ended:
+        if len(self._answer) > ROOM:
+            raise ProtocolError("an answer that is larger than there was room for")
+        if event.ended:
             self._fail("Internal", "server closed the stream without sending trailers")
 
     def _end(self, fields: dict[str, str]) -> None:
@@ -194,8 +193,7 @@ class HealthCall:
 
 
 def _is_grpc(content_type: str) -> bool:
-    kind = content_type.lower()
-    return kind == "application/grpc" or kind.startswith(("application/grpc+", "application/grpc;"))
+    return content_type == "application/grpc" or content_type.startswith(("application/grpc+", "application/grpc;"))
 
 
 def _status_code(text: str) -> int | None:

@@ -19,6 +19,7 @@ from kubesim.runtime.grpc_health.hpack import CompressionError, Decoder, Field, 
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 MOST_BYTES: Final = 16384  # of a frame, unless more is agreed
+ROOM: Final = 65535  # for the data of a stream; what we hear is short, and nobody is given more
 _MOST_HEADER_BYTES: Final = 4 * MOST_BYTES
 
 
@@ -143,7 +144,7 @@ class Http2:
             self._send(kind, stream, chunk, flags)
 
     def send_data(self, stream: int, content: bytes, *, end: bool = False) -> None:
-        """It fits into the room that everybody has at the beginning: nobody waits for more."""
+        """It fits into the room that a stream has at the beginning: nobody waits for more."""
         chunks = _chunks(content)
         for number, chunk in enumerate(chunks, 1):
             self._send(Kind.DATA, stream, chunk, _END_STREAM * (end and number == len(chunks)))

@@ -9,11 +9,10 @@ from collections.abc import Callable
 from typing import Final
 
 from kubesim.runtime.grpc_health import wire
-from kubesim.runtime.grpc_health.http2 import Data, Event, GoAway, Headers, Http2, ProtocolError, Reset, Settings
+from kubesim.runtime.grpc_health.http2 import ROOM, Data, Event, GoAway, Headers, Http2, ProtocolError, Reset, Settings
 
 Check = Callable[[str], str | None]  # the status of a service; None if it is not known
 
-_MOST_REQUEST_BYTES: Final = 65536
 _HEADERS: Final = ((":status", "200"), ("content-type", "application/grpc"))
 
 
@@ -38,7 +37,7 @@ class HealthServer:
                     self._answer(stream)
             case Data(stream, content, ended) if stream in self._calls:
                 self._calls[stream][1].extend(content)
-                if len(self._calls[stream][1]) > _MOST_REQUEST_BYTES:
+                if len(self._calls[stream][1]) > ROOM:
                     raise ProtocolError("a request that is too large")
                 if ended:
                     self._answer(stream)

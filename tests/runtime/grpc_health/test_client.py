@@ -132,6 +132,11 @@ UNEXPECTED = "unexpected HTTP status code received from server:"
         ),
         ([headers(("x", "y"))], "Internal", f"malformed header: missing HTTP status; {NO_KIND}"),
         ([HEADERS, HEADERS], "Internal", "a HEADERS frame cannot appear in the middle of a stream"),
+        (
+            [HEADERS, *[data(bytes(16_000))] * 5],
+            "Unavailable",
+            "error reading from server: an answer that is larger than there was room for",
+        ),
         ([HEADERS, data(b"", end=True)], "Internal", "server closed the stream without sending trailers"),
         ([headers(*GRPC, ("grpc-status", "5"), ("grpc-message", "no%20such%2"), end=True)], "NotFound", "no such%2"),
         ([headers(*GRPC, ("grpc-status", "99"), end=True)], "Code(99)", ""),
