@@ -95,6 +95,7 @@ CUT_OFF = "error reading from server: EOF"
 CALM = 'received prior goaway: code: ENHANCE_YOUR_CALM, debug data: "calm"'
 NO_KIND = "malformed header: missing HTTP content-type"
 NO_GRPC = 'transport: received unexpected content-type "text/html"'
+UNREADABLE = "grpc: failed to unmarshal the received message: proto: cannot parse invalid wire-format data"
 UNEXPECTED = "unexpected HTTP status code received from server:"
 
 
@@ -153,11 +154,12 @@ UNEXPECTED = "unexpected HTTP status code received from server:"
             "cardinality violation: expected <EOF> for non server-streaming RPCs, but received another message",
         ),
         ([HEADERS, data(b"\0\0\0\0\5\x08"), FINE], "Internal", "unexpected EOF"),
-        (
-            [HEADERS, data(wire.framed(b"\x0f")), FINE],
-            "Internal",
-            "grpc: failed to unmarshal the received message: proto: cannot parse invalid wire-format data",
-        ),
+        ([HEADERS, data(b"\0\0"), FINE], "Internal", "unexpected EOF"),
+        ([HEADERS, data(wire.framed(b"\x0f")), FINE], "Internal", UNREADABLE),
+        ([HEADERS, data(wire.framed(b"\x12\x09x")), FINE], "Internal", UNREADABLE),
+        ([HEADERS, data(wire.framed(b"\x08\x80")), FINE], "Internal", UNREADABLE),
+        ([HEADERS, data(wire.framed(b"\x08" + b"\xff" * 10 + b"\1")), FINE], "Internal", UNREADABLE),
+        ([headers((":status", "499"))], "Unknown", f"{UNEXPECTED} 499 (); {NO_KIND}"),
         (
             [headers(*GRPC, ("grpc-encoding", "zstd")), data(b"\1\0\0\0\0"), FINE],
             "Internal",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hpack
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubesim.runtime.grpc_health.hpack import CompressionError, Decoder, encode, huffman_decoded
@@ -25,6 +25,7 @@ def test_blocks_of_another_encoder_are_read(blocks: list[tuple[list[tuple[str, s
 
 
 @given(fields)
+@example([("x", "y" * length) for length in (126, 127, 128, 254, 255, 5000)])
 def test_another_decoder_reads_our_blocks(written: list[tuple[str, str]]) -> None:
     read = hpack.Decoder().decode(encode(written), raw=True)
     assert [(name.decode("latin-1"), value.decode("latin-1")) for name, value in read] == written
