@@ -75,11 +75,7 @@ def _count(path: str) -> int:
 
 def lock_state(state: str) -> IO[str]:
     """The state directory, ours alone until this is closed. The holder of one that was killed is given a moment."""
-    try:
-        os.makedirs(state, mode=0o700, exist_ok=True)
-        lock = open(os.path.join(state, "lock"), "w")  # noqa: SIM115 (it is held until the nodes are closed)
-    except OSError as error:
-        raise UsageError(f"--state {state}: {error.strerror}") from None
+    lock = open_lock(state, "lock")
     for _ in range(_LOCK_TRIES):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,3 +84,12 @@ def lock_state(state: str) -> IO[str]:
             select.poll().poll(_LOCK_PAUSE_MS)
     lock.close()
     raise UsageError(f"{state} is in use by another kubesim (--state names another directory)")
+
+
+def open_lock(state: str, name: str) -> IO[str]:
+    """A file of the state directory that is there to be locked."""
+    try:
+        os.makedirs(state, mode=0o700, exist_ok=True)
+        return open(os.path.join(state, name), "w")
+    except OSError as error:
+        raise UsageError(f"--state {state}: {error.strerror}") from None

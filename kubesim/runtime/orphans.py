@@ -16,14 +16,16 @@ from typing import IO
 
 from kubesim.cni.invoke import pod_of
 from kubesim.errors import UsageError
+from kubesim.runtime.home import open_lock
 from kubesim.runtime.leaks import Leak
 
+_NAME = "plugins.lock"
 _TRIES, _PAUSE_MS = 200, 25
 
 
 def lock_plugins(state: str) -> IO[str]:
     """To be inherited by plugins, once none of an earlier run is left. Only for whoever has the lock of the state."""
-    lock = open(_path(state), "w")  # noqa: SIM115 (it is held until the nodes are closed)
+    lock = open_lock(state, _NAME)
     for _ in range(_TRIES):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -45,7 +47,7 @@ def orphaned_plugins(state: str) -> list[Leak]:
 
 
 def _path(state: str) -> str:
-    return os.path.join(state, "plugins.lock")
+    return os.path.join(state, _NAME)
 
 
 def _holders(state: str) -> Iterator[int]:

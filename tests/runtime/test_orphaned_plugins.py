@@ -17,11 +17,10 @@ from tests.cni.host import BIN_DIR, on_host
 from tests.runtime.test_leaks import STORY, leaks
 from tests.runtime.test_no_leaks import kubesim, left_over
 
-LATE_S = 3.0
-# An IPAM plugin that is slow, once: bridge waits for it and will go on with what it says.
+# An IPAM plugin that waits, once, until it is told to go on: bridge waits for it, and will use what it says.
 SLOW = f"""#!/bin/sh
 if [ "$CNI_COMMAND" = ADD ] && mkdir "$0.began" 2>/dev/null; then
-    sleep {LATE_S}
+    for i in $(seq 600); do [ -e "$0.go" ] || sleep 0.1; done
     {BIN_DIR}/host-local
     code=$?
     touch "$0.ended"
@@ -32,7 +31,7 @@ exec {BIN_DIR}/host-local
 
 
 def killed_with_its_holder(folder: str, state: str) -> None:
-    """While the slow plugin sleeps."""
+    """While the slow plugin waits."""
     slow = Path(folder, "host-local")
     slow.write_text(SLOW)
     slow.chmod(0o755)
@@ -48,12 +47,20 @@ def killed_with_its_holder(folder: str, state: str) -> None:
         process.kill()
 
 
-def came(path: Path) -> bool:
-    for _ in range(500):
+def came(path: Path, within_s: float = 30) -> bool:
+    for _ in range(round(within_s / 0.02)):
         if path.exists():
             return True
         time.sleep(0.02)
     return False
+
+
+def left_later(folder: str, state: str) -> dict[str, list[str]]:
+    """When whoever still waits has done what he wanted."""
+    Path(folder, "host-local.go").touch()
+    if came(Path(folder, "host-local.ended"), within_s=1):
+        time.sleep(1)  # bridge goes on
+    return left_over(state)
 
 
 def started_again(folder: str) -> dict[str, Any]:
@@ -62,8 +69,7 @@ def started_again(folder: str) -> dict[str, Any]:
     idle = STORY.partition("---")[0].rstrip() + "\n  duration: 1s\n"
     words = kubesim("run", "-q", "--host-network-node", "--state", state, "-")
     again = subprocess.run(words, input=idle, capture_output=True, text=True, check=False)
-    time.sleep(LATE_S)  # whoever still ran would have done what he wanted by now
-    return {"code": again.returncode, "said": again.stderr, "left": left_over(state)}
+    return {"code": again.returncode, "said": again.stderr, "left": left_later(folder, state)}
 
 
 def test_the_next_start_ends_them_before_it_cleans_up(tmp_path: Path) -> None:
@@ -78,8 +84,7 @@ def looked_for(folder: str) -> dict[str, Any]:
     state = f"{folder}/state"
     killed_with_its_holder(folder, state)
     found, cleaned = leaks("--state", state), leaks("--state", state, "--clean")
-    time.sleep(LATE_S)
-    return {"found": found, "cleaned": cleaned, "left": left_over(state)}
+    return {"found": found, "cleaned": cleaned, "left": left_later(folder, state)}
 
 
 def test_they_are_listed_and_ended_by_the_command(tmp_path: Path) -> None:
