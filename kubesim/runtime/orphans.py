@@ -20,7 +20,7 @@ from kubesim.runtime.home import open_lock
 from kubesim.runtime.leaks import Leak
 
 _NAME = "plugins.lock"
-_TRIES, _PAUSE_MS = 200, 25
+_TRIES, _PAUSE_MS = 1200, 25  # thirty seconds: a machine may be busy
 
 
 def lock_plugins(state: str) -> IO[str]:
