@@ -40,7 +40,7 @@ from kubesim.attach.tolerances import CLOCK, TELLING, TRUNCATION
 from kubesim.attach.transitions import transition_divergences
 from kubesim.cluster.object_watch import ObjectKey
 from kubesim.frozen import frozen
-from kubesim.kubelet.status.conditions import find_condition, pod_condition_by_kubelet
+from kubesim.kubelet.status.conditions import conditions_by_kubelet, find_condition
 
 KEPT_EVENTS = 40  # of each pod; older ones explain nothing
 _RETRIED = ("ErrImageNeverPull", "InspectFailed")
@@ -377,6 +377,6 @@ def _changed_conditions(old: Pod, new: Pod) -> Iterator[tuple[str, int]]:
     for condition in new.status.conditions:
         before = find_condition(old.status.conditions, condition.type)
         at = moment(condition.last_transition_time)
-        owned = pod_condition_by_kubelet(condition.type)
+        owned = condition.type in conditions_by_kubelet()
         if owned and at is not None and before is not None and before.status != condition.status:
             yield f"condition {condition.type} {condition.status}", at

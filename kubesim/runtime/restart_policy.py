@@ -108,11 +108,8 @@ def should_container_be_restarted(
 
 def all_containers_could_restart(spec: PodSpec) -> bool:
     """Does any container have a rule that restarts the whole pod in place?"""
-    return any(
-        rule.action == RESTART_ALL_CONTAINERS
-        for container in init_and_regular_containers(spec)
-        for rule in container.restart_policy_rules
-    )
+    rules = [c.restart_policy_rules for c in (*spec.init_containers, *spec.containers) if c.restart_policy_rules]
+    return any(rule.action == RESTART_ALL_CONTAINERS for of_container in rules for rule in of_container)
 
 
 def restarts_all_containers(container: Container, exit_code: int) -> bool:
@@ -124,7 +121,7 @@ def restarts_all_containers(container: Container, exit_code: int) -> bool:
 def should_all_containers_restart(pod: Pod, status: RuntimePodStatus | None, pod_status: PodStatus | None) -> bool:
     """Must the pod's containers all be reset? Once the condition is True it stays so until the status clears it."""
     conditions = pod_status.conditions if pod_status is not None else ()
-    if any(condition.type == ALL_CONTAINERS_RESTARTING and condition.status == "True" for condition in conditions):
+    if [c for c in conditions if c.type == ALL_CONTAINERS_RESTARTING and c.status == "True"]:
         return True
     if not all_containers_could_restart(pod.spec):
         return False

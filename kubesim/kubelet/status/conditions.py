@@ -9,7 +9,7 @@ CalculatePodConditionObservedGeneration.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from kubesim.api.gotext import listed, quoted
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
@@ -40,18 +40,19 @@ DISRUPTION_TARGET = "DisruptionTarget"
 _ALWAYS_OWNED = frozenset(
     {POD_SCHEDULED, READY, INITIALIZED, CONTAINERS_READY, POD_RESIZE_IN_PROGRESS, POD_RESIZE_PENDING}
 )
-_OWNED_BY_GATE = {
-    POD_READY_TO_START_CONTAINERS: "PodReadyToStartContainersCondition",
-    ALL_CONTAINERS_RESTARTING: "RestartAllContainersOnContainerExits",
-}
 
 
-def pod_condition_by_kubelet(condition_type: str, gates: FeatureGates = DEFAULT_GATES) -> bool:
-    """Is this condition the kubelet's own?"""
-    if condition_type in _ALWAYS_OWNED:
-        return True
-    gate = _OWNED_BY_GATE.get(condition_type)
-    return gate is not None and gates.enabled(gate)
+def conditions_by_kubelet(gates: FeatureGates = DEFAULT_GATES) -> frozenset[str]:
+    """The types of condition that are the kubelet's own."""
+    return _owned(
+        gates.enabled("PodReadyToStartContainersCondition"), gates.enabled("RestartAllContainersOnContainerExits")
+    )
+
+
+@cache
+def _owned(ready_to_start: bool, all_restarting: bool) -> frozenset[str]:
+    by_gate = {POD_READY_TO_START_CONTAINERS: ready_to_start, ALL_CONTAINERS_RESTARTING: all_restarting}
+    return _ALWAYS_OWNED | {kind for kind, on in by_gate.items() if on}
 
 
 def find_condition(conditions: Sequence[PodCondition], condition_type: str) -> PodCondition | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubesim.api.pod import Container, ContainerStatus, ResourceList, ResourceRequirements
+from kubesim.api.pod import NO_RESOURCES, Container, ContainerStatus, ResourceList, ResourceRequirements
 from kubesim.api.quantity import quantity
 from kubesim.api.resources import CPU, MEMORY
 from kubesim.runtime.cgroups import MIN_SHARES
@@ -77,5 +77,5 @@ def requirements(
         fields["limits"] = limits
     if requests:
         fields["requests"] = requests
-    made = ResourceRequirements.make(**fields)
+    made = ResourceRequirements.make(**fields) if fields else NO_RESOURCES
     return made if like is None or not like.extra else made.with_extra(like.extra)

@@ -148,7 +148,9 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
     if record.state == "running":
         return _running_since(record.started_at)
     if record.state == "exited":
-        return ContainerState.make(terminated=_terminated(record))
+        return _exited(
+            record.exit_code, record.reason, record.message, record.id, record.started_at, record.finished_at
+        )
     if record.state == "unknown" and old is not None and old.state.running is not None:
         # It ran and is not to be found: over, which is different from "never began" to whoever counts runs.
         return ContainerState.make(
@@ -161,23 +163,34 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
     return _WAITING_WITHOUT_REASON
 
 
+# Each sync finds most containers in the state in which the last one found them: one object serves them all.
+
+
 @lru_cache(maxsize=4096)
 def _running_since(started_at: int | None) -> ContainerState:
-    # The state of most containers most of the time, and the same in each sync.
     if started_at is None:
         return ContainerState.make(running=ContainerStateRunning.make())
     return ContainerState.make(running=ContainerStateRunning.make(started_at=format_time(started_at)))
 
 
-def _terminated(record: ContainerRecord) -> ContainerStateTerminated:
+@lru_cache(maxsize=4096)
+def _exited(
+    exit_code: int, reason: str, message: str, container_id: str, started_at: int | None, finished_at: int | None
+) -> ContainerState:
     times: dict[str, Any] = {}
-    if record.started_at is not None:
-        times["started_at"] = format_time(record.started_at)
-    if record.finished_at is not None:
-        times["finished_at"] = format_time(record.finished_at)
-    return ContainerStateTerminated.make(
-        exit_code=record.exit_code, reason=record.reason, message=record.message, container_id=record.id, **times
+    if started_at is not None:
+        times["started_at"] = format_time(started_at)
+    if finished_at is not None:
+        times["finished_at"] = format_time(finished_at)
+    terminated = ContainerStateTerminated.make(
+        exit_code=exit_code, reason=reason, message=message, container_id=container_id, **times
     )
+    return ContainerState.make(terminated=terminated)
+
+
+@lru_cache(maxsize=4096)
+def _waiting_because(reason: str, message: str) -> ContainerState:
+    return ContainerState.make(waiting=ContainerStateWaiting.make(reason=reason, message=message))
 
 
 def _course_without_record(old: ContainerStatus | None, inputs: StatusInputs, pod_restarting: bool) -> _Course:
@@ -217,9 +230,8 @@ def _course_if_start_failed(container: Container, course: _Course, inputs: Statu
     failure = inputs.reasons.get(container.name)
     if failure is None or not should_container_be_restarted(container, inputs.pod, inputs.runtime, inputs.gates):
         return course
-    reason, message = failure
     return _Course(
-        ContainerState.make(waiting=ContainerStateWaiting.make(reason=reason, message=message)),
+        _waiting_because(*failure),
         course.state if course.state.terminated is not None else course.last_state,
         course.restart_count,
     )

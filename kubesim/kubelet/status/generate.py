@@ -105,7 +105,8 @@ def _has_any_active_regular_container(inputs: StatusInputs) -> bool:
 
 def _conditions(inputs: StatusInputs, statuses: Sequence[ContainerStatus], phase: str) -> tuple[PodCondition, ...]:
     pod, old, gates = inputs.pod, inputs.old_status, inputs.gates
-    found = [c for c in pod.status.conditions if not make.pod_condition_by_kubelet(c.type, gates)]
+    own = make.conditions_by_kubelet(gates)
+    found = [c for c in pod.status.conditions if c.type not in own]
     if gates.enabled("InPlacePodVerticalScaling") and not inputs.pod_is_terminal:
         found += [_resize_condition(inputs, condition) for condition in inputs.resize_conditions]
     # An eviction told the status manager why: it happened once and cannot be computed again.
@@ -144,8 +145,13 @@ def _addresses(inputs: StatusInputs) -> dict[str, Any]:
             pod_ips = host_network_pod_ips(pod_ips, [address.ip for address in host_ips])
     if pod_ips:
         fields["pod_ip"] = pod_ips[0]
-        fields["pod_ips"] = tuple(PodIP.make(ip=ip) for ip in pod_ips)
+        fields["pod_ips"] = _pod_ips(pod_ips)
     return fields
+
+
+@lru_cache(maxsize=4096)
+def _pod_ips(addresses: tuple[str, ...]) -> tuple[PodIP, ...]:
+    return tuple(PodIP.make(ip=ip) for ip in addresses)
 
 
 @lru_cache(maxsize=256)

@@ -38,10 +38,10 @@ from kubesim.kubelet.status.conditions import (
     TRUE,
     condition_observed_generation,
     condition_since,
+    conditions_by_kubelet,
     find_condition,
     generate_containers_ready_condition,
     generate_pod_ready_condition,
-    pod_condition_by_kubelet,
     put_condition,
 )
 from kubesim.kubelet.status.phase import FAILED, is_terminal_phase
@@ -138,23 +138,9 @@ def with_transition_times(
 
 
 def _with_transition_time(condition: PodCondition, old: PodCondition | None, now: int) -> PodCondition:
-    same = old is not None and old.status == condition.status
-    if same and old is not None and _says_the_same(condition, old):
-        return old  # the very object: later comparisons are done at once
-    moment = old.last_transition_time if same and old is not None else format_time(now)
-    return condition_since(condition, moment)
-
-
-def _says_the_same(new: PodCondition, old: PodCondition) -> bool:
-    """Does a condition that has no time of its own yet say nothing but what the old one says?"""
-    return (
-        new.last_transition_time is None
-        and new.reason == old.reason
-        and new.message == old.message
-        and new.observed_generation == old.observed_generation
-        and new.last_probe_time == old.last_probe_time
-        and new.extra == old.extra
-    )
+    if old is None or old.status != condition.status:
+        return condition_since(condition, format_time(now))
+    return condition_since(condition, old.last_transition_time)
 
 
 def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
@@ -226,10 +212,11 @@ def is_pod_status_by_kubelet_equal(old: PodStatus, new: PodStatus, gates: Featur
 
 
 def _said_by_kubelet(status: PodStatus, gates: FeatureGates) -> dict[str, tuple[str, str, str]]:
+    own = conditions_by_kubelet(gates)
     return {
         c.type: (c.status, c.reason, c.message)
         for c in status.conditions
-        if c.type == DISRUPTION_TARGET or pod_condition_by_kubelet(c.type, gates)
+        if c.type in own or c.type == DISRUPTION_TARGET
     }
 
 
@@ -284,9 +271,10 @@ def merge_pod_status(
     A terminal phase, and the DisruptionTarget condition that belongs to it, wait until nothing can be running.
     """
     ends = becomes_terminal(old, new)
-    conditions = [c for c in old.conditions if not pod_condition_by_kubelet(c.type, gates)]
+    own = conditions_by_kubelet(gates)
+    conditions = [c for c in old.conditions if c.type not in own]
     for condition in new.conditions:
-        if pod_condition_by_kubelet(condition.type, gates):
+        if condition.type in own:
             conditions.append(condition)
         elif condition.type == DISRUPTION_TARGET and ends and not could_have_running_containers:
             stamped = _with_transition_time(condition, find_condition(old.conditions, condition.type), now)
