@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubesim.api.goaddress import IP, IPNet, ip_from_text, parse_cidr
 from kubesim.api.gojson import dumps
-from kubesim.cni.addresses import IP, IPNet, ip_from_text, parse_cidr
 from kubesim.cni.gocni_result import create_result as merge
 from kubesim.cni.results import AnyResult, Result, Result020, convert, create_from_bytes, create_result
 from kubesim.cni.types import DNS, Interface, IPConfig, Route
