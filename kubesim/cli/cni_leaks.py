@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import os
+from contextlib import closing
 from dataclasses import asdict
 
 from kubesim.cli.runtime_flags import node_state
@@ -13,9 +14,10 @@ from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.process import RealExec
 from kubesim.node.client import Underlay
 from kubesim.runtime.cleaner import HostCleaner
-from kubesim.runtime.cni_nodes import BIN_DIRS
+from kubesim.runtime.cni_nodes import BIN_DIRS, host_underlay
 from kubesim.runtime.home import host_home, lock_state
 from kubesim.runtime.leaks import Leak
+from kubesim.runtime.orphans import orphaned_plugins
 
 
 def leaks(args: argparse.Namespace) -> int:
@@ -23,8 +25,7 @@ def leaks(args: argparse.Namespace) -> int:
     state = node_state(args.state)
     left: list[Leak] = []
     if os.path.isdir(state):
-        with lock_state(state):
-            left = _looked_for(args, state)
+        left = _cleaned(args, state) if args.clean else _found(args, state)
     if args.output == "json":
         print(json.dumps({"state": state, "leaks": [asdict(leak) for leak in left]}, indent=2))
     elif not left:
@@ -34,12 +35,16 @@ def leaks(args: argparse.Namespace) -> int:
     return 1 if left else 0
 
 
-def _looked_for(args: argparse.Namespace, state: str) -> list[Leak]:
-    underlay = Underlay("host")
-    try:
-        node, home = underlay.host_node(), host_home(state)
-        libcni = CNIConfig(args.bin_dir or BIN_DIRS, RealExec(spawn=node.spawn), home.cache)
-        cleaner = HostCleaner(node, home, libcni)
-        return asyncio.run(cleaner.clean()) if args.clean else cleaner.found()
-    finally:
-        underlay.close()
+def _found(args: argparse.Namespace, state: str) -> list[Leak]:
+    with lock_state(state), closing(Underlay("host")) as underlay:
+        return [*orphaned_plugins(state), *_cleaner(args, state, underlay).found()]
+
+
+def _cleaned(args: argparse.Namespace, state: str) -> list[Leak]:
+    with host_underlay(state) as underlay:
+        return asyncio.run(_cleaner(args, state, underlay).clean())
+
+
+def _cleaner(args: argparse.Namespace, state: str, underlay: Underlay) -> HostCleaner:
+    node, home = underlay.host_node(), host_home(state)
+    return HostCleaner(node, home, CNIConfig(args.bin_dir or BIN_DIRS, RealExec(spawn=node.spawn), home.cache))

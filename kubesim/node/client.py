@@ -37,19 +37,21 @@ class NodeGone(KubesimError):
 
 class Underlay:
     """The process that makes nodes; closing it ends them all. Of kind `host` it is the holder of the host itself, and
-    has `lock` open for as long as it lives, which is longer than kubesim if that is killed."""
+    has `lock` open for as long as it lives, which is longer than kubesim if that is killed; `plugins_lock`, too, all
+    that it starts has open."""
 
-    def __init__(self, kind: str = "private", lock: IO[str] | None = None) -> None:
+    def __init__(self, kind: str = "private", lock: IO[str] | None = None, plugins_lock: IO[str] | None = None) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each port that a container listens on is one
         ours, theirs = messages.pair()
         root = str(Path(kubesim.__file__).parent.parent)
         with theirs:
             kept = [] if lock is None else [lock.fileno()]
+            inherited = [] if plugins_lock is None else [plugins_lock.fileno()]
             words = [sys.executable, "-I", "-S", "-c", _PROGRAM, root, str(theirs.fileno()), str(os.getpid()), kind]
             self._process = subprocess.Popen(
                 [*words, *map(str, kept)],
-                pass_fds=[theirs.fileno(), *kept],
+                pass_fds=[theirs.fileno(), *kept, *inherited],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )

@@ -23,7 +23,7 @@ SWITCH = "lan"
 def main(arguments: list[str]) -> None:
     requests = socket.socket(fileno=int(arguments[0]))
     parent, kind, kept = int(arguments[1]), arguments[2], map(int, arguments[3:])
-    for fd in (requests.fileno(), *kept):
+    for fd in (requests.fileno(), *kept):  # what else was handed over goes to all that is started from here
         os.set_inheritable(fd, False)
     if kind == "host":
         private.adopt_orphans()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 
 from kubesim.errors import UsageError
 from kubesim.node.client import Node, Seen, Underlay
@@ -14,6 +15,7 @@ from kubesim.runtime.cni_node import CniNode
 from kubesim.runtime.cni_settings import CniSettings, NodePlan
 from kubesim.runtime.home import Home, host_home, lock_state
 from kubesim.runtime.leaks import Leak
+from kubesim.runtime.orphans import lock_plugins
 from kubesim.runtime.real_ports import Silences
 
 BIN_DIRS = ("/usr/lib/cni", "/opt/cni/bin")
@@ -26,8 +28,11 @@ class CniNodes:
         bin_dirs = _bin_dirs(settings)
         if settings.state:
             _check_host(plans)
-        self._lock = lock_state(settings.state) if settings.state else None
-        self._underlay = Underlay("host" if settings.state else "private", self._lock)
+        self._is_host = bool(settings.state)
+        self._opened = ExitStack()
+        self._underlay = self._opened.enter_context(
+            host_underlay(settings.state) if settings.state else closing(Underlay())
+        )
         self.silences = Silences()
         self.nodes: list[CniNode] = []
         try:
@@ -49,7 +54,7 @@ class CniNodes:
     def _clean(self) -> list[Leak]:
         """The host may have something left of an earlier run, and must have nothing left of this one. What could not be
         removed."""
-        if self._lock is None:
+        if not self._is_host:
             return []
         return [leak for node in self.nodes for leak in asyncio.run(node.cleaner(node.plain_libcni()).clean())]
 
@@ -63,9 +68,18 @@ class CniNodes:
     def _end(self) -> None:
         for node in self.nodes:
             node.node.close()
-        self._underlay.close()
-        if self._lock is not None:
-            self._lock.close()
+        self._opened.close()
+
+
+@contextmanager
+def host_underlay(state: str) -> Iterator[Underlay]:
+    """The host itself, as far as it is this state directory's: nobody else, and no earlier run, is at work on it."""
+    with (
+        lock_state(state) as lock,
+        lock_plugins(state) as plugins_lock,
+        closing(Underlay("host", lock, plugins_lock)) as made,
+    ):
+        yield made
 
 
 def _check_host(plans: Sequence[NodePlan]) -> None:

@@ -19,7 +19,8 @@ from kubesim.frozen import frozen
 from kubesim.node.private import NETNS_DIR, OWN_DIR
 from kubesim.runtime.sandbox_parts import write_through
 
-_LOCK_TRIES, _LOCK_PAUSE_MS = 50, 100
+_LOCK_PAUSE_MS = 100
+_TRIES_WITH_A_LIVING, _TRIES = 50, 300
 
 
 @frozen
@@ -74,17 +75,35 @@ def _count(path: str) -> int:
 
 
 def lock_state(state: str) -> IO[str]:
-    """The state directory, ours alone until this is closed. The holder of one that was killed is given a moment."""
-    try:
-        os.makedirs(state, mode=0o700, exist_ok=True)
-        lock = open(os.path.join(state, "lock"), "w")  # noqa: SIM115 (it is held until the nodes are closed)
-    except OSError as error:
-        raise UsageError(f"--state {state}: {error.strerror}") from None
-    for _ in range(_LOCK_TRIES):
+    """The state directory, ours alone until this is closed. The holder of one that was killed is given time to end what
+    it runs, also where the machine is busy."""
+    lock = open_lock(state, "lock")
+    for tries in range(1, _TRIES + 1):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return lock
         except BlockingIOError:
+            if tries >= _TRIES_WITH_A_LIVING and _is_alive(lock):
+                break
             select.poll().poll(_LOCK_PAUSE_MS)
+        else:
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+            return lock
     lock.close()
     raise UsageError(f"{state} is in use by another kubesim (--state names another directory)")
+
+
+def _is_alive(lock: IO[str]) -> bool:
+    """Is there still the kubesim that took the lock?"""
+    lock.seek(0)
+    return os.path.exists(f"/proc/{lock.read() or 'self'}")
+
+
+def open_lock(state: str, name: str) -> IO[str]:
+    """A file of the state directory that is there to be locked."""
+    try:
+        os.makedirs(state, mode=0o700, exist_ok=True)
+        return open(os.path.join(state, name), "a+")
+    except OSError as error:
+        raise UsageError(f"--state {state}: {error.strerror}") from None

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from kubesim.frozen import frozen, replace
 
-Kind = Literal["sandbox", "namespace", "link", "address", "chain", "cache file", "network"]
+Kind = Literal["process", "sandbox", "namespace", "link", "address", "chain", "cache file", "network"]
 
 _CHAIN = re.compile(r"CNI-(DN-|SN-)?[0-9a-f]{21,24}")  # of one sandbox
 _COMMENT = re.compile(r'name: "(?P<network>.*)" id: "(?P<id>.*)"')

@@ -17,8 +17,10 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.cni.gofile import errno_text
 from kubesim.node.client import Node
+from kubesim.runtime.grpc_health.client import HealthCall
 from kubesim.runtime.network import (
     ConnectError,
+    ConnectTimeout,
     HttpRequest,
     HttpResponse,
     NetworkError,
@@ -37,6 +39,7 @@ from kubesim.runtime.simulated.shell.ports import Failure, is_address
 WALL_LIMIT_S = 3.5  # the kernel takes three seconds to find that a neighbour does not answer
 _UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH)
 _MOST_BYTES = 65536
+_LATE = "context deadline exceeded"
 
 
 class RealNetwork(SimulatedNetwork):
@@ -73,8 +76,22 @@ class RealNetwork(SimulatedNetwork):
         raise ResponseTimeout("net/http: timeout awaiting response headers")
 
     async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
-        await self.tcp_connect(host, port, timeout)  # as in the simulation, whoever listens is taken to be well
-        return "SERVING"
+        deadline = self._clock.now() + timeout
+        call = await self._call(host, port, service, timeout)
+        if call.is_unprocessed:  # by a server that goes away: gRPC itself tries once more
+            call = await self._call(host, port, service, timeout)
+        if call.outcome is None:
+            await self._clock.sleep_until(deadline)
+            raise ResponseTimeout(_LATE) if call.is_connected else ConnectTimeout(_LATE)
+        if isinstance(call.outcome, NetworkError):
+            raise call.outcome
+        return call.outcome
+
+    async def _call(self, host: str, port: int, service: str, timeout: int) -> HealthCall:
+        connection = await self._dial(host, port, timeout)
+        call = HealthCall(join_host_port(host, port), service, timeout)
+        await connection.carry(call)
+        return call
 
     async def _dial(self, host: str, port: int, timeout: int) -> Connection:
         """From the node itself."""
@@ -178,6 +195,25 @@ class Connection:
                 silence.cancel()
                 if reading is not None:
                     reading.cancel()
+
+    async def carry(self, call: HealthCall) -> None:
+        """What a call says and hears, until it is over; it stays open if the other side says no more."""
+        made, loop = self._opened(), asyncio.get_running_loop()
+        with made:
+            try:
+                async with self._silences.turn, self._clock.outside(WALL_LIMIT_S, hold=True):
+                    while call.outcome is None:
+                        await loop.sock_sendall(made, call.to_send())
+                        data = await loop.sock_recv(made, _MOST_BYTES)
+                        if data:
+                            call.receive(data)
+                        else:
+                            call.broke("EOF")
+            except TimeoutError:
+                pass
+            except OSError as error:
+                here, there = (join_host_port(*plain_address(name)) for name in (made.getsockname(), self._to))
+                call.broke(f"read tcp {here}->{there}: read: {errno_text(error)}")
 
     def _opened(self) -> socket.socket:
         assert self._socket is not None

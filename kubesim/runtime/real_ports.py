@@ -12,11 +12,14 @@ import socket
 
 from kubesim.clock import VirtualLoop, go
 from kubesim.node.client import Node
+from kubesim.runtime.grpc_health.http2 import PREFACE, ProtocolError
+from kubesim.runtime.grpc_health.server import HealthServer
 from kubesim.runtime.simulated.shell import HttpAnswer, HttpRequest, Listener, Ports
 from kubesim.runtime.simulated.shell.ports import AddressInUse
 
 _MOST_BYTES = 65536
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
+_HTTP2 = PREFACE[: PREFACE.index(b"\r\n\r\n") + 4]  # no more than the head of a request
 Address = tuple[str, int]
 
 
@@ -114,7 +117,11 @@ class RealPorts(Ports):
         loop = asyncio.get_running_loop()
         with connection:
             try:
-                request = await _request(connection)
+                said = await _said(connection)
+                if listener.health is not None and said.startswith(_HTTP2):
+                    await _serve_health(listener, connection, said)
+                    return
+                request = _request(said)
                 if request is None:
                     listener.connect()
                     return
@@ -129,8 +136,20 @@ class RealPorts(Ports):
                 return
 
 
-async def _request(connection: socket.socket) -> HttpRequest | None:
-    """What was asked for; None if it was not HTTP, or nothing."""
+async def _serve_health(listener: Listener, connection: socket.socket, said: bytes) -> None:
+    """For as long as the client stays, and makes sense."""
+    loop = asyncio.get_running_loop()
+    server = HealthServer(listener.check)
+    while said:
+        try:
+            await loop.sock_sendall(connection, server.receive(said))
+        except ProtocolError:
+            return
+        said = await loop.sock_recv(connection, _MOST_BYTES)
+
+
+async def _said(connection: socket.socket) -> bytes:
+    """To the end of the head of a request, or of all that is said."""
     loop = asyncio.get_running_loop()
     data = b""
     while b"\r\n\r\n" not in data and b"\n\n" not in data and len(data) < _MOST_BYTES:
@@ -138,6 +157,11 @@ async def _request(connection: socket.socket) -> HttpRequest | None:
         if not more:
             break
         data += more
+    return data
+
+
+def _request(data: bytes) -> HttpRequest | None:
+    """What was asked for; None if it was not HTTP, or nothing."""
     lines = data.decode("latin-1").splitlines()
     words = lines[0].split() if lines else []
     if len(words) < 2 or words[0] not in _METHODS:

@@ -16,6 +16,7 @@ import pytest
 from kubesim.cni.context import with_timeout
 from kubesim.cni.process import RealExec
 from kubesim.errors import PluginError
+from kubesim.node import messages
 from kubesim.node.client import Node, NodeGone, Underlay
 from tests.node.unprivileged import ROOT, unprivileged
 
@@ -115,6 +116,27 @@ def test_when_the_holder_of_the_host_has_ended_so_has_all_that_it_ran(tmp_path: 
         child.close()
         assert len(pids) == 2
         assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
+
+
+def test_so_it_does_when_kubesim_ends_before_it_read_an_answer(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The kernel then tells the holder of a broken connection, not of its end."""
+    underlay = Underlay("host")
+    node = underlay.host_node()
+    told, tell = os.pipe()
+    program = script(tmp_path, "echo $$; sleep 4744")
+    with open(os.devnull) as nothing:
+        child = node.spawn(program, {}, (nothing.fileno(), tell, tell))
+    os.close(tell)
+    with open(told) as output:
+        pid = int(output.readline())
+    messages.send(node._socket, {"do": "look", "path": ""})
+    select.select([node._socket], [], [])
+    underlay.close()
+    child.close()
+    assert not Path(f"/proc/{pid}").exists()
+    assert capfd.readouterr().err == ""
 
 
 def test_a_program_that_does_not_exist_is_told(node: Node) -> None:

@@ -8,16 +8,30 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent.parent
 NOBODY = 65534
-_NEEDED = (
-    "annotated_types", "anyio", "idna", "pydantic", "pydantic_core", "sniffio", "structlog", "typing_extensions.py",
-    "typing_inspection", "yaml",
-)  # fmt: skip
+
+
+def _needed() -> set[str]:
+    """The folders and files that kubesim depends on, and those that they depend on."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    todo, known, found = [Requirement(text) for text in project["dependencies"]], set(), set()
+    while todo:
+        name = todo.pop().name
+        if name not in known:
+            known.add(name)
+            found |= {file.parts[0] for file in metadata.files(name) or ()}
+            wanted = [Requirement(text) for text in metadata.requires(name) or ()]
+            todo += [each for each in wanted if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return {name for name in found if name not in ("..", "__pycache__") and not name.endswith(".dist-info")}
 
 
 class Unprivileged:
@@ -28,10 +42,10 @@ class Unprivileged:
         shutil.copytree(ROOT / "kubesim", folder / "kubesim")  # with what was compiled: it starts in half the time
         shutil.copytree(ROOT / "scenarios", folder / "scenarios")
         site = Path(sysconfig.get_path("purelib"))
-        for name in _NEEDED:
+        for name in _needed():
             if (site / name).is_dir():
                 shutil.copytree(site / name, folder / name)
-            elif (site / name).exists():
+            else:
                 shutil.copy(site / name, folder / name)
         for path in folder.rglob("*"):
             path.chmod(0o755 if path.is_dir() else 0o644)

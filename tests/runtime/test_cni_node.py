@@ -241,6 +241,7 @@ def test_a_user_without_rights_has_the_same_run() -> None:
     with unprivileged() as user:
         (user.folder / "x.yaml").write_text(SPEC.format(more="") + POD.format(name="pod-0"))
         said = user.run("-m", "kubesim", "run", "-o", "json", "x.yaml")
+        user.run("-m", "kubesim", "run", "-q", "--runtime", "cni", "scenarios/grpc-probe.yaml")  # as it expects
     assert host_state() == before
     outcome = json.loads(said)["runs"][0]
     assert outcome["phases"] == {"default/pod-0": "Succeeded"}

@@ -124,9 +124,12 @@ def test_where_there_was_no_run_there_is_nothing(tmp_path: Path, capsys: pytest.
     assert not (tmp_path / "none").exists()
 
 
-def test_a_state_directory_that_cannot_be_used_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "state" / "lock").mkdir(parents=True)
-    assert main(["cni", "leaks", "--state", str(tmp_path / "state")]) == 2
+@pytest.mark.parametrize("name", ["lock", "plugins.lock"])
+def test_a_state_directory_that_cannot_be_used_is_named(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "state" / name).mkdir(parents=True)
+    assert main(["cni", "leaks", "--clean", "--state", str(tmp_path / "state")]) == 2
     assert capsys.readouterr().err == f"kubesim: error: --state {tmp_path}/state: Is a directory\n"
 
 

@@ -67,7 +67,9 @@ def left_over(state: str) -> dict[str, list[str]]:
         "files": sorted(str(path) for path in Path(STATE_DIR).rglob("*") if path.is_file()),
         "namespaces": os.listdir(NETNS_DIR) + [line for line in mounts if "nsfs" in line],
         "chains": [line for line in rules if "CNI-DN-" in line or "CNI-SN-" in line or "kubesim" in line],
-        "state": [name for name in kept if name not in ("lock", "runs.json", "net.d/10-kubesim.conflist")],
+        "state": [
+            name for name in kept if name not in ("lock", "plugins.lock", "runs.json", "net.d/10-kubesim.conflist")
+        ],
     }
 
 

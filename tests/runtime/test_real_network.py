@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
@@ -15,9 +16,17 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.cni.process import RealExec
 from kubesim.node.client import Node, Underlay
-from kubesim.runtime.network import ConnectError, ConnectTimeout, HttpRequest, NetworkError, ResponseTimeout
+from kubesim.runtime.network import (
+    ConnectError,
+    ConnectTimeout,
+    GrpcStatusError,
+    HttpRequest,
+    NetworkError,
+    ResponseTimeout,
+)
 from kubesim.runtime.real_network import RealNetwork
 from kubesim.runtime.real_ports import Silences
+from kubesim.runtime.simulated.network import ROUND_TRIP, SimulatedNetwork
 from kubesim.runtime.simulated.shell import HttpAnswer, Listener, Ports
 from kubesim.runtime.simulated.shell import HttpRequest as ShellRequest
 from kubesim.runtime.simulated.shell.ports import AddressInUse
@@ -84,9 +93,64 @@ def test_a_connection_that_asks_for_nothing_is_noticed(node: Node) -> None:
         listener = ports.listen(Listener(81, on_connect=lambda: noticed.append(1)))
         await network.tcp_connect("127.0.0.1", 81, TIMEOUT)
         await network.tcp_connect("10.0.0.1", 81, TIMEOUT)
-        assert await network.grpc_health("127.0.0.1", 81, "", TIMEOUT) == "SERVING"
-        assert len(noticed) == 3
+        assert len(noticed) == 2
         ports.close(listener)
+
+    talked(node, talk)
+
+
+@pytest.mark.parametrize("is_real", [True, False])
+def test_health_checks_by_grpc_real_or_not(node: Node, is_real: bool) -> None:
+    """The same listeners, the same answers."""
+
+    async def talk(real: RealNetwork, ports: Ports) -> None:
+        clock = LoopClock()
+        simulated = SimulatedNetwork(clock)
+        simulated.attach("127.0.0.1", ports)
+        network, noticed = real if is_real else simulated, []
+        known = {"": "SERVING", "sick": "NOT_SERVING"}
+        listeners = [
+            ports.listen(Listener(86, health=known.get, on_connect=lambda: noticed.append(86))),
+            ports.listen(Listener(87, answer=lambda request: HttpAnswer(200), on_connect=lambda: noticed.append(87))),
+            ports.listen(Listener(88, on_connect=lambda: noticed.append(88))),
+        ]
+        assert await network.grpc_health("127.0.0.1", 86, "", TIMEOUT) == "SERVING"
+        assert await network.grpc_health("127.0.0.1", 86, "sick", TIMEOUT) == "NOT_SERVING"
+        with pytest.raises(GrpcStatusError, match="code = NotFound desc = unknown service"):
+            await network.grpc_health("127.0.0.1", 86, "other", TIMEOUT)
+        for port in (87, 88, 89):
+            with pytest.raises(ConnectError):
+                await network.grpc_health("127.0.0.1", port, "", TIMEOUT)
+        assert noticed == [86, 86, 86, 87, 88]
+        assert clock.elapsed() == 6 * ROUND_TRIP
+        for listener in listeners:
+            ports.close(listener)
+
+    talked(node, talk)
+
+
+@pytest.mark.parametrize(("said", "error"), [(b"", ConnectTimeout), (b"\0\0\0\4\0\0\0\0\0", ResponseTimeout)])
+def test_a_silence_is_no_connection_or_no_answer(
+    node: Node, said: bytes, error: type[NetworkError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a server that is not ours: it may say that it speaks HTTP/2, and then no more."""
+    monkeypatch.setattr("kubesim.runtime.real_network.WALL_LIMIT_S", 0.2)
+
+    async def talk(network: RealNetwork, ports: Ports) -> None:
+        clock = LoopClock()
+        with node.socket(listen=("127.0.0.1", 90)) as server:
+            accepted: list[socket.socket] = []
+
+            def accept() -> None:
+                accepted.append(server.accept()[0])
+                accepted[0].send(said)
+
+            asyncio.get_running_loop().add_reader(server, accept)
+            with pytest.raises(error):
+                await network.grpc_health("127.0.0.1", 90, "", 60 * SECOND)
+            assert clock.elapsed() == 60 * SECOND
+            asyncio.get_running_loop().remove_reader(server)
+            accepted[0].close()
 
     talked(node, talk)
 

@@ -24,7 +24,16 @@ def told(name: str, runtime: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["probes", "two-containers", "kubelet-restart", "graceful-delete", "three-sources", "init-containers"]
+    "name",
+    [
+        "probes",
+        "grpc-probe",
+        "two-containers",
+        "kubelet-restart",
+        "graceful-delete",
+        "three-sources",
+        "init-containers",
+    ],
 )
 def test_the_story_is_the_same_as_in_the_simulation(name: str) -> None:
     simulated = told(name, "simulated")

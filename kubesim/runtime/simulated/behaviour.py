@@ -63,7 +63,7 @@ class Behaviour:
 
 
 class BehaviourProcess:
-    """Implements `Process`. Once it is ready it listens on the container's ports and answers every request with 200."""
+    """Implements `Process`. Once it is ready it listens on the container's ports, and all who ask there are told so."""
 
     def __init__(
         self,

@@ -11,6 +11,8 @@ from typing import NoReturn
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.runtime.network import (
+    ConnectError,
+    GrpcStatusError,
     HttpRequest,
     HttpResponse,
     NetworkError,
@@ -73,9 +75,14 @@ class SimulatedNetwork:
         raise NetworkError("EOF")
 
     async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
-        """gRPC is not spoken here: whoever listens is taken to be well."""
-        await self._connect(host, port, timeout)
-        return "SERVING"
+        """Who speaks no gRPC hangs up: then there is no connection, as gRPC sees it."""
+        listener = await self._connect(host, port, timeout)
+        status = listener.check(service)
+        if listener.health is None:
+            raise ConnectError("error reading server preface: EOF")
+        if status is None:
+            raise GrpcStatusError("NotFound", "unknown service")
+        return status
 
     async def _connect(self, host: str, port: int, timeout: int) -> Listener:
         if not is_address(host):
@@ -114,11 +121,11 @@ class PodView(PodNetwork):
 
 
 def listen_on(ports: Ports, numbers: Iterable[int]) -> list[Listener]:
-    """A program that nobody knows better serves its ports: every request is answered with 200."""
+    """A program that nobody knows better serves its ports: to every request it says 200, by gRPC that it is well."""
     listeners = []
     for number in numbers:
         try:
-            listeners.append(ports.listen(Listener(number, answer=_ok)))
+            listeners.append(ports.listen(Listener(number, answer=_ok, health=_well)))
         except AddressInUse:  # another container of the pod was first
             pass
     return listeners
@@ -126,3 +133,7 @@ def listen_on(ports: Ports, numbers: Iterable[int]) -> list[Listener]:
 
 def _ok(request: ShellRequest) -> HttpAnswer:
     return HttpAnswer(200, "ok\n")
+
+
+def _well(service: str) -> str:
+    return "SERVING"

@@ -36,15 +36,18 @@ class HttpAnswer:
 
 
 Answer = Callable[[HttpRequest], HttpAnswer | None]
+Health = Callable[[str], str | None]  # what gRPC's health check says of a service; None if it is not known
 
 
 @dataclass(slots=True, eq=False)
 class Listener:
-    """An open port. `answer` None (or its result None) is a server that accepts and speaks no HTTP."""
+    """An open port. `answer` None (or its result None) is a server that accepts and speaks no HTTP; without `health` it
+    speaks no gRPC, and hangs up on who does."""
 
     port: int
     host: str = "0.0.0.0"
     answer: Answer | None = None
+    health: Health | None = None
     on_connect: Callable[[], None] | None = None  # told after a connection was accepted (and answered)
     on_close: list[Callable[[], None]] = field(default_factory=list)
 
@@ -58,6 +61,12 @@ class Listener:
         answer = self.answer(request) if self.answer is not None else None
         self.connect()
         return answer
+
+    def check(self, service: str) -> str | None:
+        """A health check by gRPC; None if there is no such service."""
+        status = self.health(service) if self.health is not None else None
+        self.connect()
+        return status
 
 
 class AddressInUse(Exception):

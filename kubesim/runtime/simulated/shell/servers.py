@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from kubesim.frozen import frozen
+from kubesim.runtime.simulated.shell.agnhost import agnhost
 from kubesim.runtime.simulated.shell.files import VirtualFiles
 from kubesim.runtime.simulated.shell.kernel import INT, NO_HANDLERS, QUIT, TERM, Dispositions, Process
 from kubesim.runtime.simulated.shell.ports import AddressInUse, Answer, HttpAnswer, HttpRequest, Listener
@@ -54,38 +55,6 @@ def _nginx(process: Process) -> Answer:
         return found
 
     return answer
-
-
-def _agnhost(process: Process, argv: list[str]) -> list[Listener]:
-    """The test image of the Kubernetes documentation; `liveness` is well for ten seconds and then no more."""
-    kernel = process.kernel
-    command = argv[1] if len(argv) > 1 else ""
-    options = dict(word.lstrip("-").split("=", 1) for word in argv[2:] if "=" in word)
-    began = kernel.clock.now()
-
-    def liveness(request: HttpRequest) -> HttpAnswer:
-        age = (kernel.clock.now() - began) / 1_000_000
-        return HttpAnswer(200, "ok") if age <= 10 else HttpAnswer(500, f"error: {age}")
-
-    def netexec(request: HttpRequest) -> HttpAnswer:
-        path, _, query = request.path.partition("?")
-        if path == "/echo":
-            return HttpAnswer(200, query.removeprefix("msg="))
-        known = {
-            "/": f"NOW: {kernel.clock.now()}",
-            "/healthz": "",
-            "/hostname": kernel.hostname,
-            "/hostName": kernel.hostname,
-        }
-        return HttpAnswer(200, known[path]) if path in known else HttpAnswer(404, "404 page not found\n")
-
-    if command == "liveness":
-        return [Listener(8080, answer=liveness)]
-    if command == "netexec":
-        return [Listener(int(options.get("http-port", "8080")), answer=netexec)]
-    if command == "serve-hostname":
-        return [Listener(int(options.get("port", "9376")), answer=lambda request: HttpAnswer(200, kernel.hostname))]
-    return []
 
 
 @frozen
@@ -175,7 +144,7 @@ def begin_server(process: Process, argv: list[str]) -> str:
         return ""
     listeners = [Listener(port, answer=server.answer(process) if server.answer else None) for port in server.ports]
     if name in _AGNHOST:
-        listeners = _agnhost(process, argv)
+        listeners = agnhost(process.kernel, argv)
     for listener in listeners:
         try:
             process.listen(listener)

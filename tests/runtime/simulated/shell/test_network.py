@@ -53,6 +53,9 @@ def test_servers_by_their_command_line() -> None:
     assert play(["nginx", "-g", "daemon off;"], story) == (80,)
     assert play(["redis-server"], story) == (6379,)
     assert play(["/agnhost", "netexec", "--http-port=85"], story) == (85,)
+    assert play(["/agnhost", "serve-hostname", "--tcp", "--port", "86"], story) == (86,)
+    assert play(["/agnhost", "grpc-health-checking"], story) == (5000, 8080)
+    assert play(["/agnhost", "grpc-health-checking", "--port", "87", "--http-port=88"], story) == (87, 88)
 
 
 def test_a_listener_on_the_loopback_address_is_not_seen_from_outside() -> None:

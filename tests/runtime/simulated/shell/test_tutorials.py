@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from kubesim.clock import LoopClock
-from kubesim.runtime.simulated.shell import ContainerProcess, ExecResult, ExitStatus, HttpRequest, Ports, VirtualFiles
+from kubesim.runtime.simulated.shell import (
+    ContainerProcess,
+    ExecResult,
+    ExitStatus,
+    HttpAnswer,
+    HttpRequest,
+    Ports,
+    VirtualFiles,
+)
 from tests.runtime.simulated.shell.harness import SECOND, play, run, sh
 
 
@@ -38,6 +46,29 @@ def test_liveness_http() -> None:
         return codes
 
     assert play(["/agnhost", "liveness"], story, ports=ports) == [200, 200, 500, 500]
+
+
+def test_health_checks_by_grpc() -> None:
+    ports = Ports()
+
+    async def story(container: ContainerProcess, clock: LoopClock) -> list[str | None]:
+        await clock.sleep(SECOND)
+        server, control = ports.at(5000), ports.at(8080)
+        assert server is not None
+        assert control is not None
+        heard = [server.check("users"), server.check("")]
+        assert control.request(HttpRequest("/make-not-serving")) == HttpAnswer(200, "1s")
+        heard.append(server.check("users"))
+        assert control.request(HttpRequest("/make-serving")) == HttpAnswer(200, "1s")
+        assert control.request(HttpRequest("/")) == HttpAnswer(404, "404 page not found\n")
+        heard.append(server.check("users"))
+        await clock.sleep(4 * SECOND)
+        return [*heard, server.check("users")]
+
+    command = ["/agnhost", "grpc-health-checking", "--service", "users", "--delay-unhealthy-sec", "5"]
+    assert play(command, story, ports=ports) == ["SERVING", None, "NOT_SERVING", "SERVING", "NOT_SERVING"]
+    always = [*command[:-1], "-1"]
+    assert play(always, story, ports=ports) == ["SERVING", None, "NOT_SERVING", "SERVING", "SERVING"]
 
 
 def test_readiness_by_a_file_that_comes_and_goes() -> None:
