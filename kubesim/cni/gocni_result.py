@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubesim.cni.addresses import IP
+from kubesim.api.goaddress import IP
 from kubesim.cni.results import Result, plain
 from kubesim.cni.types import DNS, Interface, IPConfig, Route
 from kubesim.errors import CniError

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from kubesim.api.goaddress import IP
 from kubesim.api.gojson import InOrder
 from kubesim.api.gotext import quoted
 from kubesim.api.quantity import parse_quantity
-from kubesim.cni.addresses import IP
 from kubesim.cni.context import BACKGROUND, Context
 from kubesim.cni.gocni import CNI, Namespace
 from kubesim.cni.gocni_result import CNIResult

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kubesim.api.goaddress import IP, NO_NET, IPNet, ip_from_text, parse_cidr
 from kubesim.api.gojson import InOrder
 from kubesim.api.gostruct import INT, STRING, FromText, GoType, Own, Pointer, Slice, Struct
-from kubesim.cni.addresses import IP, NO_NET, IPNet, ip_from_text, parse_cidr
 from kubesim.frozen import frozen
 
 

@@ -13,8 +13,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from kubesim.api.goaddress import parse_ip
 from kubesim.cni import netns
-from kubesim.cni.addresses import parse_ip
 from kubesim.cni.cache import Cache
 from kubesim.node import rtnetlink
 from kubesim.runtime.home import Home

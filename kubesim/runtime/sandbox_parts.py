@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from kubesim.api.goaddress import parse_ip
 from kubesim.api.pod import Container
 from kubesim.clock.randomness import Stream
 from kubesim.cni import netns
-from kubesim.cni.addresses import parse_ip
 from kubesim.cni.context import Context
 from kubesim.cni.gocni import CNI
 from kubesim.cni.gocni_result import CNIResult

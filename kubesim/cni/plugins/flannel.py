@@ -14,9 +14,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from kubesim.api.goaddress import IP, IPNet, parse_cidr
 from kubesim.api.gojson import dumps
 from kubesim.api.gostruct import OBJECT, STRING, Slice, Struct, decode_alone, parse, unmarshal
-from kubesim.cni.addresses import IP, IPNet, parse_cidr
 from kubesim.cni.results import print_result as result_text
 from kubesim.cni.skel import CmdArgs, CNIFuncs, delegate_add, delegate_del, plugin_main
 from kubesim.cni.types import ROUTE_TYPE, Route

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from kubesim.cni import addresses
+from kubesim.api import goaddress
 
 _LEADING_ZEROS = re.compile(r"\b0+(?=[0-9])")
 
@@ -44,5 +44,5 @@ def parse_ip(text: str) -> tuple[int, str] | None:
 
     Leading zeros are taken as decimal, and an IPv4 address inside IPv6 is an IPv4 address.
     """
-    packed = addresses.parse_ip(text if ":" in text else _LEADING_ZEROS.sub("", text))
-    return None if packed is None else (4 if addresses.is_ipv4(packed) else 6, addresses.ip_text(packed))
+    packed = goaddress.parse_ip(text if ":" in text else _LEADING_ZEROS.sub("", text))
+    return None if packed is None else (4 if goaddress.is_ipv4(packed) else 6, goaddress.ip_text(packed))
