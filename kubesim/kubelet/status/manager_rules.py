@@ -156,7 +156,10 @@ def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
         before = getattr(status, name)
         if not before:
             continue
-        statuses = [_normalized_container(s, room) for s in before]
+        statuses = [
+            s if s.state.terminated is None and s.last_state.terminated is None else _normalized_container(s, room)
+            for s in before
+        ]
         if name == "init_container_statuses":
             _sort_init(spec.init_containers, statuses)
         elif len(statuses) > 1:
