@@ -8,6 +8,7 @@ Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.clock import LoopClock
@@ -27,6 +28,29 @@ from kubesim.kubelet.status.probe_overlay import readiness_workers_to_trigger
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.types import RuntimePodStatus
+
+
+class _Computed(NamedTuple):
+    """A status, and what it was computed from. The results of probes are live, so how often they had changed."""
+
+    inputs: StatusInputs
+    results: tuple[int, int]
+    status: PodStatus
+
+
+def _nothing_changed(before: StatusInputs, now: StatusInputs) -> bool:
+    """Time counts only for pods with a deadline. What is large is the same object as long as it is the same."""
+    return (
+        now.pod is before.pod
+        and now.runtime is before.runtime
+        and now.cached_status is before.cached_status
+        and now.pod.spec.active_deadline_seconds is None
+        and now.pod_is_terminal == before.pod_is_terminal
+        and now.reasons == before.reasons
+        and now.probe_workers == before.probe_workers
+        and now.resize_conditions == before.resize_conditions
+        and now.pod_cgroup == before.pod_cgroup
+    )
 
 
 class StatusGenerator:
@@ -50,17 +74,31 @@ class StatusGenerator:
         self._events = events
         self._pod_cgroup = pod_cgroup
         self._kubelet_start = clock.now()
+        self._latest: dict[str, _Computed] = {}  # by uid, of pods that are not over
 
     def generate(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool = False) -> PodStatus:
         if terminal:
             self._statuses.resize.clear_pending(pod.metadata.uid)
             self._statuses.resize.clear_in_progress(pod.metadata.uid)
         inputs = self._inputs(pod, runtime, terminal=terminal)
-        status = generate_api_pod_status(inputs)
+        status = self._computed(inputs)
         if past_active_deadline(pod, inputs.old_status, inputs.now):
             self._events.event(pod, "Normal", DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE)
         for name in readiness_workers_to_trigger(inputs, status):
             self._probes.trigger_readiness(pod.metadata.uid, name)
+        return status
+
+    def _computed(self, inputs: StatusInputs) -> PodStatus:
+        """Many syncs find everything as the last one found it, and so the same status: then it is that very object."""
+        uid, results = inputs.pod.metadata.uid, (self._probes.readiness.changes, self._probes.startup.changes)
+        latest = self._latest.get(uid)
+        if latest is not None and latest.results == results and _nothing_changed(latest.inputs, inputs):
+            return latest.status
+        status = generate_api_pod_status(inputs)
+        if inputs.pod_is_terminal:
+            self._latest.pop(uid, None)
+        else:
+            self._latest[uid] = _Computed(inputs, results, status)
         return status
 
     def would_change_nothing(self, pod: Pod, runtime: RuntimePodStatus) -> bool:

@@ -81,6 +81,7 @@ class StatusManager:
         self._static: dict[str, Pod] = {}  # with a status; their API uid comes and goes with the mirror
         self._dirty: dict[str, None] = {}  # all pods with an unwritten status, perhaps more; in order of change
         self._unchecked: dict[str, None] = {}  # pods that the next full pass must look at
+        self._nothing_new: dict[str, PodStatus] = {}  # generated ones that said nothing else than the one that is held
         self._wake: Channel[None] = Channel("status change", 1)
         self._ticker: Ticker | None = None
 
@@ -160,8 +161,12 @@ class StatusManager:
         else:
             mirror = self._pods.mirror_of(pod)
             old = pod.status if mirror is None else mirror.status
-        new = self._new_status(pod, status, generation, old, force=force or cached is None)
+        force = force or cached is None
+        if not force and self._nothing_new.get(uid) is status:
+            return False
+        new = self._new_status(pod, status, generation, old, force=force)
         if new is None:
+            self._nothing_new[uid] = status
             return False
         self._store(pod, new, 1 if cached is None else cached.version + 1, finished)
         return True
@@ -197,6 +202,7 @@ class StatusManager:
                 )
             )
         self._statuses[meta.uid] = VersionedStatus(version, meta.name, meta.namespace, status, finished, cause)
+        self._nothing_new.pop(meta.uid, None)
         if is_static_pod(pod):
             self._static[meta.uid] = pod
         self._dirty[meta.uid] = None
@@ -207,7 +213,7 @@ class StatusManager:
     def _delete_pod_status(self, uid: str) -> None:
         if self._statuses.pop(uid, None) is None:
             return
-        for by_uid in (self._static, self._dirty, self._unchecked):
+        for by_uid in (self._static, self._dirty, self._unchecked, self._nothing_new):
             by_uid.pop(uid, None)
         self.resize.forget(uid)
         self._want_full_pass()  # which also forgets the version that was written
