@@ -27,14 +27,14 @@ from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.status.probe_overlay import readiness_workers_to_trigger
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.helper import EventRecorder
-from kubesim.runtime.types import RuntimePodStatus
+from kubesim.runtime.types import ProbeResult, RuntimePodStatus
 
 
 class _Computed(NamedTuple):
-    """A status, and what it was computed from. The results of probes are live, so how often they had changed."""
+    """A status, and what it was computed from: the results of probes, which are live, as they were."""
 
     inputs: StatusInputs
-    results: tuple[int, int]
+    results: list[tuple[ProbeResult | None, ProbeResult | None]]
     status: PodStatus
 
 
@@ -90,7 +90,8 @@ class StatusGenerator:
 
     def _computed(self, inputs: StatusInputs) -> PodStatus:
         """Many syncs find everything as the last one found it, and so the same status: then it is that very object."""
-        uid, results = inputs.pod.metadata.uid, (self._probes.readiness.changes, self._probes.startup.changes)
+        uid, ready, started = inputs.pod.metadata.uid, inputs.readiness, inputs.startup
+        results = [(ready.get(record.id), started.get(record.id)) for record in inputs.runtime.containers]
         latest = self._latest.get(uid)
         if latest is not None and latest.results == results and _nothing_changed(latest.inputs, inputs):
             return latest.status

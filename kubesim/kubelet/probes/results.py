@@ -36,14 +36,12 @@ class ResultsManager:
         self.updates: Channel[Update] = Channel(probe_type, CAPACITY)
         self._cache: dict[str, ProbeResult] = {}
         self.by_id: Mapping[str, ProbeResult] = MappingProxyType(self._cache)  # live
-        self.changes = 0  # how often it changed
 
     def store(self, container_id: str, result: ProbeResult) -> bool:
         """Keep a verdict; True if it is news, which the caller then has to `announce`."""
         if self._cache.get(container_id) == result:
             return False
         self._cache[container_id] = result
-        self.changes += 1
         return True
 
     async def announce(self, update: Update) -> None:
@@ -53,4 +51,3 @@ class ResultsManager:
     def remove(self, container_id: str) -> None:
         """Forget a container; nobody is told."""
         self._cache.pop(container_id, None)
-        self.changes += 1
