@@ -133,7 +133,7 @@ def _container_resources(
     pod: Pod, container: Container, kind: _Kind, statuses: Mapping[str, ContainerStatus]
 ) -> Resources:
     spec = container.resources
-    status = statuses.get(container.name)
+    status = statuses.get(container.name) if statuses else None
     if status is None or status.resources is None:
         return quantities(spec.requests if kind == "requests" else spec.limits)
     return _effective_requests(pod, spec.requests, status.resources.requests, status.allocated_resources)

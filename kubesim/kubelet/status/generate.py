@@ -98,8 +98,14 @@ def _phase(inputs: StatusInputs, statuses: Sequence[ContainerStatus]) -> _PhaseA
 
 
 def _has_any_active_regular_container(inputs: StatusInputs) -> bool:
-    """Regular containers start only after initialization, so one in the present sandbox says that it happened."""
-    regular = {container.name for container in inputs.pod.spec.containers}
+    """Regular containers start only after initialization, so one in the present sandbox says that it happened.
+
+    Asked of pods with sidecars: to the phase of others it does not matter.
+    """
+    spec = inputs.pod.spec
+    if not spec.init_containers:
+        return True
+    regular = {container.name for container in spec.containers}
     return any(record.active and record.name in regular for record in inputs.runtime.containers)
 
 

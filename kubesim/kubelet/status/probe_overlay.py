@@ -42,6 +42,8 @@ def with_probe_results_of_init(
 
 def readiness_workers_to_trigger(inputs: StatusInputs, status: PodStatus) -> Iterator[str]:
     """The containers whose readiness probe is to run at once, because the status of `inputs` found no success of it."""
+    if not inputs.probe_workers:
+        return
     sidecars = {c.name for c in inputs.pod.spec.init_containers if is_restartable_init_container(c)}
     probed = [*status.container_statuses, *(s for s in status.init_container_statuses if s.name in sidecars)]
     for container in probed:
