@@ -15,7 +15,7 @@ from typing import Protocol
 from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness
-from kubesim.concurrency import Channel, Ticker, select
+from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.probes.results import ResultsManager, Update
 from kubesim.kubelet.probes.worker_rules import Turn, WorkerState, WorkerSubject, Write, after_probe, before_probe
@@ -84,25 +84,23 @@ class Worker:
         # A kubelet that just started would run all its probes at once. Nothing can stop a worker during this sleep.
         if environment.jitter and period > clock.now() - environment.kubelet_start:
             await clock.sleep(int(stream.random() * period))
-        ticker = self._ticker(period)
+        ticker = Ticker(clock, "tick of a probe worker", period, phase=clock.now(), every=True)
+        turns = Select((self._stop, ticker.channel, self._manual), stream)
         try:
             while await self.do_probe():
-                selected = await select((self._stop, ticker.channel, self._manual), stream)
+                selected = await turns.next()
                 if selected.channel is self._stop:
                     break
-                if selected.channel is self._manual:  # the period counts from here, and a tick not taken is gone
-                    ticker.stop()
-                    ticker = self._ticker(period)
-                environment.recorder.because(selected.item if selected.channel is self._manual else None)
+                if selected.channel is self._manual:
+                    ticker.reset()  # the period counts from here
+                    environment.recorder.because(selected.item)
+                else:
+                    environment.recorder.because(None)
         finally:
             ticker.stop()
             if self.state.container_id:
                 self._results.remove(self.state.container_id)
             self._removed(self)
-
-    def _ticker(self, period: int) -> Ticker:
-        clock = self._environment.clock
-        return Ticker(clock, "tick of a probe worker", period, phase=clock.now(), every=True)
 
     async def do_probe(self) -> bool:
         """One turn; False = the worker's work is over."""
