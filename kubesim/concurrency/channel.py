@@ -135,7 +135,7 @@ class Select:
         self._stream = stream
         self._waiting: asyncio.Future[tuple[Channel[Any], Any]] | None = None
         for channel in channels:
-            assert channel._reader is None and not channel._waiters, f"{channel} has a reader already"
+            assert channel._reader is None, f"{channel} has a reader already"
             channel._reader = self
 
     async def next(self) -> Selected:
