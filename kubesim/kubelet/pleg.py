@@ -113,9 +113,12 @@ class GenericPleg:
         """Look at this pod now instead of at the next relist. More than a few hundred such wishes are forgotten."""
         if self._on_demand and len(self._requests) < REQUEST_CAPACITY:
             self._requests.append(_RelistRequest(uid, self._clock.now(), self._recorder.cause()))
-            # A relist that is due is under way from its beginning on, also while `run` sleeps until its end.
-            if self._alarm is not None and (self._timer is None or self._next is None or self._clock.now() < self._next):
+            if self._alarm is not None and not self._is_under_way():
                 wake(self._alarm, None)  # a request is a message to the PLEG; all else that wakes it is bookkeeping
+
+    def _is_under_way(self) -> bool:
+        """A relist that is due begins on time, also if `run` sleeps until its end."""
+        return self._timer is not None and self._next is not None and self._clock.now() >= self._next
 
     def healthy(self, now: int) -> tuple[bool, str]:
         """Whether the last good listing is recent enough, and if not, why in the kubelet's words."""

@@ -63,6 +63,9 @@ class Worker:
         self._results = results
         self._environment = environment
         self._removed = removed
+        self._uid = subject.pod.metadata.uid
+        self._rests_with: PodStatus | None = None  # while this is the pod's status, every turn is as the last one
+        self._last_turn = Turn(self.state, "wait")
         self._stop: Channel[None] = Channel("stop of a probe worker", 1)
         self._manual: Channel[int | None] = Channel("manual trigger of a probe worker", 1)  # the cause, for the trace
 
@@ -105,27 +108,38 @@ class Worker:
     async def do_probe(self) -> bool:
         """One turn; False = the worker's work is over."""
         environment, subject = self._environment, self.subject
-        status = environment.pod_status(subject.pod.metadata.uid)
-        turn = before_probe(
-            subject, self.state, status, environment.clock.now(), environment.kubelet_start, environment.gates
-        )
-        await self._apply(turn)
-        if turn.next == "probe":
-            assert status is not None
-            result = await environment.prober.probe(subject, status, self.state.container_id)
-            if result is not None:
-                self.results[result] += 1
-                await self._apply(after_probe(subject, self.state, result))
-        return turn.next != "end"
-
-    async def _apply(self, turn: Turn) -> None:
-        self.state = turn.state
+        status = environment.pod_status(self._uid)
+        turn = self._last_turn if status is not None and status is self._rests_with else self._begin_turn(status)
         for write in turn.writes:
-            if write.result is None:
-                self._results.remove(write.container_id)
-            elif self._results.store(write.container_id, write.result):
-                update = Update(write.container_id, write.result, self.subject.pod.metadata.uid, self._record(write))
-                await self._results.announce(update)
+            await self._write(write)
+        if turn.next != "probe":
+            return turn.next != "end"
+        assert status is not None
+        result = await environment.prober.probe(subject, status, self.state.container_id)
+        if result is not None:
+            self.results[result] += 1
+            counted = after_probe(subject, self.state, result)
+            self.state = counted.state
+            for write in counted.writes:
+                await self._write(write)
+        return True
+
+    def _begin_turn(self, status: PodStatus | None) -> Turn:
+        environment, before = self._environment, self.state
+        turn = before_probe(
+            self.subject, before, status, environment.clock.now(), environment.kubelet_start, environment.gates
+        )
+        self.state, self._last_turn = turn.state, turn
+        # An initial delay ends by itself; all else that makes a worker wait ends with another status.
+        rests = turn.next == "wait" and turn.state is before and not self.subject.spec.initial_delay_seconds
+        self._rests_with = status if rests else None
+        return turn
+
+    async def _write(self, write: Write) -> None:
+        if write.result is None:
+            self._results.remove(write.container_id)
+        elif self._results.store(write.container_id, write.result):
+            await self._results.announce(Update(write.container_id, write.result, self._uid, self._record(write)))
 
     def _record(self, write: Write) -> int | None:
         recorder = self._environment.recorder
