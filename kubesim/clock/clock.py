@@ -10,6 +10,7 @@ import asyncio
 import time as wall_time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import copy_context
 from typing import Any, Protocol
 
 from kubesim.clock.virtual import LATE, VirtualLoop, wake
@@ -74,7 +75,8 @@ class LoopClock:
         return self._loop.call_at((moment - self._offset) / 1_000_000, callback, *args)
 
     def call_late(self, moment: int, callback: Callable[..., object], turn: int = 0) -> asyncio.TimerHandle:
-        """As `call_at`, after all else that is set for that instant; among those that are late, by turn."""
+        """As `call_at`, after all else that is set for that instant; among those that are late, by turn. It is the time
+        that calls then, not who is running now: the callback does not see the caller's context."""
         return self.call_at(moment, callback)
 
     def sleep(self, duration: int) -> Coroutine[Any, Any, None]:
@@ -155,10 +157,10 @@ class _VirtualClock(LoopClock):
         return self._virtual._micros + self._offset
 
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
-        return self._virtual.call_at_micros(moment - self._offset, callback, args)
+        return self._virtual.call_at_micros(moment - self._offset, callback, args, copy_context())
 
     def call_late(self, moment: int, callback: Callable[..., object], turn: int = 0) -> asyncio.TimerHandle:
-        return self._virtual.call_at_micros(moment - self._offset, callback, (), after=(turn + 1) * LATE)
+        return self._virtual.call_at_micros(moment - self._offset, callback, (), None, (turn + 1) * LATE)
 
     def sleep(self, duration: int) -> Coroutine[Any, Any, None]:
         return self._virtual.sleep_until_micros(self._virtual._micros + duration)

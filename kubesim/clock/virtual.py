@@ -10,11 +10,11 @@ outside is a `Deadlock` that names who waits for what.
 from __future__ import annotations
 
 import asyncio
-import heapq
 import time as wall_time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context, copy_context
 from functools import wraps
+from heapq import heapify, heappop, heappush
 from typing import Any, TypeVar
 
 from kubesim.clock.garbage import collected_rarely
@@ -22,6 +22,7 @@ from kubesim.errors import Deadlock
 
 T = TypeVar("T")
 SECOND = 1_000_000
+CROWDED = 2000  # so many timers and twice as many as were left last time are worth a search for cancelled ones
 LATE = 1 << 50  # added to the order of a timer that comes after all others of its instant
 
 
@@ -42,50 +43,47 @@ class _Handle(asyncio.Handle):
 
 
 class _Timer(asyncio.TimerHandle):
-    """asyncio's, made in the same way."""
+    """asyncio's, reduced to what this loop looks at. Without a context its callback runs in that of the loop."""
 
     __slots__ = ()
     _callback: Any
     _args: Any
-    _loop: VirtualLoop
+    _when: int
+    _context: Context | None
+    _source_traceback = None
 
     def __init__(
-        self,
-        due: int,
-        callback: Callable[..., object],
-        args: tuple[Any, ...],
-        loop: VirtualLoop,
-        context: Context | None,
+        self, due: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
     ) -> None:
-        self._when = due / SECOND
-        self._context = copy_context() if context is None else context
-        self._loop = loop
+        self._when = due
         self._callback = callback
         self._args = args
+        self._context = context
         self._cancelled = False
-        self._scheduled = True  # it is in the heap, so that a cancellation is counted
-        self._repr = self._source_traceback = None
+
+    def when(self) -> float:
+        return self._when / SECOND
 
     def cancel(self) -> None:
-        if not self._cancelled:
-            self._cancelled = True
-            self._callback = self._args = None
-            if self._scheduled:
-                self._loop._timer_cancelled_count += 1
+        self._cancelled = True
+        self._callback = self._args = None
+
+    def __repr__(self) -> str:
+        return f"<timer at {self.when()} s: {'cancelled' if self._cancelled else self._callback}>"
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An asyncio event loop whose time is counted, not measured."""
 
-    # Set by asyncio's base class; declared here because we replace the step that uses them.
+    # Set by asyncio's base class; declared here because we replace the step that uses it.
     _ready: Any
-    _timer_cancelled_count: int
 
     def __init__(self, speed: float = 0.0) -> None:
         super().__init__()
         self._micros = 0
         # A heap by (due, order of creation) of callbacks, and of the futures that sleepers wait for.
         self._timers: list[tuple[int, int, _Timer | asyncio.Future[None]]] = []
+        self._crowded = CROWDED
         self._orders = 0
         self.externals = 0  # real things under way; time stands still meanwhile
         self.listening = 0  # file descriptors on which something may be heard at any time
@@ -113,38 +111,30 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def call_at(  # type: ignore[override]  # asyncio ties the types of args and callback; nothing here needs that
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
+        context = copy_context() if context is None else context
         return self.call_at_micros(round(when * SECOND), callback, args, context)
 
     def call_at_micros(
-        self,
-        due: int,
-        callback: Callable[..., object],
-        args: tuple[Any, ...],
-        context: Context | None = None,
-        after: int = 0,
+        self, due: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None, after: int = 0
     ) -> asyncio.TimerHandle:
         """`after` is added to the order of creation among the timers of an instant."""
-        timer = _Timer(due, callback, args, self, context)
-        self._orders += 1
-        heapq.heappush(self._timers, (due if due > self._micros else self._micros, self._orders + after, timer))
+        timer = _Timer(due, callback, args, context)
+        self._orders = order = self._orders + 1
+        heappush(self._timers, (due if due > self._micros else self._micros, order + after, timer))
         return timer
 
     async def sleep_until_micros(self, due: int) -> None:
         """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them."""
         future: asyncio.Future[None] = asyncio.Future(loop=self)
-        self._orders += 1
-        heapq.heappush(self._timers, (due if due > self._micros else self._micros, self._orders, future))
-        try:
-            await future
-        except asyncio.CancelledError:
-            self._timer_cancelled_count += 1
-            raise
+        self._orders = order = self._orders + 1
+        heappush(self._timers, (due if due > self._micros else self._micros, order, future))
+        await future
 
     def call_after_real(self, seconds: float, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
         """A limit for real work: fires when so much time has passed on the wall and the loop waits outside."""
         handle = asyncio.Handle(callback, args, self)
         self._orders += 1
-        heapq.heappush(self._limits, (wall_time.monotonic() + seconds, self._orders, handle))
+        heappush(self._limits, (wall_time.monotonic() + seconds, self._orders, handle))
         return handle
 
     def call_soon(  # type: ignore[override]
@@ -191,11 +181,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             else:
                 continue
             try:
-                context.run(callback, *args)
+                if len(args) == 1:  # the most by far: a future tells a task; written out, nothing has to be unpacked
+                    context.run(callback, args[0])
+                else:
+                    context.run(callback, *args)
             except (SystemExit, KeyboardInterrupt):
                 raise
             except BaseException as error:
-                self.call_exception_handler({"message": f"Exception in callback {callback}", "exception": error})
+                self._failed(callback, error)
+
+    def _failed(self, callback: Callable[..., object], error: BaseException) -> None:
+        self.call_exception_handler({"message": f"Exception in callback {callback}", "exception": error})
 
     def _look_outside(self) -> None:
         if self.externals or self.speed:
@@ -209,7 +205,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Wait for real events, no longer than until a limit or, with a speed, the next timer is due on the wall."""
         limits = self._limits
         while limits and limits[0][2].cancelled():
-            heapq.heappop(limits)
+            heappop(limits)
         ends = [limits[0][0]] if limits else []
         due = self._next_due()
         if not self.externals and due is not None:
@@ -217,7 +213,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         timeout = max(0.0, min(ends) - wall_time.monotonic()) if ends else None
         self._process_events(self._selector.select(timeout))  # type: ignore[attr-defined]
         while limits and limits[0][0] <= wall_time.monotonic():
-            handle = heapq.heappop(limits)[2]
+            handle = heappop(limits)[2]
             if not handle.cancelled():
                 self._ready.append(handle)
         if self._ready and self.speed and not self.externals:
@@ -246,37 +242,28 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """When the next timer fires that nobody has cancelled."""
         timers = self._timers
         while timers and timers[0][2].cancelled():
-            self._drop(heapq.heappop(timers)[2])
+            heappop(timers)
         return timers[0][0] if timers else None
-
-    def _drop(self, timer: _Timer | asyncio.Future[None]) -> None:
-        if isinstance(timer, _Timer):
-            timer._scheduled = False
-        self._timer_cancelled_count -= 1
 
     def _forget_cancelled_timers(self) -> None:
         """Timers far ahead that nobody waits for any more would pile up."""
-        for entry in self._timers:
-            if entry[2].cancelled():
-                self._drop(entry[2])
         self._timers = [entry for entry in self._timers if not entry[2].cancelled()]
-        heapq.heapify(self._timers)
+        heapify(self._timers)
+        self._crowded = max(CROWDED, 2 * len(self._timers))
 
     def _jump(self) -> None:
         """On to the next timer. All timers of an instant fire before any task that they wake runs, as in Go."""
-        if self._timer_cancelled_count > 1000 and self._timer_cancelled_count * 2 > len(self._timers):
+        if len(self._timers) > self._crowded:
             self._forget_cancelled_timers()
-        timers, pop, due = self._timers, heapq.heappop, None
+        timers, due = self._timers, None
         while timers and (due is None or timers[0][0] == due):
-            moment, _, timer = pop(timers)
-            if timer.cancelled():
-                self._drop(timer)
-                continue
-            self._micros = due = moment
+            moment, _, timer = heappop(timers)
             if isinstance(timer, _Timer):
-                timer._scheduled = False
-                timer._run()
-            else:
+                if not timer._cancelled:
+                    self._micros = due = moment
+                    self._fire(timer)
+            elif not timer.cancelled():
+                self._micros = due = moment
                 self._placing_next = True  # what `wake` does
                 timer.set_result(None)
                 self._placing_next = False
@@ -285,6 +272,18 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
             if not self._ready and not self._stopping:  # type: ignore[attr-defined]
                 raise Deadlock(self._describe_deadlock())
+
+    def _fire(self, timer: _Timer) -> None:
+        callback = timer._callback
+        try:
+            if timer._context is None:
+                callback(*timer._args)
+            else:
+                timer._context.run(callback, *timer._args)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            self._failed(callback, error)
 
     def _describe_deadlock(self) -> str:
         lines = []

@@ -19,7 +19,7 @@ T = TypeVar("T")
 class Channel(Generic[T]):
     """A bounded queue. A full one refuses `try_send`, and the sender decides what that means; `send` waits for room."""
 
-    __slots__ = ("_items", "_senders", "_waiters", "capacity", "dropped", "name")
+    __slots__ = ("_items", "_reader", "_senders", "_waiters", "capacity", "dropped", "name")
 
     def __init__(self, name: str, capacity: int) -> None:
         self.name = name
@@ -27,6 +27,7 @@ class Channel(Generic[T]):
         self.dropped = 0
         self._items: deque[T] = deque()
         self._waiters: dict[asyncio.Future[Any], None] = {}  # ordered: first come, first served
+        self._reader: Select | None = None  # who alone reads, over and over; then nobody is among the waiters
         self._senders: dict[asyncio.Future[None], T] = {}  # who waits for room, and with what
 
     def __len__(self) -> int:
@@ -37,12 +38,16 @@ class Channel(Generic[T]):
 
     def try_send(self, item: T) -> bool:
         """Hand the item to the first who waits, or store it; False if the channel is full."""
-        while self._waiters:
-            waiter = next(iter(self._waiters))
-            del self._waiters[waiter]
-            if not waiter.done():
-                wake(waiter, (self, item))
+        if self._reader is not None:
+            if self._reader.take(self, item):
                 return True
+        else:
+            while self._waiters:
+                waiter = next(iter(self._waiters))
+                del self._waiters[waiter]
+                if not waiter.done():
+                    wake(waiter, (self, item))
+                    return True
         if len(self._items) >= self.capacity:
             self.dropped += 1
             return False
@@ -51,7 +56,7 @@ class Channel(Generic[T]):
 
     async def send(self, item: T) -> None:
         """Go's plain send: wait while the channel is full."""
-        if len(self._items) < self.capacity or any(not waiter.done() for waiter in self._waiters):
+        if len(self._items) < self.capacity or self._is_awaited():
             self.try_send(item)
             return
         room: Awaited[None] = Awaited(f"room in {self.name}")
@@ -60,6 +65,11 @@ class Channel(Generic[T]):
             await room
         finally:
             self._senders.pop(room, None)
+
+    def _is_awaited(self) -> bool:
+        if self._reader is not None:
+            return self._reader.waits()
+        return any(not waiter.done() for waiter in self._waiters)
 
     def try_receive(self) -> T | None:
         return self._take() if self._items else None
@@ -81,7 +91,7 @@ class Channel(Generic[T]):
     def statistics(self) -> dict[str, int]:
         return {
             "items": len(self._items),
-            "waiters": len(self._waiters),
+            "waiters": len(self._waiters) + (self._reader is not None and self._reader.waits()),
             "senders": len(self._senders),
             "dropped": self.dropped,
         }
@@ -98,13 +108,67 @@ class Selected:
 
 async def select(channels: Sequence[Channel[Any]], stream: Stream | None) -> Selected:
     """Receive from one of the channels. The stream decides among several that are ready; None takes the first."""
+    selected = _choose(channels, stream)
+    if selected is not None:
+        return selected
+    channel, item = await _first_sent(channels)
+    return Selected(channel, item, (channel.name,))
+
+
+def _choose(channels: Sequence[Channel[Any]], stream: Stream | None) -> Selected | None:
+    """What can be received at once, if anything."""
     for first in channels:
         if first._items:
             ready = [channel for channel in channels if channel._items]
             chosen = first if len(ready) == 1 or stream is None else ready[stream.randrange(len(ready))]
             return Selected(chosen, chosen._take(), tuple([channel.name for channel in ready]))
-    channel, item = await _first_sent(channels)
-    return Selected(channel, item, (channel.name,))
+    return None
+
+
+class Select:
+    """`select` in a loop, by the only reader of these channels: it stays with them instead of coming and going."""
+
+    __slots__ = ("_channels", "_stream", "_waiting")
+
+    def __init__(self, channels: Sequence[Channel[Any]], stream: Stream | None) -> None:
+        self._channels = channels
+        self._stream = stream
+        self._waiting: asyncio.Future[tuple[Channel[Any], Any]] | None = None
+        for channel in channels:
+            assert channel._reader is None, f"{channel} has a reader already"
+            channel._reader = self
+
+    async def next(self) -> Selected:
+        """Receive from one of the channels."""
+        channels = self._channels  # a deadlock is told by these, found in this frame
+        selected = _choose(channels, self._stream)
+        if selected is not None:
+            return selected
+        self._waiting = future = asyncio.get_running_loop().create_future()
+        try:
+            channel, item = await future
+        except asyncio.CancelledError:
+            self._waiting = None
+            _put_back(future)
+            raise
+        return Selected(channel, item, (channel.name,))
+
+    def close(self) -> None:
+        """From now on somebody else may read."""
+        for channel in self._channels:
+            channel._reader = None
+
+    def take(self, channel: Channel[Any], item: Any) -> bool:
+        """An item for whoever waits; False if nobody does."""
+        future = self._waiting
+        if future is None or future.done():
+            return False
+        self._waiting = None
+        wake(future, (channel, item))
+        return True
+
+    def waits(self) -> bool:
+        return self._waiting is not None and not self._waiting.done()
 
 
 async def _first_sent(channels: Sequence[Channel[Any]]) -> tuple[Channel[Any], Any]:
@@ -115,10 +179,15 @@ async def _first_sent(channels: Sequence[Channel[Any]]) -> tuple[Channel[Any], A
     try:
         return await future
     except asyncio.CancelledError:
-        if future.done() and not future.cancelled():  # handed over, but nobody is left to take it: put it back
-            channel, item = future.result()
-            channel._items.appendleft(item)
+        _put_back(future)
         raise
     finally:
         for channel in channels:
             channel._waiters.pop(future, None)
+
+
+def _put_back(future: asyncio.Future[tuple[Channel[Any], Any]]) -> None:
+    """What was handed over although nobody is left to take it."""
+    if future.done() and not future.cancelled():
+        channel, item = future.result()
+        channel._items.appendleft(item)

@@ -31,6 +31,7 @@ class Ticker:
         self._due: int | None = None
         self._last = phase  # the tick that was delivered last
         self._timer: asyncio.TimerHandle | None = None
+        self._wants_next = False  # the tick that is due is the next one
         self._stopped = False
         if every:
             self.want(clock.now())
@@ -50,6 +51,12 @@ class Ticker:
         if self._due is not None and self._due <= due:
             return
         self._set(due)
+
+    def want_next(self) -> None:
+        """Ask for the next tick. This is done all the time; if it is due already, nothing has to be computed."""
+        if not self._wants_next:
+            self.want(self._clock.now())
+            self._wants_next = True
 
     def held_up(self, since: int) -> None:
         """Whoever reads could not since then. A tick that fell into that time waits for it, as in Go, also if nobody
@@ -73,9 +80,22 @@ class Ticker:
         due, self._due, self._timer = self._due, None, None
         assert due is not None
         self._last = due
+        self._wants_next = False
         if self._every:
-            self.want(due + 1)
+            following, now = due + self.period, self._clock.now()
+            self._set(following if following > now else self.next_tick(now + 1))
         self.channel.try_send(due)
+
+    def reset(self) -> None:
+        """Begin anew with this instant as the phase, as Go's Reset; a tick that nobody has taken is gone."""
+        self._phase = self._last = now = self._clock.now()
+        self.channel.try_receive()
+        self._wants_next = False
+        if self._every:
+            self._set(now + self.period)
+        elif self._timer is not None:
+            self._timer.cancel()
+            self._timer = self._due = None
 
     def stop(self) -> None:
         """For ever."""

@@ -58,17 +58,14 @@ class Housekeeping:
         self._handlers = handlers
         self._allocation = allocation
         self._volumes = volumes
-        self._want: Callable[[int], None] = lambda _: None
+        self.ticker: Ticker | None = None  # the sync loop's
         self.restarted: Counter[bool] = Counter()  # pods that came back under their old uid; by whether they are static
         self.orphans = 0  # pods that only the runtime knew
 
-    def on_wanted(self, want: Callable[[int], None]) -> None:
-        """Who is told that a housekeeping tick is needed: the ticker of the sync loop."""
-        self._want = want
-
     def wanted(self) -> None:
         """Something changed that a clean-up might act on."""
-        self._want(self._clock.now())
+        if self.ticker is not None:
+            self.ticker.want_next()
 
     async def handle_pod_cleanups(self) -> None:
         """Looks at what is wanted and not worked on, or worked on and not wanted; what is in order costs nothing."""
@@ -96,8 +93,8 @@ class Housekeeping:
         self._runtime.backoff.gc(self._clock.now())
         self._tell(started, deleted, orphans)
         expiry = self._runtime.backoff.next_expiry()
-        if expiry is not None:
-            self._want(expiry)
+        if expiry is not None and self.ticker is not None:
+            self.ticker.want(expiry)
         if started or deleted or orphans or volumes_left or any(uid not in desired for uid in states.statuses):
             self.wanted()
 
@@ -167,7 +164,7 @@ class ContainerGC:
 
     def wanted(self) -> None:
         if self._ticker is not None:
-            self._ticker.want(self._clock.now())
+            self._ticker.want_next()
 
     async def run(self) -> None:
         settings = self._settings

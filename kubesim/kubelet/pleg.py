@@ -89,7 +89,8 @@ class GenericPleg:
         self._relist_time: int | None = None
         self._next: int | None = None  # when the next relist begins; None until `run`
         self._busy = False
-        self._alarm: asyncio.Future[None] | None = None
+        self._alarm: asyncio.Future[None] | None = None  # what `run` sleeps on
+        self._timer: asyncio.TimerHandle | None = None  # what will ring it
         cache.listen(self._catch_up, self._wake)
         if on_change is not None:
             on_change(self.pod_changed)
@@ -112,12 +113,17 @@ class GenericPleg:
         """Look at this pod now instead of at the next relist. More than a few hundred such wishes are forgotten."""
         if self._on_demand and len(self._requests) < REQUEST_CAPACITY:
             self._requests.append(_RelistRequest(uid, self._clock.now(), self._recorder.cause()))
-            if self._alarm is not None:
+            if self._alarm is not None and not self._is_under_way():
                 wake(self._alarm, None)  # a request is a message to the PLEG; all else that wakes it is bookkeeping
+
+    def _is_under_way(self) -> bool:
+        """A relist that is due begins on time, also if `run` sleeps until its end."""
+        return self._timer is not None and self._next is not None and self._clock.now() >= self._next
 
     def healthy(self, now: int) -> tuple[bool, str]:
         """Whether the last good listing is recent enough, and if not, why in the kubelet's words."""
-        self._catch_up()
+        if self._relist_time is None or now - self._relist_time > self._threshold:
+            self._catch_up()
         if self._relist_time is None:
             return False, "pleg has yet to be successful"
         elapsed = now - self._relist_time
@@ -153,7 +159,7 @@ class GenericPleg:
                 # A relist that fell due meanwhile begins only now.
                 self._next = max(self._next, self._clock.now())
             else:
-                await self._sleep(self._next if due else None)
+                await self._sleep(due)
 
     def _due(self) -> bool:
         """Could the next relist have any effect?"""
@@ -170,10 +176,10 @@ class GenericPleg:
 
         One that ends at this very instant is still under way: it will see what happens now.
         """
-        if self._busy or self._next is None or self._due():
+        if self._busy or self._next is None:
             return
         late = self._clock.now() - (self._next + self._list_duration)
-        if late <= 0:
+        if late <= 0 or self._due():
             return
         cycle = self._period + self._list_duration
         skipped = -(-late // cycle)
@@ -181,19 +187,33 @@ class GenericPleg:
         self._relist_time = self._next - cycle
         self._cache.update_time(self._relist_time)
 
-    async def _sleep(self, until: int | None) -> None:
-        self._alarm = Awaited("a change in the runtime" if until is None else "the next relist")
-        timer = None if until is None else self._clock.call_at(until, self._wake)
+    async def _sleep(self, due: bool) -> None:
+        """Until a relist has to be done or a request comes."""
+        self._alarm = Awaited("a change in the runtime")
+        if due:
+            self._set_timer()
         try:
             await self._alarm
         finally:
             self._alarm = None
-            if timer is not None:
-                timer.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
 
-    def _wake(self) -> None:
+    def _set_timer(self) -> None:
+        """Nothing that happens while the runtime makes its list changes the course, so `run` sleeps until its end."""
+        assert self._next is not None
+        self._timer = self._clock.call_at(self._next + (0 if self._every else self._list_duration), self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
         if self._alarm is not None and not self._alarm.done():
             self._alarm.set_result(None)
+
+    def _wake(self) -> None:
+        """Something happened that may make the next relist due."""
+        if self._alarm is not None and self._timer is None and self._due():
+            self._set_timer()
 
     async def _serve(self, request: _RelistRequest) -> None:
         if self._relist_time is None or request.moment > self._relist_time:  # else a global relist has seen the pod
@@ -235,7 +255,9 @@ class GenericPleg:
             self._records.set_current(await self._runtime.get_pods())
             return None
         found = [(uid, await self._runtime.get_pod(uid)) for uid in changed]
-        for uid, pod in sorted(found, key=lambda item: -item[1].created_at if item[1] is not None else 0):
+        if len(found) > 1:
+            found.sort(key=lambda item: -item[1].created_at if item[1] is not None else 0)
+        for uid, pod in found:
             self._records.set_current_pod(uid, pod)  # newest first, as in a full listing
         return changed
 

@@ -67,8 +67,11 @@ class PodRecords:
         old, current, known = self._old.get, self._current.get, self._known
         if listed is None:
             return [uid for uid in known if old(uid) is not current(uid) or uid in reinspect]
-        candidates = [uid for uid in {**dict.fromkeys(listed), **dict.fromkeys(reinspect)} if uid in known]
-        return sorted((u for u in candidates if old(u) is not current(u) or u in reinspect), key=known.__getitem__)
+        candidates = listed if not reinspect else {**dict.fromkeys(listed), **dict.fromkeys(reinspect)}
+        found = [u for u in candidates if u in known and (old(u) is not current(u) or u in reinspect)]
+        if len(found) > 1:
+            found.sort(key=known.__getitem__)
+        return found
 
     def old(self, uid: str) -> RuntimePod | None:
         return self._old.get(uid)
@@ -94,8 +97,8 @@ def compute_events(old: RuntimePod | None, current: RuntimePod | None) -> list[P
     before, after = _by_id(old), _by_id(current)
     events: list[PodLifecycleEvent] = []
     uid = old.uid if old is not None else current.uid if current is not None else ""
-    for container in {**before, **after}.values():
-        was, now = _state(before.get(container.id)), _state(after.get(container.id))
+    for identifier, container in {**before, **after}.items():
+        was, now = _state(before.get(identifier)), _state(after.get(identifier))
         if was != now:
             events += _generate(uid, container, was, now)
     return events

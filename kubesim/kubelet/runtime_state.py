@@ -50,12 +50,14 @@ class RuntimeState:
 
     def runtime_problem(self, now: int) -> str:
         """Why pods cannot be synced now; empty if they can."""
+        healthy, why = self._pleg_healthy(now)
+        if healthy and self._asked and self._good_until is None:
+            return self._runtime_problem
         problems = []
         if not self._asked:
             problems.append("container runtime status check may not have completed yet")
         elif self._good_until is not None and now >= self._good_until + UNSEEN_AFTER:
             problems.append("container runtime is down")
-        healthy, why = self._pleg_healthy(now)
         if not healthy:
             problems.append(f"PLEG is not healthy: {why}")
         if self._runtime_problem:

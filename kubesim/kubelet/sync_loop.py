@@ -13,7 +13,7 @@ from typing import Any
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.clock import LoopClock, Randomness
-from kubesim.concurrency import Channel, Ticker, select
+from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.kubelet.container_deletor import ContainerDeletor
 from kubesim.kubelet.handlers import Handlers
 from kubesim.kubelet.housekeeping import Housekeeping
@@ -90,7 +90,7 @@ class SyncLoop:
         self._running = True
         self._queue.on_enqueue = lambda uid, due: self._sync_ticker.want(due + 1)
         self._workers.next_sync_tick = self._tick_after
-        self._housekeeping.on_wanted(self._housekeeping_ticker.want)
+        self._housekeeping.ticker = self._housekeeping_ticker
         channels: list[Channel[Any]] = [
             self._config,
             self._pleg_events,
@@ -100,13 +100,15 @@ class SyncLoop:
             self._probes.startup.updates,
             self._housekeeping_ticker.channel,
         ]
+        select = Select(channels, self._stream)
         try:
-            await self._iterate(channels)
+            await self._iterate(select)
         finally:
+            select.close()
             self._sync_ticker.stop()
             self._housekeeping_ticker.stop()
 
-    async def _iterate(self, channels: list[Channel[Any]]) -> None:
+    async def _iterate(self, select: Select) -> None:
         clock, settings = self._clock, self._settings
         pause = settings.runtime_down_backoff
         while True:
@@ -119,7 +121,7 @@ class SyncLoop:
                 pause = min(2 * pause, settings.runtime_down_backoff_max)
                 continue
             pause = settings.runtime_down_backoff
-            chosen = await select(channels, self._stream)
+            chosen = await select.next()
             self._busy_since = clock.now()
             await self._dispatch(chosen.channel, chosen.item, chosen.ready)
             self._free_again()

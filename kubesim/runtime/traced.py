@@ -6,7 +6,7 @@ Asking for states (list, status) is not recorded: it changes nothing and happens
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -17,13 +17,9 @@ from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.protocol import (
     CallContext,
     ContainerConfig,
-    ContainerInfo,
     ExecResult,
-    ImageInfo,
     Runtime,
-    RuntimeConditions,
     SandboxConfig,
-    SandboxInfo,
 )
 from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.types import RuntimeResources
@@ -44,28 +40,14 @@ class TracedRuntime:
         self._node = node
         self._pods: dict[str, tuple[str, str]] = {}  # sandbox or container id -> pod, container
 
-    # -- reading goes straight through --------------------------------------------------------------------------
-
-    async def status(self) -> RuntimeConditions:
-        return await self._inner.status()
-
-    async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo:
-        return await self._inner.pod_sandbox_status(sandbox_id)
-
-    async def list_pod_sandboxes(self, pod_uid: str | None = None) -> list[SandboxInfo]:
-        return await self._inner.list_pod_sandboxes(pod_uid)
-
-    async def container_status(self, container_id: str) -> ContainerInfo:
-        return await self._inner.container_status(container_id)
-
-    async def list_containers(self, pod_uid: str | None = None) -> list[ContainerInfo]:
-        return await self._inner.list_containers(pod_uid)
-
-    async def image_status(self, image: str) -> ImageInfo | None:
-        return await self._inner.image_status(image)
-
-    async def list_images(self) -> list[ImageInfo]:
-        return await self._inner.list_images()
+        # Reading goes straight through.
+        self.status = inner.status
+        self.pod_sandbox_status = inner.pod_sandbox_status
+        self.list_pod_sandboxes = inner.list_pod_sandboxes
+        self.container_status = inner.container_status
+        self.list_containers = inner.list_containers
+        self.image_status = inner.image_status
+        self.list_images = inner.list_images
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         self._inner.on_change(listener)
@@ -113,9 +95,9 @@ class TracedRuntime:
         await self._on("RemovePodSandbox", sandbox_id, self._inner.remove_pod_sandbox(sandbox_id))
         self._pods.pop(sandbox_id, None)
 
-    async def _on(self, call: str, identifier: str, awaitable: Awaitable[T], **args: Any) -> T:
+    def _on(self, call: str, identifier: str, awaitable: Awaitable[T], **args: Any) -> Coroutine[Any, Any, T]:
         pod, container = self._pods.get(identifier, ("", ""))
-        return await self._call(call, {"id": identifier, **args}, awaitable, pod=pod, container=container)
+        return self._call(call, {"id": identifier, **args}, awaitable, pod=pod, container=container)
 
     async def update_pod_sandbox_resources(self, sandbox_id: str, resources: ResourceConfig) -> None:
         updating = self._inner.update_pod_sandbox_resources(sandbox_id, resources)
@@ -145,11 +127,11 @@ class TracedRuntime:
         updating = self._inner.update_container_resources(container_id, resources)
         await self._on("UpdateContainerResources", container_id, updating, **_shown(resources))
 
-    async def exec_sync(
+    def exec_sync(
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
-    ) -> ExecResult:
+    ) -> Coroutine[Any, Any, ExecResult]:
         running = self._inner.exec_sync(container_id, command, timeout, context)
-        return await self._on("ExecSync", container_id, running, cmd=list(command))
+        return self._on("ExecSync", container_id, running, cmd=list(command))
 
     async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
         name = f"{pod.metadata.namespace}/{pod.metadata.name}"

@@ -50,7 +50,9 @@ class Recorder:
     @staticmethod
     def because(seq: int | None) -> None:
         """What the current task records from now on is caused by this record."""
-        _cause.set(seq or None)
+        cause = seq or None
+        if _cause.get() is not cause:  # without sinks nothing has a cause, and to look is cheaper than to set
+            _cause.set(cause)
 
     @staticmethod
     def cause() -> int | None:

@@ -367,6 +367,7 @@ async def observe(duration: int, inspection: int, steps: list[tuple[int, str, st
         elif kind == "wait":
             tasks.append(asyncio.create_task(wait(uid, s.clock.now() - argument)))
         elif kind == "health":
+            s.pleg._catch_up()
             seen.append((s.clock.now(), s.pleg.healthy(s.clock.now()), s.pleg._relist_time))
         elif kind == "inspection":
             s.runtime.inspection_fails ^= {uid}
@@ -378,6 +379,7 @@ async def observe(duration: int, inspection: int, steps: list[tuple[int, str, st
         s.clock.call_at(moment, act, kind, uid, argument)
     tasks += [asyncio.create_task(s.pleg.run()), asyncio.create_task(listen())]
     await s.until(20 * SECOND + 123)
+    s.pleg._catch_up()
     seen.append([s.pleg.healthy(s.clock.now()), repr(s.cache._entries), s.cache._timestamp, s.pleg._next])
     for task in tasks:
         task.cancel()

@@ -37,7 +37,12 @@ class Prober:
 
     async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None:
         """The result; None if the probe could not be carried out, in which case nothing is concluded."""
-        answer = await self._run_probe_with_retries(subject, status, container_id)
+        for _ in range(MAX_PROBE_RETRIES):
+            answer = await self.run_probe(subject, status, container_id)
+            if answer.error is None:
+                break
+        if answer.result == "success" and answer.error is None:
+            return "success"
         kind = subject.probe_type.capitalize()
         if answer.error is not None:
             message = f"{kind} probe errored and resulted in {answer.result} state: {answer.error}"
@@ -48,17 +53,10 @@ class Prober:
         elif answer.result == "failure":
             self._event(subject, CONTAINER_UNHEALTHY, f"{kind} probe failed: {answer.output}")
         # Unknown without an error is a failure that nobody is told of.
-        return "success" if answer.result in ("success", "warning") else "failure"
+        return "success" if answer.result == "warning" else "failure"
 
     def _event(self, subject: WorkerSubject, reason: str, message: str) -> None:
         self._events.event(subject.pod, WARNING, reason, message, subject.container.name)
-
-    async def _run_probe_with_retries(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> Answer:
-        for _ in range(MAX_PROBE_RETRIES):
-            answer = await self.run_probe(subject, status, container_id)
-            if answer.error is None:
-                break
-        return answer
 
     async def run_probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> Answer:
         """One try of whichever handler the probe has."""

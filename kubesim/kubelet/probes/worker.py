@@ -15,7 +15,7 @@ from typing import Protocol
 from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness
-from kubesim.concurrency import Channel, Ticker, select
+from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.probes.results import ResultsManager, Update
 from kubesim.kubelet.probes.worker_rules import Turn, WorkerState, WorkerSubject, Write, after_probe, before_probe
@@ -63,6 +63,9 @@ class Worker:
         self._results = results
         self._environment = environment
         self._removed = removed
+        self._uid = subject.pod.metadata.uid
+        self._rests_with: PodStatus | None = None  # while this is the pod's status, every turn is as the last one
+        self._last_turn = Turn(self.state, "wait")
         self._stop: Channel[None] = Channel("stop of a probe worker", 1)
         self._manual: Channel[int | None] = Channel("manual trigger of a probe worker", 1)  # the cause, for the trace
 
@@ -84,50 +87,59 @@ class Worker:
         # A kubelet that just started would run all its probes at once. Nothing can stop a worker during this sleep.
         if environment.jitter and period > clock.now() - environment.kubelet_start:
             await clock.sleep(int(stream.random() * period))
-        ticker = self._ticker(period)
+        ticker = Ticker(clock, "tick of a probe worker", period, phase=clock.now(), every=True)
+        turns = Select((self._stop, ticker.channel, self._manual), stream)
         try:
             while await self.do_probe():
-                selected = await select((self._stop, ticker.channel, self._manual), stream)
+                selected = await turns.next()
                 if selected.channel is self._stop:
                     break
-                if selected.channel is self._manual:  # the period counts from here, and a tick not taken is gone
-                    ticker.stop()
-                    ticker = self._ticker(period)
-                environment.recorder.because(selected.item if selected.channel is self._manual else None)
+                if selected.channel is self._manual:
+                    ticker.reset()  # the period counts from here
+                    environment.recorder.because(selected.item)
+                else:
+                    environment.recorder.because(None)
         finally:
             ticker.stop()
             if self.state.container_id:
                 self._results.remove(self.state.container_id)
             self._removed(self)
 
-    def _ticker(self, period: int) -> Ticker:
-        clock = self._environment.clock
-        return Ticker(clock, "tick of a probe worker", period, phase=clock.now(), every=True)
-
     async def do_probe(self) -> bool:
         """One turn; False = the worker's work is over."""
         environment, subject = self._environment, self.subject
-        status = environment.pod_status(subject.pod.metadata.uid)
-        turn = before_probe(
-            subject, self.state, status, environment.clock.now(), environment.kubelet_start, environment.gates
-        )
-        await self._apply(turn)
-        if turn.next == "probe":
-            assert status is not None
-            result = await environment.prober.probe(subject, status, self.state.container_id)
-            if result is not None:
-                self.results[result] += 1
-                await self._apply(after_probe(subject, self.state, result))
-        return turn.next != "end"
-
-    async def _apply(self, turn: Turn) -> None:
-        self.state = turn.state
+        status = environment.pod_status(self._uid)
+        turn = self._last_turn if status is not None and status is self._rests_with else self._begin_turn(status)
         for write in turn.writes:
-            if write.result is None:
-                self._results.remove(write.container_id)
-            elif self._results.store(write.container_id, write.result):
-                update = Update(write.container_id, write.result, self.subject.pod.metadata.uid, self._record(write))
-                await self._results.announce(update)
+            await self._write(write)
+        if turn.next != "probe":
+            return turn.next != "end"
+        assert status is not None
+        result = await environment.prober.probe(subject, status, self.state.container_id)
+        if result is not None:
+            self.results[result] += 1
+            counted = after_probe(subject, self.state, result)
+            self.state = counted.state
+            for write in counted.writes:
+                await self._write(write)
+        return True
+
+    def _begin_turn(self, status: PodStatus | None) -> Turn:
+        environment, before = self._environment, self.state
+        turn = before_probe(
+            self.subject, before, status, environment.clock.now(), environment.kubelet_start, environment.gates
+        )
+        self.state, self._last_turn = turn.state, turn
+        # An initial delay ends by itself; all else that makes a worker wait ends with another status.
+        rests = turn.next == "wait" and turn.state is before and not self.subject.spec.initial_delay_seconds
+        self._rests_with = status if rests else None
+        return turn
+
+    async def _write(self, write: Write) -> None:
+        if write.result is None:
+            self._results.remove(write.container_id)
+        elif self._results.store(write.container_id, write.result):
+            await self._results.announce(Update(write.container_id, write.result, self._uid, self._record(write)))
 
     def _record(self, write: Write) -> int | None:
         recorder = self._environment.recorder
