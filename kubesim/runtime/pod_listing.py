@@ -114,7 +114,8 @@ def runtime_pod_status(
     actuated: Mapping[str, ResourceRequirements],
 ) -> RuntimePodStatus:
     """Everything about one pod; `actuated`, by container name, is what the kubelet last applied. Addresses come from
-    the newest sandbox of the listing only, and only while it is ready; what has gone since the listing is not among `sandboxes` and `containers`."""
+    the newest sandbox of the listing only, and only while it is ready; what has gone since the listing is not among
+    `sandboxes` and `containers`."""
     newest = sandboxes[0] if sandboxes and container_id(sandboxes[0].id) == pod.sandboxes[0].id else None
     active = newest.id if newest is not None and newest.ready else None
     return RuntimePodStatus(
