@@ -121,12 +121,13 @@ class PodConfig:
 
     def upsert(self, source: str, pod: Pod, now: int) -> list[PodUpdate]:
         """One pod of a source is new or different; the others are as they were."""
-        full_name, uid = pod_full_name(pod), pod.metadata.uid
         known = self._reported.get(source)
-        given = known.given if known is not None else {}
+        if known is None:
+            return self.merge(source, (pod,), now)
+        full_name, uid, given = pod_full_name(pod), pod.metadata.uid, known.given
         replaced = given.get(full_name)
         is_its_own = replaced is not None and replaced.metadata.uid == uid
-        if known is None or known.has_shared_uids() or is_its_own != (uid in known.pods):
+        if known.has_shared_uids() or is_its_own != (uid in known.pods):
             return self.merge(source, {**given, full_name: pod}.values(), now)
         self.dropped = ()
         given[full_name] = pod  # one that was given before keeps its place
