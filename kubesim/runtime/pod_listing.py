@@ -54,9 +54,11 @@ def runtime_pod(uid: str, sandboxes: list[SandboxInfo], containers: list[Contain
         namespace=sandboxes[0].pod_namespace if sandboxes else labels.get(POD_NAMESPACE, ""),
         created_at=sandboxes[-1].created_at if sandboxes else 0,
         containers=tuple(
-            ListedContainer(container_id(c.id), c.name, c.state, _hash(c), c.sandbox_id) for c in containers
+            [ListedContainer(container_id(c.id), c.name, c.state, _hash(c), c.sandbox_id) for c in containers]
         ),
-        sandboxes=tuple(ListedContainer(container_id(s.id), "", "running" if s.ready else "exited") for s in sandboxes),
+        sandboxes=tuple(
+            [ListedContainer(container_id(s.id), "", "running" if s.ready else "exited") for s in sandboxes]
+        ),
     )
 
 
