@@ -96,11 +96,11 @@ class Model:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.to_json()})"
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: Any) -> bool:
         """Equal values in all fields, known or not."""
         if self is other:
             return True
-        if self.__class__ is not other.__class__ or not isinstance(other, Model):
+        if self.__class__ is not other.__class__:
             return NotImplemented
         return self.__dict__ == other.__dict__ and self.__pydantic_extra__ == other.__pydantic_extra__
 

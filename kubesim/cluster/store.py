@@ -8,8 +8,8 @@ stores a new object, a reader may keep the old one. No write looks at more than 
 from __future__ import annotations
 
 import hashlib
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable
 from typing import Literal
 
 from kubesim.api.event import Event
@@ -37,7 +37,6 @@ Key = tuple[str, str]  # namespace, name
 Listener = Callable[[WatchEvent], None]
 
 EVENT_TTL = 3600 * SECOND
-_NEVER_ERASED = ("qos_class", "observed_generation")  # by a client that does not know of them
 
 
 class Store:
@@ -49,26 +48,25 @@ class Store:
         self.now = now
         self.new_uid = new_uid
         self.resource_version = 0
-        self._objects: dict[str, dict[Key, ApiObject]] = {}
-        self._listeners: dict[str, dict[Listener, None]] = {}
-        self._history: dict[str, History] = {}
-        self._history_limit = history_limit
+        self._objects: defaultdict[str, dict[Key, ApiObject]] = defaultdict(dict)
+        self._listeners: defaultdict[str, dict[Listener, None]] = defaultdict(dict)
+        self._history = defaultdict[str, History](lambda: History(history_limit))
         self._expiring: deque[tuple[int, Key, str]] = deque()  # events: until when, which one, in which version
 
     # -- reading ------------------------------------------------------------------------------------------------
 
     def find(self, kind: str, namespace: str, name: str) -> ApiObject | None:
-        return self._objects.get(kind, {}).get((namespace, name))
+        return self._objects[kind].get((namespace, name))
 
     def get(self, kind: str, namespace: str, name: str) -> ApiObject:
-        found = self.find(kind, namespace, name)
+        found = self._objects[kind].get((namespace, name))
         if found is None:
             raise not_found(resource_of(kind), name)
         return found
 
     def list_at(self, kind: str, version: int, selection: Selection = EVERYTHING) -> list[ApiObject]:
         """The objects as they were at an earlier version: the later changes are taken back one by one."""
-        objects = dict(self._objects.get(kind, {}))
+        objects = dict(self._objects[kind])
         for event in reversed(list(self.history(kind).since(version))):
             key = (event.object.metadata.namespace, event.object.metadata.name)
             if event.previous is None:
@@ -79,23 +77,20 @@ class Store:
 
     def list(self, kind: str, namespace: str | None = None, selection: Selection = EVERYTHING) -> list[ApiObject]:
         """By namespace and name."""
-        objects = self._objects.get(kind, {})
+        objects = self._objects[kind]
         keys = sorted(objects if namespace is None else (key for key in objects if key[0] == namespace))
         if selection is EVERYTHING:
             return [objects[key] for key in keys]
         return [objects[key] for key in keys if selection.matches(objects[key])]
 
     def history(self, kind: str) -> History:
-        history = self._history.get(kind)
-        if history is None:
-            history = self._history[kind] = History(self._history_limit)
-        return history
+        return self._history[kind]
 
     # -- watching -----------------------------------------------------------------------------------------------
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
         """Tell the listener about every later change; the answer ends the watch."""
-        listeners = self._listeners.setdefault(kind, {})
+        listeners = self._listeners[kind]
         listeners[listener] = None
 
         def stop() -> None:
@@ -124,15 +119,16 @@ class Store:
         if self.find(obj.kind, metadata.namespace, metadata.name) is not None:
             raise already_exists(resource, metadata.name)
         changes: dict[str, object] = {"creation_timestamp": format_time(self.now())}
+        fields: dict[str, object] = {}
         if not metadata.uid:
             changes["uid"] = _event_uid(metadata) if isinstance(obj, Event) else self.new_uid()
         if isinstance(obj, Pod):
             changes["generation"] = 1
             if not obj.status.qos_class:
-                obj = obj.changed(status=initial_status(obj))
+                fields["status"] = initial_status(obj)
         if dry_run:
-            return obj.changed(metadata=metadata.changed(**changes))
-        return self._commit("ADDED", obj, None, changes)
+            return obj.changed(metadata=metadata.changed(**changes), **fields)
+        return self._commit("ADDED", obj, None, changes, fields)
 
     def replace(self, obj: ApiObject) -> ApiObject:
         """Store an object over the one that has its name. A pod whose spec changed gets a new generation."""
@@ -156,12 +152,15 @@ class Store:
             # Upstream checks the metadata twice on its way, and reports both.
             problem = FieldError("Invalid value", "metadata.uid", uid, "field is immutable")
             raise invalid_object(resource_of("Pod"), name, (problem, problem))
-        kept = {name: getattr(pod.status, name) for name in _NEVER_ERASED if not getattr(status, name)}
-        if any(kept.values()):
-            status = status.changed(**kept)
-        if pod.status == status:
+        before = pod.status
+        # What a client that does not know of them cannot erase.
+        if not status.qos_class and before.qos_class:
+            status = status.changed(qos_class=before.qos_class)
+        if not status.observed_generation and before.observed_generation:
+            status = status.changed(observed_generation=before.observed_generation)
+        if before == status:
             return pod
-        written = self._commit("MODIFIED", pod, pod, status=status)
+        written = self._commit("MODIFIED", pod, pod, fields={"status": status})
         assert isinstance(written, Pod)
         return written
 
@@ -185,7 +184,7 @@ class Store:
 
     def _remove(self, obj: ApiObject, previous: ApiObject) -> ApiObject:
         del self._objects[obj.kind][(obj.metadata.namespace, obj.metadata.name)]
-        stamped = self._stamp(obj, {}, {})
+        stamped = self._stamp(obj)
         self._tell("DELETED", stamped, previous)
         return stamped
 
@@ -194,16 +193,17 @@ class Store:
         type: Literal["ADDED", "MODIFIED"],
         obj: ApiObject,
         previous: ApiObject | None,
-        changes: Mapping[str, object] | None = None,
-        **fields: object,
+        changes: dict[str, object] | None = None,
+        fields: dict[str, object] | None = None,
     ) -> ApiObject:
         """Store the object, with these changes to its metadata and other fields."""
-        stored = self._stamp(obj, changes or {}, fields)
+        stored = self._stamp(obj, changes, fields)
         metadata = stored.metadata
-        self._objects.setdefault(obj.kind, {})[(metadata.namespace, metadata.name)] = stored
+        key = (metadata.namespace, metadata.name)
+        self._objects[obj.kind][key] = stored
         self._tell(type, stored, previous)
         if obj.kind == "Event":
-            self._expiring.append((self.now() + EVENT_TTL, (metadata.namespace, metadata.name), _version(stored)))
+            self._expiring.append((self.now() + EVENT_TTL, key, metadata.resource_version))
             self._expire()
         return stored
 
@@ -212,18 +212,25 @@ class Store:
         while self._expiring and self._expiring[0][0] <= self.now():
             _, key, version = self._expiring.popleft()
             event = self._objects["Event"].get(key)
-            if event is not None and _version(event) == version:
+            if event is not None and event.metadata.resource_version == version:
                 self._remove(event, event)
 
-    def _stamp(self, obj: ApiObject, metadata: Mapping[str, object], fields: Mapping[str, object]) -> ApiObject:
+    def _stamp(
+        self, obj: ApiObject, changes: dict[str, object] | None = None, fields: dict[str, object] | None = None
+    ) -> ApiObject:
+        """The object in its next version, with these changes to its metadata and other fields."""
         self.resource_version += 1
-        stamped = obj.metadata.changed(**metadata, resource_version=str(self.resource_version))
-        return obj.changed(metadata=stamped, **fields)
+        version = str(self.resource_version)
+        if changes is None:
+            metadata = obj.metadata.changed(resource_version=version)
+        else:
+            metadata = obj.metadata.changed(resource_version=version, **changes)
+        return obj.changed(metadata=metadata) if fields is None else obj.changed(metadata=metadata, **fields)
 
     def _tell(self, type: EventType, obj: ApiObject, previous: ApiObject | None) -> None:
         event = WatchEvent(type, obj, self.resource_version, previous)
-        self.history(obj.kind).append(event)
-        for listener in list(self._listeners.get(obj.kind, ())):
+        self._history[obj.kind].append(event)
+        for listener in list(self._listeners[obj.kind]):
             listener(event)
 
 
@@ -231,10 +238,6 @@ def _event_uid(metadata: ObjectMeta) -> str:
     """Made of its name, which is unique: how many Events are told has no say in what other objects get."""
     digest = hashlib.sha256(f"{metadata.namespace}/{metadata.name}".encode()).digest()
     return uuid4_text(int.from_bytes(digest[:16], "big"))
-
-
-def _version(obj: ApiObject) -> str:
-    return obj.metadata.resource_version
 
 
 def initial_status(pod: Pod) -> PodStatus:

@@ -80,20 +80,20 @@ def _at_version(previous: ApiObject | None, current: ApiObject) -> ApiObject:
 class History:
     """The latest changes of one kind."""
 
-    __slots__ = ("_forgotten", "events")
+    __slots__ = ("_appended", "events")
 
     def __init__(self, limit: int) -> None:
         self.events: deque[WatchEvent] = deque(maxlen=limit)
-        self._forgotten = False
+        self._appended = 0
 
     def append(self, event: WatchEvent) -> None:
-        self._forgotten = self._forgotten or len(self.events) == self.events.maxlen
+        self._appended += 1
         self.events.append(event)
 
     @property
     def oldest(self) -> int:
         """The earliest version from which every later change is known."""
-        return self.events[0].resource_version - 1 if self._forgotten else 0
+        return self.events[0].resource_version - 1 if self._appended > len(self.events) else 0
 
     def since(self, version: int) -> Iterator[WatchEvent]:
         """The changes after a version."""

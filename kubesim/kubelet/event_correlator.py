@@ -94,23 +94,18 @@ class EventCorrelator:
 
     def correlate(self, event: Event, now: int) -> Event | None:
         """The event to write: a new one, or with a count above 1 a new state of one that exists. None = spam."""
-        event, key = self._aggregate(event, now)
+        about = _source_and_object(event)
+        event, key = self._aggregate(event, about, now)
         event = self._observe(event, key)
         # Spam is counted all the same: the next one that gets through shows how many there were.
-        return None if self._is_spam(event, now) else event
+        return None if self._is_spam((*about, event.type), now) else event
 
     def update_state(self, written: Event) -> None:
         """Take over name and version from what the API server answered."""
-        self._remember(_event_key(written), written)
+        self._remember(_event_key(written, _source_and_object(written)), written)
 
-    def _aggregate(self, event: Event, now: int) -> tuple[Event, Key]:
-        key = (
-            *_source_and_object(event),
-            event.type,
-            event.reason,
-            event.reporting_component,
-            event.reporting_instance,
-        )
+    def _aggregate(self, event: Event, about: Key, now: int) -> tuple[Event, Key]:
+        key = (*about, event.type, event.reason, event.reporting_component, event.reporting_instance)
         aggregate = self._aggregates.get(key)
         if aggregate is None or now - aggregate.last > AGGREGATE_INTERVAL:
             aggregate = _Aggregate(now)
@@ -118,7 +113,7 @@ class EventCorrelator:
         aggregate.last = now
         self._aggregates.add(key, aggregate)
         if len(aggregate.messages) < AGGREGATE_MAX_EVENTS:
-            return event, _event_key(event)
+            return event, _event_key(event, about)
         # Go forgets one at random; the oldest is as good.
         del aggregate.messages[next(iter(aggregate.messages))]
         combined = Event.make(
@@ -150,8 +145,7 @@ class EventCorrelator:
         meta = event.metadata
         self._observations.add(key, _Observation(event.count, event.first_timestamp, meta.name, meta.resource_version))
 
-    def _is_spam(self, event: Event, now: int) -> bool:
-        key = (*_source_and_object(event), event.type)
+    def _is_spam(self, key: Key, now: int) -> bool:
         limit = self._limits.get(key)
         if limit is None:
             limit = TokenBucket(SPAM_QPS, SPAM_BURST)
@@ -164,5 +158,5 @@ def _source_and_object(event: Event) -> Key:
     return source.component, source.host, about.kind, about.namespace, about.name, about.uid, about.api_version
 
 
-def _event_key(event: Event) -> Key:
-    return (*_source_and_object(event), event.involved_object.field_path, event.type, event.reason, event.message)
+def _event_key(event: Event, about: Key) -> Key:
+    return (*about, event.involved_object.field_path, event.type, event.reason, event.message)

@@ -146,35 +146,29 @@ class KubeletEvents:
     async def _record_to_sink(self, event: Event) -> None:
         """While the server cannot be reached, everything waits behind the first event, for about two minutes."""
         for attempt in range(1, MAX_TRIES + 1):
-            if await self._write(event):
+            try:
+                self._correlator.update_state(await self._create_or_patch(event))
                 return
+            except ApiError as error:
+                if error.code != 0:  # the server refused it
+                    return
             if attempt < MAX_TRIES:
                 await self._clock.sleep(round(RETRY_SLEEP * self._stream.random()) if attempt == 1 else RETRY_SLEEP)
-
-    async def _write(self, event: Event) -> bool:
-        """False: try again. An event that the server refused is not tried again."""
-        try:
-            self._correlator.update_state(await self._create_or_patch(event))
-        except ApiError as error:
-            return error.code != 0
-        return True
 
     async def _create_or_patch(self, event: Event) -> Event:
         assert self._client is not None
         if event.count > 1:
             try:
-                await self._throttle()
+                await self._its_turn()
                 return await self._client.patch_event(event)
             except ApiError as error:
                 if error.code != 404:
                     raise  # 404: it has expired meanwhile
-        await self._throttle()
+        await self._its_turn()
         if event.metadata.resource_version:  # it was counted with one that has gone
             event = event.changed(metadata=event.metadata.changed(resource_version=""))
         return await self._client.create_event(event)
 
-    async def _throttle(self) -> None:
-        if self._limit is not None:
-            wait = self._limit.reserve(self._clock.now())
-            if wait:
-                await self._clock.sleep(wait)
+    async def _its_turn(self) -> None:
+        if self._limit is not None and (wait := self._limit.reserve(self._clock.now())):
+            await self._clock.sleep(wait)

@@ -100,7 +100,6 @@ class PodManager:
         return pod_to_mirror, dict(self._pod_of_mirror)
 
     def pod_and_mirror(self, pod: Pod) -> PodAndMirror:
-        name = pod_full_name(pod)
         if is_mirror_pod(pod):
-            return PodAndMirror(self._by_full_name.get(name), pod, True)
-        return PodAndMirror(pod, self._mirrors_by_full_name.get(name), False)
+            return PodAndMirror(self._by_full_name.get(pod_full_name(pod)), pod, True)
+        return PodAndMirror(pod, self.mirror_of(pod) if self._mirrors_by_full_name else None, False)

@@ -101,9 +101,7 @@ class PodSync:
             await self._wait_for_volumes(context, pod)
         pull_secrets = pull_secrets_for_pod(pod, self._find, self._events)
         self._probes.add_pod(pod, context)
-        restarting = self._gates.enabled("RestartAllContainersOnContainerExits") and any(
-            c.type == ALL_RESTARTING and c.status == "True" for c in api_status.conditions
-        )
+        restarting = _restart_all_containers(api_status) and self._gates.enabled("RestartAllContainersOnContainerExits")
         probes = ProbeResults(self._probes.liveness.by_id, self._probes.startup.by_id)
         result = await self._runtime.sync_pod(
             pod, status, probes, restart_all_containers=restarting, pull_secrets=pull_secrets
@@ -230,8 +228,15 @@ class PodSync:
 
 
 def _ips(status: PodStatus) -> tuple[str, ...]:
-    ips = tuple(entry.ip for entry in status.pod_ips)
+    ips = tuple([entry.ip for entry in status.pod_ips])
     return ips or ((status.pod_ip,) if status.pod_ip else ())
+
+
+def _restart_all_containers(status: PodStatus) -> bool:
+    for condition in status.conditions:
+        if condition.type == ALL_RESTARTING:
+            return condition.status == "True"
+    return False
 
 
 def _as_error(result: PodSyncResult, text: str) -> SyncError:

@@ -27,6 +27,8 @@ from kubesim.runtime.types import RuntimePodStatus
 
 Callbacks = tuple[Callable[[], None], ...]
 
+_DEFAULT_KILL = KillPodOptions()
+
 
 @frozen
 class UpdateDecision:
@@ -105,15 +107,16 @@ class PodSyncStatuses(PodWorkerQueries):
             status = self.statuses[uid] = _first_sight(options, f"{name}_{namespace}", now, cached(uid))
         if from_runtime:
             options = _with_known_config(status, options)
-        if not first_time and status.is_termination_requested and options.update_type == "create":
+        ending = status.terminating_at is not None
+        if ending and not first_time and options.update_type == "create":
             status.restart_requested = True
             self.restart_requested.add(uid)
             return UpdateDecision(uid, title, False, "put off: this uid is still ending; it starts again after that")
         if status.finished:
             return UpdateDecision(uid, title, False, "ignored: the worker has finished with this uid")
 
-        reason = "" if status.is_termination_requested else _begin_termination(status, options, from_runtime, now)
-        if status.is_terminated and from_runtime:
+        reason = "" if ending else _begin_termination(status, options, from_runtime, now)
+        if from_runtime and status.is_terminated:
             return UpdateDecision(uid, title, False, "ignored: the pod's containers are stopped, cleaning up goes on")
         options, completed, shortened = _apply_kill(status, options)
         self._store(uid, status, options)
@@ -354,11 +357,11 @@ def _apply_kill(status: PodSyncStatus, options: UpdatePodOptions) -> tuple[Updat
     Answers the update to store, whose wait for the kill is over, and whether the grace period changed.
     """
     kill = options.kill
-    if status.is_terminated or not status.is_termination_requested:
+    if status.terminated_at is not None or status.terminating_at is None:
         if kill is None:
             return options, (), False
         return replace(options, kill=None), (kill.completed,) if kill.completed is not None else (), False
-    kill = kill or KillPodOptions()
+    kill = kill or _DEFAULT_KILL
     if kill.completed is not None:
         status.notify_post_terminating += (kill.completed,)
     if kill.status_fn is not None:
@@ -374,8 +377,8 @@ def _why_accepted(status: PodSyncStatus, first_time: bool, shortened: bool) -> s
         return f"the grace period is now {status.grace_period} s, so the kill under way begins again"
     if first_time:
         return "the pod is new to the pod workers, so it gets a worker"
-    return {
-        "sync": "the worker will sync the pod",
-        "terminating": f"the pod is ending: its worker stops it with {status.grace_period} s of grace",
-        "terminated": "the pod's containers are stopped: its worker cleans up",
-    }[status.work_type()]
+    if status.terminated_at is not None:
+        return "the pod's containers are stopped: its worker cleans up"
+    if status.terminating_at is not None:
+        return f"the pod is ending: its worker stops it with {status.grace_period} s of grace"
+    return "the worker will sync the pod"

@@ -29,6 +29,7 @@ from kubesim.trace import Recorder
 from kubesim.trace.records import SyncBegin, SyncEnd, WorkerState, WorkerUpdate
 
 MIN_KILL_TIMEOUT_S = 10
+_NOTHING_MORE = SyncOutcome()
 
 
 class _Worker:
@@ -247,7 +248,8 @@ class PodWorkers:
                 worker.waiter = None
 
     async def _work(self, worker: _Worker) -> bool:
-        """Take up the pending update, if the pod may start; False when the worker's life is over."""
+        """Take up the pending update, if the pod may start, with what the runtime holds of it, seen after the last
+        sync; False when the worker's life is over."""
         self._recorder.because(worker.cause)
         start = self.states.start_pod_sync(worker.uid, self._clock.now())
         if start.verdict == "never":
@@ -259,56 +261,46 @@ class PodWorkers:
             return True
         if worker.context.cancelled:
             worker.context = SyncContext()
-        return await self._sync(worker, start.work)
-
-    async def _sync(self, worker: _Worker, work: PodWork) -> bool:
-        outcome = SyncOutcome()
+        outcome = _NOTHING_MORE
         error: Exception | None = None
         try:
-            outcome = await self._call_syncer(worker, work)
+            outcome = await self._call_syncer(worker, start.work)
         except KubesimError as failure:
             error = failure
         except Exception as crash:  # a defect: say so, and let this worker try again like after any failed sync
             error = crash
             self._on_crash(worker.uid, crash)
-        return self._complete(worker, work, outcome, error)
+        return self._complete(worker, start.work, outcome, error)
 
     async def _call_syncer(self, worker: _Worker, work: PodWork) -> SyncOutcome:
         options, syncer = work.options, self._syncer
-        try:
-            status = await self._status(worker, options)
-        except KubesimError:
-            self._begin(worker, work)
-            raise
+        status: RuntimePodStatus | None = None
+        if options.pod is not None and options.running_pod is None:  # one that only the runtime knows needs no status
+            try:
+                status = await self._cache.get_newer_than(worker.uid, worker.last_sync)
+            except KubesimError as error:
+                self._events.event(options.pod, "Warning", "FailedSync", f"error determining status: {error}")
+                self._begin(worker, work)
+                raise
         context = self._begin(worker, work)
         try:
             if options.running_pod is not None:
                 self.states.acknowledge_terminating(worker.uid)
                 await syncer.sync_terminating_runtime_pod(context, options.running_pod)
-                return SyncOutcome()
+                return _NOTHING_MORE
             assert options.pod is not None
             assert status is not None
             if work.work_type == "terminated":
                 await syncer.sync_terminated_pod(context, options.pod, status)
-                return SyncOutcome()
+                return _NOTHING_MORE
             if work.work_type == "terminating":
                 status_fn = self.states.acknowledge_terminating(worker.uid)
                 grace = options.kill.grace_period_override if options.kill is not None else None
                 await syncer.sync_terminating_pod(context, options.pod, status, grace, status_fn)
-                return SyncOutcome()
+                return _NOTHING_MORE
             return await syncer.sync_pod(context, options.update_type, options.pod, options.mirror_pod, status)
         finally:
             worker.last_sync = self._clock.now()
-
-    async def _status(self, worker: _Worker, options: UpdatePodOptions) -> RuntimePodStatus | None:
-        """What the runtime holds, seen after the last sync; a pod that only the runtime knows needs none."""
-        if options.running_pod is not None or options.pod is None:
-            return None
-        try:
-            return await self._cache.get_newer_than(worker.uid, worker.last_sync)
-        except KubesimError as error:
-            self._events.event(options.pod, "Warning", "FailedSync", f"error determining status: {error}")
-            raise
 
     def _complete(self, worker: _Worker, work: PodWork, outcome: SyncOutcome, error: Exception | None) -> bool:
         """Draw the consequences of a sync: the pod's next phase, when to look again; False when the pod is finished."""

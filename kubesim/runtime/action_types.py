@@ -77,6 +77,14 @@ class PodActions:
     containers_to_reset: list[ContainerToReset] = field(default_factory=list)
     why: tuple[str, ...] = ()
 
+    def stops_something(self) -> bool:
+        return self.kill_pod or bool(self.containers_to_kill or self.containers_to_reset)
+
+    def starts_something(self) -> bool:
+        return self.create_sandbox or bool(
+            self.containers_to_start or self.init_containers_to_start or self.ephemeral_containers_to_start
+        )
+
     def kill(self, record: ContainerRecord, container: Container, reason: KillReason, message: str) -> None:
         self.containers_to_kill[record.id] = ContainerToKill(record.id, record.name, container, reason, message)
 

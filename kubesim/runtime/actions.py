@@ -82,8 +82,7 @@ def pod_sandbox_changed(pod: Pod, status: RuntimePodStatus) -> tuple[bool, int, 
         return True, 0, "", "no sandbox exists yet"
     newest = status.sandboxes[0]
     following = newest.attempt + 1
-    ready = sum(sandbox.ready for sandbox in status.sandboxes)
-    if ready > 1:
+    if len(status.sandboxes) > 1 and (ready := sum(sandbox.ready for sandbox in status.sandboxes)) > 1:
         return True, following, newest.id, f"{ready} sandboxes are ready where one is right"
     if not newest.ready:
         return True, following, newest.id, "the sandbox is not ready any more"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Container as Collection
 from collections.abc import Iterator, Mapping
 
-from kubesim.api.pod import Container, Pod, ResourceList, ResourceRequirements
+from kubesim.api.pod import Container, Pod, PodSpec, ResourceList, ResourceRequirements
 from kubesim.api.resources import quantities
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.frozen import frozen
@@ -35,12 +35,14 @@ class AllocationState:
 
     def __init__(self) -> None:
         self._pods: dict[str, PodAllocation] = {}
+        self._asked: dict[str, PodSpec] = {}  # the specs that were allocated as they are
 
     def get(self, uid: str) -> PodAllocation | None:
         return self._pods.get(uid)
 
     def set(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> None:
         """What the pod asks for is now allocated to it."""
+        self._asked[pod.metadata.uid] = pod.spec
         self._pods[pod.metadata.uid] = PodAllocation(
             {container.name: container.resources for container in resizable_containers(pod, gates)},
             pod.spec.resources if gates.enabled(_POD_LEVEL) else None,
@@ -48,14 +50,18 @@ class AllocationState:
 
     def remove(self, uid: str) -> None:
         self._pods.pop(uid, None)
+        self._asked.pop(uid, None)
 
     def remove_orphans(self, remaining: Collection[str]) -> None:
         for uid in [uid for uid in self._pods if uid not in remaining]:
-            del self._pods[uid]
+            del self._pods[uid], self._asked[uid]
 
     def update_pod(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> Pod:
         """The pod with its allocation in place of what it asks for; the same object where that is the same."""
-        allocation = self._pods.get(pod.metadata.uid)
+        uid = pod.metadata.uid
+        if self._asked.get(uid) is pod.spec:
+            return pod
+        allocation = self._pods.get(uid)
         return pod if allocation is None else update_pod_from_allocation(pod, allocation, gates)
 
 

@@ -137,8 +137,10 @@ def do_back_off(
     backoff: Backoff, pod: Pod, container: Container, status: RuntimePodStatus, now: int
 ) -> InBackOff | None:
     """None: start it now (and the next wait is longer). The wait counts from the end of the newest exited attempt."""
-    exited = next((c for c in status.containers if c.name == container.name and c.state == "exited"), None)
-    if exited is None:
+    for exited in status.containers:
+        if exited.name == container.name and exited.state == "exited":
+            break
+    else:
         return None
     finished_at = _ZERO_TIME if exited.finished_at is None else exited.finished_at
     key = backoff_key(pod, container)

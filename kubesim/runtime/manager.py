@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from operator import is_
 
 from kubesim.api.gotext import quoted
 from kubesim.api.meta import ApiObject
-from kubesim.api.pod import Container, Pod
+from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
@@ -33,7 +34,6 @@ from kubesim.runtime.image_volumes import (
 )
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
-from kubesim.runtime.linux_resources import with_actuated
 from kubesim.runtime.naming import format_pod, pod_logs_directory
 from kubesim.runtime.pod_listing import group_by_pod, running_pod, runtime_pod, runtime_pod_status, sandbox_ips
 from kubesim.runtime.pod_resize import PodResizer, is_pod_resize_in_progress
@@ -49,6 +49,8 @@ from kubesim.runtime.results import (
 from kubesim.runtime.types import ProbeResult, RuntimePod, RuntimePodStatus, bare_id
 from kubesim.trace import Recorder
 from kubesim.trace.records import Actions
+
+_NOTHING_ACTUATED: Mapping[str, ResourceRequirements] = {}
 
 
 @frozen
@@ -117,13 +119,18 @@ class RuntimeManager:
         if actions.create_sandbox and actions.sandbox_id:
             message = "Pod sandbox changed, it will be killed and re-created."
             self._events.event(pod, "Normal", "SandboxChanged", message)
-        if not await self._kill_step(pod, status, actions, result):
+        if actions.stops_something() and not await self._kill_step(pod, status, actions, result):
             return result
-        await self._prune_init_containers(pod, status)
-        target = await self._sandbox_step(pod, status, actions, result)
+        if pod.spec.init_containers:
+            await self._remove_init_containers(pod, status, keep_newest=True)
+        if not actions.starts_something():
+            await self._resize_step(pod, actions, result)
+            await pull_image_volumes(pod, self._images)
+            return result
+        target = await self._sandbox_step(pod, status, actions, result, pull_secrets)
         if target is not None:
             await self._resize_step(pod, actions, result)
-            await self._start_steps(pod, status, actions, replace(target, pull_secrets=pull_secrets), result)
+            await self._start_steps(pod, status, actions, target, result)
         return result
 
     def ensure_pod_cgroup(self, pod: Pod) -> None:
@@ -220,10 +227,6 @@ class RuntimeManager:
                 return False
         return True
 
-    async def _prune_init_containers(self, pod: Pod, status: RuntimePodStatus) -> None:
-        if pod.spec.init_containers:
-            await self._remove_init_containers(pod, status, keep_newest=True)
-
     async def _remove_init_containers(self, pod: Pod, status: RuntimePodStatus, *, keep_newest: bool) -> None:
         """Drop init records: all of them for a new sandbox, otherwise the superseded dead ones."""
         for name in dict.fromkeys(container.name for container in pod.spec.init_containers):
@@ -237,12 +240,17 @@ class RuntimeManager:
                     continue  # the next round, or the garbage collector, tries again
 
     async def _sandbox_step(
-        self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult
+        self,
+        pod: Pod,
+        status: RuntimePodStatus,
+        actions: PodActions,
+        result: PodSyncResult,
+        pull_secrets: tuple[ApiObject, ...],
     ) -> StartTarget | None:
         """Steps 4 and 5: make the sandbox if there must be a new one, and tell the kubelet that it stands."""
         config = _sandbox_config(pod, actions.attempt)
         if not actions.create_sandbox:
-            return StartTarget(actions.sandbox_id, config, status.ips)
+            return StartTarget(actions.sandbox_id, config, status.ips, pull_secrets)
         self.counts["started_pods",] += 1
         outcome = result.add("CreatePodSandbox", format_pod(pod))
         try:
@@ -264,7 +272,7 @@ class RuntimeManager:
             return None
         ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
         self._helper.on_pod_sandbox_ready(pod)
-        return StartTarget(sandbox_id, config, ips)
+        return StartTarget(sandbox_id, config, ips, pull_secrets)
 
     async def _resize_step(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> None:
         """Step 6; what it could not do, a later sync does."""
@@ -413,12 +421,9 @@ class RuntimeManager:
                 containers.append(await self.runtime.container_status(bare_id(container.id)))
             except NotFound:
                 continue
-        status = runtime_pod_status(pod, sandboxes, containers)
-        actuated = self.actuated.containers(pod.uid)
-        if not actuated or not self._gates.enabled("InPlacePodVerticalScaling"):
-            return status
-        records = (replace(r, resources=with_actuated(r.resources, actuated.get(r.name))) for r in status.containers)
-        return replace(status, containers=tuple(records))
+        resizable = self._gates.enabled("InPlacePodVerticalScaling")
+        actuated = self.actuated.containers(pod.uid) if resizable else _NOTHING_ACTUATED
+        return runtime_pod_status(pod, sandboxes, containers, actuated)
 
 
 def _container_type(pod: Pod, container: Container) -> str:
@@ -464,4 +469,4 @@ def _running_part(pod: RuntimePod) -> RuntimePod | None:
 
 
 def _same(known: list[SandboxInfo] | list[ContainerInfo], listed: list[SandboxInfo] | list[ContainerInfo]) -> bool:
-    return len(known) == len(listed) and all(a is b for a, b in zip(known, listed, strict=True))
+    return len(known) == len(listed) and all(map(is_, known, listed))

@@ -7,11 +7,13 @@ toKubeContainerStatus
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from kubesim.api.meta import ObjectMeta
-from kubesim.api.pod import Container, Pod, PodSpec
+from kubesim.api.pod import Container, Pod, PodSpec, ResourceRequirements
 from kubesim.runtime.labels import CONTAINER_HASH, POD_NAME, POD_NAMESPACE
+from kubesim.runtime.linux_resources import with_actuated
 from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
 from kubesim.runtime.types import (
     ContainerRecord,
@@ -52,9 +54,11 @@ def runtime_pod(uid: str, sandboxes: list[SandboxInfo], containers: list[Contain
         namespace=sandboxes[0].pod_namespace if sandboxes else labels.get(POD_NAMESPACE, ""),
         created_at=sandboxes[-1].created_at if sandboxes else 0,
         containers=tuple(
-            ListedContainer(container_id(c.id), c.name, c.state, _hash(c), c.sandbox_id) for c in containers
+            [ListedContainer(container_id(c.id), c.name, c.state, _hash(c), c.sandbox_id) for c in containers]
         ),
-        sandboxes=tuple(ListedContainer(container_id(s.id), "", "running" if s.ready else "exited") for s in sandboxes),
+        sandboxes=tuple(
+            [ListedContainer(container_id(s.id), "", "running" if s.ready else "exited") for s in sandboxes]
+        ),
     )
 
 
@@ -64,18 +68,25 @@ def sandbox_ips(network: SandboxNetwork | None) -> tuple[str, ...]:
         return ()
     ips = ((network.ip,) if network.ip else ()) + network.additional_ips
     for ip in ips:
-        try:
-            ipaddress.ip_address(ip)
-        except ValueError:
+        if not _is_address(ip):
             return ()
     return ips
+
+
+@lru_cache(maxsize=1024)
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def sandbox_record(info: SandboxInfo) -> SandboxRecord:
     return SandboxRecord(info.id, info.attempt, info.ready, info.created_at, info.network_namespace, info.network)
 
 
-def container_record(info: ContainerInfo, *, active: bool) -> ContainerRecord:
+def container_record(info: ContainerInfo, active: bool, actuated: ResourceRequirements | None) -> ContainerRecord:
     exited = info.state == "exited"
     return ContainerRecord(
         id=container_id(info.id),
@@ -93,16 +104,20 @@ def container_record(info: ContainerInfo, *, active: bool) -> ContainerRecord:
         image_id=info.image_id or info.image_ref,
         image_ref=info.image_ref,
         active=active,
-        resources=info.resources,
+        resources=with_actuated(info.resources, actuated),
         stop_signal=info.stop_signal,
     )
 
 
 def runtime_pod_status(
-    pod: RuntimePod, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]
+    pod: RuntimePod,
+    sandboxes: list[SandboxInfo],
+    containers: list[ContainerInfo],
+    actuated: Mapping[str, ResourceRequirements],
 ) -> RuntimePodStatus:
-    """Everything about one pod. Addresses come from the newest sandbox of the listing only, and only while it is ready;
-    what has gone since the listing is not among `sandboxes` and `containers`."""
+    """Everything about one pod; `actuated`, by container name, is what the kubelet last applied. Addresses come from
+    the newest sandbox of the listing only, and only while it is ready; what has gone since the listing is not among
+    `sandboxes` and `containers`."""
     newest = sandboxes[0] if sandboxes and container_id(sandboxes[0].id) == pod.sandboxes[0].id else None
     active = newest.id if newest is not None and newest.ready else None
     return RuntimePodStatus(
@@ -110,9 +125,12 @@ def runtime_pod_status(
         name=pod.name,
         namespace=pod.namespace,
         ips=sandbox_ips(newest.network) if newest is not None and active else (),
-        sandboxes=tuple(sandbox_record(s) for s in sandboxes),
+        sandboxes=tuple([sandbox_record(s) for s in sandboxes]),
         containers=tuple(
-            container_record(c, active=c.sandbox_id == active) for c in sorted(containers, key=lambda c: -c.created_at)
+            [
+                container_record(c, c.sandbox_id == active, actuated.get(c.name))
+                for c in sorted(containers, key=lambda c: -c.created_at)
+            ]
         ),
     )
 

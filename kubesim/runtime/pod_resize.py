@@ -40,8 +40,10 @@ def is_pod_resize_in_progress(
 ) -> bool:
     """Does a running container, or the pod as a whole, have other resources than those allocated to it?"""
     applied = actuated.containers(pod.metadata.uid)
-    sidecars = filter(is_restartable_init_container, pod.spec.init_containers)
-    for container in (*sidecars, *pod.spec.containers):
+    containers = pod.spec.containers
+    if pod.spec.init_containers:
+        containers = (*filter(is_restartable_init_container, pod.spec.init_containers), *containers)
+    for container in containers:
         before = applied.get(container.name, _NOTHING)
         if before is container.resources:
             continue  # what is usual costs nothing

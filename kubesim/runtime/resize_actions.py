@@ -79,7 +79,7 @@ def _is_as_written(decision: Decision, container: Container) -> bool:
     """The usual case, decided without reading a quantity: both sides are written alike."""
     actuated = decision.actuated.get(container.name, _NOTHING)
     asked = container.resources
-    if asked.limits != actuated.limits or asked.requests != actuated.requests:
+    if asked is not actuated and (asked.limits != actuated.limits or asked.requests != actuated.requests):
         return False
     pod_resources, actuated_pod = decision.pod.spec.resources, decision.actuated_pod
     if pod_resources is None and actuated_pod is None:

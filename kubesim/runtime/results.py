@@ -52,6 +52,8 @@ class PodSyncResult:
 
     def error(self) -> str:
         """All errors as Go's aggregate prints them; empty when there is none."""
+        if not self.results and not self.sync_error:
+            return ""
         errors = [f"failed to SyncPod: {self.sync_error}"] if self.sync_error else []
         errors += [
             f"failed to {quoted(r.action)} for {quoted(r.target)} with {r.error}: {quoted(r.message)}"

@@ -135,14 +135,14 @@ class Judge:
 
     def _pod_changed(self, change: WatchEvent) -> None:
         pod = change.object
-        if isinstance(pod, Pod):
+        if self._open and isinstance(pod, Pod):
             for item in list(self._open.get((pod.metadata.namespace, pod.metadata.name), ())):
                 if item.pod_is(pod, change.type == "DELETED"):
                     self._came_true(item)
 
     def _event_changed(self, change: WatchEvent) -> None:
         event = change.object
-        if isinstance(event, Event) and change.type != "DELETED" and event.involved_object.kind == "Pod":
+        if self._open and isinstance(event, Event) and change.type != "DELETED" and event.involved_object.kind == "Pod":
             about = event.involved_object
             for item in list(self._open.get((about.namespace, about.name), ())):
                 if item.expect.event is not None and item.event_is(event):

@@ -217,7 +217,11 @@ class Player:
 
 def _is_settled(pod: Pod) -> bool:
     """Ended, or ready and not asked to go."""
+    if pod.metadata.deletion_timestamp is not None:
+        return False
     if pod.status.phase in ("Succeeded", "Failed"):
-        return pod.metadata.deletion_timestamp is None
-    ready = any(condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions)
-    return ready and pod.metadata.deletion_timestamp is None
+        return True
+    for condition in pod.status.conditions:
+        if condition.type == "Ready":
+            return condition.status == "True"
+    return False

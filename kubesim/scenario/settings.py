@@ -133,7 +133,9 @@ def host_ip(number: int) -> str:
 
 def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:
     """Each image that the scenario mentions, as the kubelet asks for it, with the first item that is about it."""
-    mentioned = dict.fromkeys((*_mentions(spec.objects), *_mentions(spec.model_dump(include={"steps", "sources"}))))
+    mentioned: dict[str, None] = {}
+    _note_mentions(spec.objects, mentioned)
+    _note_mentions(spec.model_dump(include={"steps", "sources"}), mentioned)
     for written in (*mentioned, *(item.name for item in spec.images)):
         try:
             name = apply_default_image_tag(written)
@@ -145,8 +147,8 @@ def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:
                 break
 
 
-def _mentions(value: Any) -> Iterator[str]:
-    """Also in manifests that are given as text."""
+def _note_mentions(value: Any, mentioned: dict[str, None]) -> None:
+    """Of images, also in manifests that are given as text."""
     if isinstance(value, str) and "image" in value:
         try:
             value = yaml_to_json(value)
@@ -155,12 +157,12 @@ def _mentions(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for key, item in value.items():
             if key in ("image", "reference") and isinstance(item, str):  # of a container, of a volume
-                yield item
+                mentioned[item] = None
             else:
-                yield from _mentions(item)
+                _note_mentions(item, mentioned)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _mentions(item)
+            _note_mentions(item, mentioned)
 
 
 def _image(name: str, item: ImageItem) -> ImageBehaviour:

@@ -75,11 +75,9 @@ class TaintEviction:
         if change.type == "DELETED":
             self._cancel(pod)
             return
-        same = isinstance(old, Pod) and (old.spec.tolerations, old.spec.node_name) == (
-            pod.spec.tolerations,
-            pod.spec.node_name,
-        )
-        if not same and self._taints(pod.spec.node_name):
+        if isinstance(old, Pod) and (pod.spec is old.spec or _tolerance(pod) == _tolerance(old)):
+            return
+        if self._taints(pod.spec.node_name):
             self._clock.call_at(self._clock.now() + DELAY, self._look_at_pod, pod.metadata.namespace, pod.metadata.name)
 
     def _taints(self, node_name: str) -> tuple[Taint, ...]:
@@ -135,6 +133,11 @@ class TaintEviction:
         status = pod.status.changed(conditions=with_condition(pod.status.conditions, condition))
         self._store.set_pod_status(*key, pod.metadata.uid, status)
         self._store.delete("Pod", *key)
+
+
+def _tolerance(pod: Pod) -> tuple[str, tuple[Toleration, ...]]:
+    """Of what, by whom: all that matters here about a pod."""
+    return pod.spec.node_name, pod.spec.tolerations
 
 
 def _key(pod: Pod) -> tuple[str, str]:

@@ -80,10 +80,8 @@ class ConfigStream:
             self.updates.try_send((update, self._record(update, None)))
 
     def _send(self, updates: list[PodUpdate], source: str, count: int | None) -> None:
-        if not updates:
-            return
-        cause = self._recorder.cause()
-        if self._recorder.on:
+        cause = None
+        if updates and self._recorder.on:
             why = "a change of one pod" if count is None else f"all {count} pods that the source wants"
             cause = self._recorder.record(SourceSnapshot(node=self._node, source=source, pods=count or 1, why=why))
         for update in updates:

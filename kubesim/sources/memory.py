@@ -63,7 +63,9 @@ class ClusterSource:
             return
         self._watches += 1
         self._stop_watch = self._store.watch("Pod", self._changed)
-        pods = [pod for pod in self._store.list("Pod") if isinstance(pod, Pod) and self._is_ours(pod)]
+        pods = [
+            pod for pod in self._store.list("Pod") if isinstance(pod, Pod) and pod.spec.node_name == self._node_name
+        ]
         self._config.snapshot(SOURCE, pods)
 
     def _end_watch(self) -> None:
@@ -72,12 +74,9 @@ class ClusterSource:
             self._stop_watch()
             self._stop_watch = None
 
-    def _is_ours(self, pod: Pod) -> bool:
-        return pod.spec.node_name == self._node_name
-
     def _changed(self, event: WatchEvent) -> None:
         pod = event.object
-        if isinstance(pod, Pod) and self._is_ours(pod):
+        if isinstance(pod, Pod) and pod.spec.node_name == self._node_name:
             self._clock.call_at(self._clock.now() + self._latency, self._deliver, self._watches, event.type, pod)
 
     def _deliver(self, watch: int, type: str, pod: Pod) -> None:

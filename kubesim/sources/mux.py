@@ -23,7 +23,8 @@ from kubesim.api.pod_kinds import pod_full_name
 from kubesim.api.timestamps import format_micro_time
 from kubesim.frozen import frozen
 
-Operation = Literal["ADD", "UPDATE", "DELETE", "REMOVE", "RECONCILE", "RESTORE"]
+Change = Literal["UPDATE", "DELETE", "RECONCILE"]  # of a pod that is known
+Operation = Literal["ADD", "REMOVE", "RESTORE"] | Change
 
 # Set by the kubelet itself; the source neither knows nor changes them.
 LOCAL_ANNOTATIONS = frozenset({CONFIG_SOURCE, CONFIG_MIRROR, CONFIG_SEEN})
@@ -79,6 +80,14 @@ class _Changes:
     reconciles: list[str] = field(default_factory=list)
     removes: list[Pod] = field(default_factory=list)
 
+    def note(self, operation: Change | None, uid: str) -> None:
+        if operation == "UPDATE":
+            self.updates.append(uid)
+        elif operation == "DELETE":
+            self.deletes.append(uid)
+        elif operation == "RECONCILE":
+            self.reconciles.append(uid)
+
 
 class PodConfig:
     """The desired pods of all sources, and the differences that each new report makes."""
@@ -104,32 +113,35 @@ class PodConfig:
                 changes.adds.append(fresh.pods[uid])
             else:
                 # A uid that comes twice is compared with what the first of the two made of it.
-                fresh.pods[uid] = _compare(changes, fresh.pods.get(uid, existing), pod)
+                operation, fresh.pods[uid] = _compare(fresh.pods.get(uid, existing), pod)
+                changes.note(operation, uid)
         changes.removes = [old[uid] for uid in sorted(old.keys() - fresh.pods.keys())]
         self._reported[source] = fresh
         return _messages(source, changes, fresh, first=known is None)
 
     def upsert(self, source: str, pod: Pod, now: int) -> list[PodUpdate]:
         """One pod of a source is new or different; the others are as they were."""
-        full_name, uid = pod_full_name(pod), pod.metadata.uid
         known = self._reported.get(source)
-        given = known.given if known is not None else {}
+        if known is None:
+            return self.merge(source, (pod,), now)
+        full_name, uid, given = pod_full_name(pod), pod.metadata.uid, known.given
         replaced = given.get(full_name)
         is_its_own = replaced is not None and replaced.metadata.uid == uid
-        if known is None or known.has_shared_uids() or is_its_own != (uid in known.pods):
+        if known.has_shared_uids() or is_its_own != (uid in known.pods):
             return self.merge(source, {**given, full_name: pod}.values(), now)
         self.dropped = ()
         given[full_name] = pod  # one that was given before keeps its place
-        changes = _Changes()
-        if replaced is not None and not is_its_own:
-            changes.removes.append(known.pods.pop(replaced.metadata.uid))
-        existing = known.pods.get(uid)
-        if existing is None:
-            known.pods[uid] = _first_seen(pod, source, now)
-            changes.adds.append(known.pods[uid])
-        else:
-            known.pods[uid] = _compare(changes, existing, pod)
-        return _messages(source, changes, known, first=False)
+        if replaced is not None and is_its_own:
+            same_annotations = replaced.metadata.annotations is pod.metadata.annotations
+            operation, held = _compare(known.pods[uid], pod, same_annotations=same_annotations)
+            known.pods[uid] = held
+            return [] if operation is None else [PodUpdate(operation, source, (held,))]
+        messages = []
+        if replaced is not None:
+            messages.append(PodUpdate("REMOVE", source, (known.pods.pop(replaced.metadata.uid),)))
+        known.pods[uid] = _first_seen(pod, source, now)
+        messages.append(PodUpdate("ADD", source, (known.pods[uid],)))
+        return messages
 
     def remove(self, source: str, namespace: str, name: str, now: int) -> list[PodUpdate]:
         """One pod of a source is gone; the others are as they were."""
@@ -140,10 +152,9 @@ class PodConfig:
             return self.merge(source, [pod for other, pod in given.items() if other != full_name], now)
         self.dropped = ()
         gone = given.pop(full_name, None)
-        changes = _Changes()
-        if gone is not None:
-            changes.removes.append(known.pods.pop(gone.metadata.uid))
-        return _messages(source, changes, known, first=False)
+        if gone is None:
+            return []
+        return [PodUpdate("REMOVE", source, (known.pods.pop(gone.metadata.uid),))]
 
     def restore(self, source: str, pods: Iterable[Pod]) -> list[PodUpdate]:
         """Pods from before a restart, which the source may not know any more: passed on, and neither kept nor counted
@@ -173,15 +184,13 @@ def _first_seen(pod: Pod, source: str, now: int) -> Pod:
     return pod.changed(metadata=meta.changed(annotations=annotations))
 
 
-def _compare(changes: _Changes, existing: Pod, given: Pod) -> Pod:
-    """The pod as the kubelet holds it after its source gave it again; notes what kind of change this was."""
-    uid = existing.metadata.uid
-    if not _differ_semantically(existing, given):
+def _compare(existing: Pod, given: Pod, *, same_annotations: bool = False) -> tuple[Change | None, Pod]:
+    """What kind of change this is, and the pod as the kubelet holds it after its source gave it again; perhaps it is
+    known that its annotations are those that were given before."""
+    if not _differ_semantically(existing, given, same_annotations):
         if existing.status is given.status or existing.status == given.status:
-            return existing
-        changes.reconciles.append(uid)
-        return existing.changed(status=given.status)
-    (changes.updates if given.metadata.deletion_timestamp is None else changes.deletes).append(uid)
+            return None, existing
+        return "RECONCILE", existing.changed(status=given.status)
     # Everything else stays what it was when the pod was first seen, its name and resource version included.
     metadata = existing.metadata.changed(
         labels=given.metadata.labels,
@@ -190,17 +199,18 @@ def _compare(changes: _Changes, existing: Pod, given: Pod) -> Pod:
         generation=given.metadata.generation,
         annotations=_updated_annotations(existing.metadata.annotations, given.metadata.annotations),
     )
-    return existing.changed(spec=given.spec, status=given.status, metadata=metadata)
+    changed = existing.changed(spec=given.spec, status=given.status, metadata=metadata)
+    return "UPDATE" if metadata.deletion_timestamp is None else "DELETE", changed
 
 
-def _differ_semantically(existing: Pod, given: Pod) -> bool:
+def _differ_semantically(existing: Pod, given: Pod, same_annotations: bool) -> bool:
     old, new = existing.metadata, given.metadata
     return not (
         (existing.spec is given.spec or existing.spec == given.spec)
         and old.labels == new.labels
         and old.deletion_timestamp == new.deletion_timestamp
         and old.deletion_grace_period_seconds == new.deletion_grace_period_seconds
-        and _own_annotations(old.annotations) == _own_annotations(new.annotations)
+        and (same_annotations or _own_annotations(old.annotations) == _own_annotations(new.annotations))
     )
 
 

@@ -24,5 +24,5 @@ def test_no_sandbox_takes_the_place_of_the_newest_if_that_one_goes_between_listi
     older = SandboxInfo("a", "u", "p", "ns", 0, ready=True, created_at=1, network=SandboxNetwork("10.0.0.1"))
     newer = SandboxInfo("b", "u", "p", "ns", 1, ready=True, created_at=2, network=SandboxNetwork("10.0.0.2"))
     listed = runtime_pod("u", [older, newer], [])
-    assert runtime_pod_status(listed, [newer, older], []).ips == ("10.0.0.2",)
-    assert runtime_pod_status(listed, [older], []).ips == ()
+    assert runtime_pod_status(listed, [newer, older], [], {}).ips == ("10.0.0.2",)
+    assert runtime_pod_status(listed, [older], [], {}).ips == ()

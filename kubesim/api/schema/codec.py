@@ -98,6 +98,9 @@ class _Decoder:
             field = fields.get(key)
             if field is None:
                 continue
+            if type(item) is str and field.type.kind == "string":  # the most frequent ones, and nothing is wrong
+                out[key] = item
+                continue
             self.struct = type_.struct
             if field.embedded_in:
                 self.path.append(field.embedded_in)

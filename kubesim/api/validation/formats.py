@@ -43,6 +43,9 @@ def regex_error(message: str, expression: str, *examples: str) -> str:
     return f"{message} ({'e.g. ' if shown else ''}{shown}regex used for validation is '{expression}')"
 
 
+_KEY_ERROR = regex_error(_KEY_MESSAGE, _KEY, "MyName", "my.name", "123-abc")
+
+
 def range_error(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
@@ -82,10 +85,9 @@ def name_prefix(text: str) -> str:
 def label_key(text: str) -> list[str]:
     """A qualified name: `name` or `example.com/name`."""
     parts = text.split("/")
-    key_error = regex_error(_KEY_MESSAGE, _KEY, "MyName", "my.name", "123-abc")
     if len(parts) > 2:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return [f"a valid label key {key_error} {optional}"]
+        return [f"a valid label key {_KEY_ERROR} {optional}"]
     errors = []
     if len(parts) == 2:
         if not parts[0]:
@@ -97,7 +99,7 @@ def label_key(text: str) -> list[str]:
     elif size(name) > LABEL_MAX:
         errors.append(f"name part must be no more than {LABEL_MAX} bytes")
     if not _KEY_RE.fullmatch(name):
-        errors.append(f"name part {key_error}")
+        errors.append(f"name part {_KEY_ERROR}")
     return errors
 
 
