@@ -126,21 +126,17 @@ def with_transition_times(
 ) -> tuple[PodCondition, ...]:
     """The kubelet's conditions with their times: the old one while the condition's status is the same, else now."""
     before = {condition.type: condition for condition in reversed(old)}
-    seen: set[str] = set()
+    untimed = set(_TIMED_CONDITIONS)  # of each type the first one counts
     out = []
     for condition in conditions:
         kind = condition.type
-        if kind in _TIMED_CONDITIONS and kind not in seen:
-            seen.add(kind)
-            condition = _with_transition_time(condition, before.get(kind), now)
+        if kind in untimed:
+            untimed.remove(kind)
+            was = before.get(kind)
+            same = was if was is not None and was.status == condition.status else None
+            condition = condition_since(condition, format_time(now) if same is None else same.last_transition_time)
         out.append(condition)
     return tuple(out)
-
-
-def _with_transition_time(condition: PodCondition, old: PodCondition | None, now: int) -> PodCondition:
-    if old is None or old.status != condition.status:
-        return condition_since(condition, format_time(now))
-    return condition_since(condition, old.last_transition_time)
 
 
 def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
@@ -280,8 +276,7 @@ def merge_pod_status(
         if condition.type in own:
             conditions.append(condition)
         elif condition.type == DISRUPTION_TARGET and ends and not could_have_running_containers:
-            stamped = _with_transition_time(condition, find_condition(old.conditions, condition.type), now)
-            put_condition(conditions, stamped)
+            put_condition(conditions, *with_transition_times((condition,), old.conditions, now))
     changes: dict[str, Any] = {}
     if ends and could_have_running_containers:
         changes = {"phase": old.phase, "reason": old.reason, "message": old.message}
@@ -306,8 +301,7 @@ def _not_ready_any_more(pod: Pod, old: PodStatus, kind: str, phase: str, gates: 
 
 
 def _update_condition(conditions: list[PodCondition], condition: PodCondition, now: int) -> None:
-    present = find_condition(conditions, condition.type)
-    put_condition(conditions, _with_transition_time(condition, present, now))
+    put_condition(conditions, *with_transition_times((condition,), conditions, now))
 
 
 def _with_foreign_fields(status: PodStatus, old: PodStatus) -> PodStatus:
