@@ -283,7 +283,9 @@ def merge_pod_status(
     if is_terminal_phase(changes.get("phase", new.phase)) and _is_ready(conditions):
         for kind in (CONTAINERS_READY, READY):
             _update_condition(conditions, _not_ready_any_more(pod, old, kind, new.phase, gates), now)
-    return _with_foreign_fields(new.changed(conditions=tuple(conditions), **changes), old)
+    if len(conditions) != len(new.conditions) or any(map(is_not, conditions, new.conditions)):
+        changes["conditions"] = tuple(conditions)
+    return _with_foreign_fields(new.changed(**changes) if changes else new, old)
 
 
 def _is_ready(conditions: Sequence[PodCondition]) -> bool:
