@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kubesim.api.pod import ContainerStatus, Pod, PodStatus
-from kubesim.api.timestamps import SECOND
+from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock
 from kubesim.runtime.naming import container_field_path
 from kubesim.trace import Record
@@ -48,7 +48,9 @@ class Diary:
         return self._seconds(self._clock.now())
 
     def _seconds(self, moment: int) -> float:
-        return round((moment - self._clock.start - LEAD) / SECOND, 3)
+        since = moment - self._clock.start - LEAD
+        # Most moments are whole milliseconds; rounding to so many digits goes through text.
+        return since / SECOND if since % MILLISECOND == 0 else round(since / SECOND, 3)
 
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         if reason == "Pulled":

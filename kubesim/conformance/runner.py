@@ -60,10 +60,11 @@ def run_corpus(path: Path, *, seed: int = 0, watcher: Watcher | None = None) -> 
     name = corpus_name(path)
     module = corpus_module(name)
     play = _player(module, seed)
-    cases = list(read_cases(path))
-    watcher.begin(name, len(cases))
-    result, watch = CorpusResult(name), Stopwatch()
+    result = CorpusResult(name)
     with collected_rarely():
+        cases = list(read_cases(path))
+        watcher.begin(name, len(cases))
+        watch = Stopwatch()
         for case in cases:
             try:
                 output, problem = _play(play, case)

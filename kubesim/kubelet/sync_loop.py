@@ -7,7 +7,7 @@ Mirrors: pkg/kubelet/kubelet.go syncLoop, syncLoopIteration
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from kubesim.api.pod import Pod
@@ -123,7 +123,9 @@ class SyncLoop:
             pause = settings.runtime_down_backoff
             chosen = await select.next()
             self._busy_since = clock.now()
-            await self._dispatch(chosen.channel, chosen.item, chosen.ready)
+            work = self._dispatch(chosen.channel, chosen.item, chosen.ready)
+            if work is not None:
+                await work
             self._free_again()
 
     def _free_again(self) -> None:
@@ -150,19 +152,21 @@ class SyncLoop:
         if self._running:
             self._sync_ticker.want(self._clock.now())
 
-    async def _dispatch(self, channel: Channel[Any], item: Any, ready: tuple[str, ...]) -> None:
+    def _dispatch(self, channel: Channel[Any], item: Any, ready: tuple[str, ...]) -> Coroutine[Any, Any, None] | None:
+        """Handle it; what may take time is answered, to be awaited."""
         if channel is self._config:
             update, cause = item
             self._selected(channel, ready, cause, f"{update.op} from source {update.source}")
-            await self._config_update(update)
-        elif channel is self._pleg_events:
+            return self._config_update(update)
+        if channel is self._pleg_events:
             self._pleg_event(item, ready)
         elif channel is self._sync_ticker.channel:
             self._sync_tick(channel, ready)
         elif channel is self._housekeeping_ticker.channel:
-            await self._housekeeping_tick(channel, ready)
+            return self._housekeeping_tick()
         else:
             self._probe_update(channel, item, ready)
+        return None
 
     def _selected(self, channel: Channel[Any], ready: tuple[str, ...], cause: int | None, why: str) -> None:
         if self._recorder.on:
@@ -271,7 +275,7 @@ class SyncLoop:
             self._handler("HandlePodSyncs", [pod])
             self._handlers.handle_pod_syncs([pod])
 
-    async def _housekeeping_tick(self, channel: Channel[Any], ready: tuple[str, ...]) -> None:
+    async def _housekeeping_tick(self) -> None:
         """Nothing is cleaned up before every source has been heard: what is not wanted yet may come."""
         if self._handlers.sources_ready:
             self._recorder.because(None)

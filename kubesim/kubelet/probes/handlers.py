@@ -55,6 +55,8 @@ def cut(output: bytes) -> str:
 
 def expand_static(command: tuple[str, ...], env: tuple[EnvVar, ...]) -> tuple[str, ...]:
     """$(NAME) from the values written in the manifest, $$ for a dollar sign; an unknown name stays as it is."""
+    if "$" not in "".join(command):
+        return command
     values = {variable.name: variable.value for variable in env}
     return tuple(expand(word, values) for word in command)
 
