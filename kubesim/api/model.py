@@ -145,8 +145,12 @@ class Model:
         """A copy with other values in some fields; nothing is validated or deep-copied."""
         copy: Any = _new(self.__class__)
         copy.__dict__ = self.__dict__ | fields
-        named, names = self.__pydantic_fields_set__, fields.keys()
-        copy.__pydantic_fields_set__ = named if names <= named else named | names
+        named = self.__pydantic_fields_set__
+        for name in fields:
+            if name not in named:
+                named = named | fields.keys()
+                break
+        copy.__pydantic_fields_set__ = named
         copy.__pydantic_extra__ = self.__pydantic_extra__
         return copy  # type: ignore[no-any-return]
 
