@@ -9,7 +9,7 @@ field is looked at, thousands of times in a pod's life, and makes it ten times a
 
 from __future__ import annotations
 
-from collections.abc import KeysView, Mapping
+from collections.abc import Collection, KeysView, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, dataclass_transform, get_type_hints
 
 from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
@@ -52,7 +52,7 @@ class Model:
     # Where pydantic's core puts the names of the fields that were given, and the fields that the type does not know.
     __slots__ = ("__dict__", "__pydantic_extra__", "__pydantic_fields_set__", "__pydantic_private__")
     __pydantic_extra__: dict[str, Any]
-    __pydantic_fields_set__: set[str]
+    __pydantic_fields_set__: Collection[str]
 
     # Set by the types that only machines write (Go: `omitempty`): the fields that are written even when zero.
     always_written: ClassVar[frozenset[str] | None] = None
@@ -137,7 +137,7 @@ class Model:
         """Construct from values that are known to be right: nothing is checked. For what a run makes all the time."""
         new: Any = _new(cls)
         new.__dict__ = _DEFAULTS[cls] | fields
-        new.__pydantic_fields_set__ = fields.keys()
+        new.__pydantic_fields_set__ = fields  # a dict serves as the set of its keys
         new.__pydantic_extra__ = _NO_EXTRA
         return new  # type: ignore[no-any-return]
 
@@ -145,8 +145,12 @@ class Model:
         """A copy with other values in some fields; nothing is validated or deep-copied."""
         copy: Any = _new(self.__class__)
         copy.__dict__ = self.__dict__ | fields
-        named, names = self.__pydantic_fields_set__, fields.keys()
-        copy.__pydantic_fields_set__ = named if names <= named else named | names
+        named = self.__pydantic_fields_set__
+        for name in fields:
+            if name not in named:
+                named = {*named, *fields}
+                break
+        copy.__pydantic_fields_set__ = named
         copy.__pydantic_extra__ = self.__pydantic_extra__
         return copy  # type: ignore[no-any-return]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from kubesim.api.event import Event
@@ -42,11 +43,19 @@ class EventNames:
         self._last = 0
 
     def make(self, object_name: str, now: int) -> str:
-        self._last = max(now * 1000 + self._stream.randrange(1000), self._last + 1)
+        rest = self._stream.getrandbits(10)  # this is what `randrange(1000)` does, without its many steps
+        while rest >= 1000:
+            rest = self._stream.getrandbits(10)
+        self._last = max(now * 1000 + rest, self._last + 1)
         name = f"{object_name}.{self._last:x}"
-        if len(name) > _MAX_NAME or not _SUBDOMAIN.fullmatch(name):
+        if len(name) > _MAX_NAME or not _is_subdomain(object_name):
             return uuid4_text(self._stream.getrandbits(128))
         return name
+
+
+@lru_cache(maxsize=1024)
+def _is_subdomain(name: str) -> bool:
+    return _SUBDOMAIN.fullmatch(name) is not None
 
 
 class _LruCache(Generic[T]):

@@ -74,6 +74,7 @@ class PodSync:
         self._pleg = pleg
         self._events = events
         self._find = find
+        self._probe_results = ProbeResults(probes.liveness.by_id, probes.startup.by_id)  # live
 
     # -- a pod that should run ----------------------------------------------------------------------------------
 
@@ -102,9 +103,8 @@ class PodSync:
         pull_secrets = pull_secrets_for_pod(pod, self._find, self._events)
         self._probes.add_pod(pod, context)
         restarting = _restart_all_containers(api_status) and self._gates.enabled("RestartAllContainersOnContainerExits")
-        probes = ProbeResults(self._probes.liveness.by_id, self._probes.startup.by_id)
         result = await self._runtime.sync_pod(
-            pod, status, probes, restart_all_containers=restarting, pull_secrets=pull_secrets
+            pod, status, self._probe_results, restart_all_containers=restarting, pull_secrets=pull_secrets
         )
         self._reasons.update(uid, result)
         error = result.error()
@@ -158,8 +158,9 @@ class PodSync:
             return False
         if missing_pull_secrets(pod, self._find):
             return False  # each sync tells of it
-        probes = ProbeResults(self._probes.liveness.by_id, self._probes.startup.by_id)
-        return self._generator.would_change_nothing(pod, status) and self._runtime.would_do_nothing(pod, status, probes)
+        return self._generator.would_change_nothing(pod, status) and self._runtime.would_do_nothing(
+            pod, status, self._probe_results
+        )
 
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
         """The sandbox stands and images come next: say so now, but beside the sync, not in it."""

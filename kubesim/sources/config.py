@@ -80,12 +80,14 @@ class ConfigStream:
             self.updates.try_send((update, self._record(update, None)))
 
     def _send(self, updates: list[PodUpdate], source: str, count: int | None) -> None:
-        cause = None
-        if updates and self._recorder.on:
+        if not self._recorder.on:
+            for update in updates:
+                self.updates.try_send((update, None))
+        elif updates:
             why = "a change of one pod" if count is None else f"all {count} pods that the source wants"
             cause = self._recorder.record(SourceSnapshot(node=self._node, source=source, pods=count or 1, why=why))
-        for update in updates:
-            self.updates.try_send((update, self._record(update, cause)))
+            for update in updates:
+                self.updates.try_send((update, self._record(update, cause)))
 
     def _record(self, update: PodUpdate, cause: int | None) -> int | None:
         if not self._recorder.on:
