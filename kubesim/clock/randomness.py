@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import random
+from functools import cached_property
+from typing import Any, cast
 
 Stream = random.Random
 
@@ -15,8 +17,27 @@ class Randomness:
         self.seed = seed
 
     def stream(self, *names: str) -> Stream:
-        digest = hashlib.blake2b("\x00".join((str(self.seed), *names)).encode(), digest_size=8).digest()
-        return random.Random(int.from_bytes(digest, "big"))
+        return cast(Stream, _Unseeded(str(self.seed), *names))
+
+
+class _Unseeded:
+    """A stream from which nothing has been drawn. Most stay so, and to seed one costs as much as hundreds of draws."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    @cached_property
+    def _generator(self) -> Stream:
+        digest = hashlib.blake2b("\x00".join(self._names).encode(), digest_size=8).digest()
+        return Stream(int.from_bytes(digest, "big"))
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for what is not here yet: the first draw of its kind. From then on it is the generator's method."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        method = getattr(self._generator, name)
+        setattr(self, name, method)
+        return method
 
 
 def uuid4_text(bits: int) -> str:

@@ -88,14 +88,14 @@ class Ticker:
 
     def reset(self) -> None:
         """Begin anew with this instant as the phase, as Go's Reset; a tick that nobody has taken is gone."""
-        self._phase = self._last = now = self._clock.now()
+        now = self._phase = self._last = self._clock.now()
         self.channel.try_receive()
-        self._wants_next = False
-        if self._every:
-            self._set(now + self.period)
-        elif self._timer is not None:
+        if self._timer is not None:
             self._timer.cancel()
             self._timer = self._due = None
+        self._wants_next = False
+        if self._every:
+            self.want(now)
 
     def stop(self) -> None:
         """For ever."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubesim.clock import LoopClock, Randomness, run_virtual
-from kubesim.concurrency import Channel, select
+from kubesim.concurrency import Channel, Select, select
 
 
 def play(scene: Callable[[LoopClock], Awaitable[Any]]) -> Any:
@@ -113,3 +113,46 @@ def test_a_value_handed_to_a_cancelled_receiver_is_not_lost() -> None:
         return await channel.receive()
 
     assert play(scene) == 1
+
+
+def test_the_only_reader_of_channels_receives_as_a_select_does() -> None:
+    async def scene(clock: LoopClock) -> list[tuple[str, int, tuple[str, ...]]]:
+        left: Channel[int] = Channel("left", 1)
+        right: Channel[int] = Channel("right", 1)
+        reader = Select((left, right), None)
+        for n, channel in enumerate((right, left, right)):
+            clock.call_at(clock.now() + 1 + n // 2, channel.try_send, n)  # two in one instant, then one
+        found = [await reader.next() for _ in range(3)]
+        return [(each.channel.name, each.item, each.ready) for each in found]
+
+    assert play(scene) == [("right", 0, ("right",)), ("left", 1, ("left",)), ("right", 2, ("right",))]
+
+
+def test_a_value_handed_to_a_cancelled_reader_is_there_for_the_next_one() -> None:
+    async def scene(clock: LoopClock) -> int:
+        channel: Channel[int] = Channel("letters", 5)
+        reader = Select((channel,), None)
+        waiting = asyncio.create_task(reader.next())
+        await clock.sleep(1)
+        assert channel.statistics()["waiters"] == 1
+        channel.try_send(1)
+        channel.try_send(2)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert channel.statistics()["waiters"] == 0
+        reader.close()
+        return await channel.receive()
+
+    assert play(scene) == 1
+
+
+def test_a_sender_need_not_wait_for_room_while_the_only_reader_waits() -> None:
+    async def scene(clock: LoopClock) -> tuple[int, int]:
+        channel: Channel[int] = Channel("without room", 0)
+        waiting = asyncio.create_task(Select((channel,), None).next())
+        await clock.sleep(1)
+        await channel.send(1)
+        return (await waiting).item, clock.now() - clock.start
+
+    assert play(scene) == (1, 1)

@@ -50,6 +50,34 @@ def test_without_a_wish_nothing_fires() -> None:
     assert play(scene) == 0
 
 
+def test_the_next_tick_can_be_asked_for_again_and_again() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        ticker = Ticker(clock, "tick", SECOND, phase=0)
+        ticker.want(9 * SECOND)
+        found = []
+        for _ in range(2):
+            ticker.want_next()
+            await clock.sleep(SECOND // 4)
+            ticker.want_next()
+            found.append(await ticker.channel.receive())
+        await clock.sleep(3_600 * SECOND)
+        return [*found, len(ticker.channel)]
+
+    assert play(scene) == [SECOND, 2 * SECOND, 0]
+
+
+def test_a_ticker_that_is_reset_counts_from_that_instant_and_forgets_a_tick_that_nobody_took() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        ticker = Ticker(clock, "tick", SECOND, phase=0, every=True)
+        await clock.sleep(SECOND + 300_000)
+        ticker.reset()
+        found = [await ticker.channel.receive(), await ticker.channel.receive()]
+        ticker.stop()
+        return found
+
+    assert play(scene) == [2_300_000, 3_300_000]
+
+
 def test_every_tick_fires_on_demand_and_one_nobody_took_is_dropped() -> None:
     async def scene(clock: LoopClock) -> tuple[int, int]:
         ticker = Ticker(clock, "tick", SECOND, phase=0, every=True)
