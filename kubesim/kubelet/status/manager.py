@@ -237,7 +237,7 @@ class StatusManager:
 
     def _want_full_pass(self) -> None:
         if self._ticker is not None:
-            self._ticker.want(self._clock.now())
+            self._ticker.want_next()
 
     async def sync_batch(self, everything: bool) -> int:
         """Write what is unwritten; with `everything` also what differs or may be deleted. How many were tried?"""
