@@ -187,7 +187,7 @@ def _json_names(cls: type[Model]) -> dict[str, str]:
 
 
 def _default_for_schema(default: object) -> dict[str, Any]:
-    """What can be changed would be copied if it were given as it is; a factory in Python would cost a call each time."""
+    """What can be changed would be copied if it were given as it is; a factory in Python would cost a call each."""
     return {"default_factory": repeat(default).__next__} if isinstance(default, dict | Model) else {"default": default}
 
 
