@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import time as wall_time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
-from functools import wraps
 from heapq import heapify, heappop, heappush
 from typing import Any, TypeVar
 
-from kubesim.clock.garbage import collected_rarely
 from kubesim.errors import Deadlock
 
 T = TypeVar("T")
@@ -333,19 +331,3 @@ def go(coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
     if isinstance(loop, VirtualLoop):
         return loop.placing_next(lambda: loop.create_task(coroutine, name=name))
     return loop.create_task(coroutine, name=name)
-
-
-def run_virtual(main: Callable[..., Coroutine[Any, Any, T] | Awaitable[T]], *args: object, speed: float = 0.0) -> T:
-    """`anyio.run` on a fresh virtual loop."""
-    import anyio
-
-    results: list[T] = []
-
-    @wraps(main)  # the name that a deadlock tells
-    async def whole() -> None:
-        # Kept out of the task: whoever describes the task, as the handling of signals does, would describe it too.
-        results.append(await main(*args))
-
-    with collected_rarely():
-        anyio.run(whole, backend_options={"loop_factory": lambda: VirtualLoop(speed)})
-    return results[0]
