@@ -5,11 +5,19 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from kubesim.clock import run_virtual
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """As a program finds itself that was started from a terminal."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
 
 
 def test_an_interrupt_lets_the_program_end_in_order() -> None:
@@ -47,17 +55,14 @@ def test_a_second_interrupt_does_not_wait_for_that() -> None:
 
 def test_who_handles_interrupts_goes_on_doing_so() -> None:
     heard = []
-    former = signal.signal(signal.SIGINT, lambda *_: heard.append("interrupt"))
+    signal.signal(signal.SIGINT, lambda *_: heard.append("interrupt"))
 
     async def main() -> str:
         signal.raise_signal(signal.SIGINT)
         await asyncio.sleep(1)
         return "undisturbed"
 
-    try:
-        assert run_virtual(main) == "undisturbed"
-    finally:
-        signal.signal(signal.SIGINT, former)
+    assert run_virtual(main) == "undisturbed"
     assert heard == ["interrupt"]
 
 
