@@ -60,6 +60,18 @@ def probe_of(container: Container, probe_type: ProbeType) -> Probe | None:
     return container.liveness_probe if probe_type == "liveness" else container.startup_probe
 
 
+def probe_types(container: Container) -> list[ProbeType]:
+    """The probes that a container has, in the order in which their workers are made."""
+    types: list[ProbeType] = []
+    if container.startup_probe is not None:
+        types.append("startup")
+    if container.readiness_probe is not None:
+        types.append("readiness")
+    if container.liveness_probe is not None:
+        types.append("liveness")
+    return types
+
+
 @frozen
 class WorkerState:
     """What a worker remembers from turn to turn."""
