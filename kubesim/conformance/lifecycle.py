@@ -6,6 +6,7 @@ What runs here is the production agent in virtual time. This module composes it,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from kubesim.api.meta import ObjectMeta
@@ -33,6 +34,8 @@ from kubesim.trace import Recorder
 
 POD_APPEARS = 53 * MILLISECOND
 NODE_NAME = "127.0.0.1"
+_NODE = Node(kind="Node", metadata=ObjectMeta(name=NODE_NAME, uid="node-uid"))
+_SCHEDULED = PodStatus(phase="Pending", conditions=(PodCondition(type="PodScheduled", status="True"),))
 
 
 def play(case: Mapping[str, Any], *, seed: int = 0, every_tick: bool = False) -> dict[str, Any]:
@@ -60,7 +63,7 @@ class _Life:
         randomness = Randomness(self._seed)
         recorder = Recorder(clock)  # what the recording has of all that happens goes into the diary
         self._store = Store(clock.now, lambda: "uid-of-the-mirror")
-        self._store.create(Node(kind="Node", metadata=ObjectMeta(name=NODE_NAME, uid="node-uid")))
+        self._store.create(_NODE)
         scripts = Scripts(clock, story["scripts"])
         self._runtime = ScriptedRuntime(clock, randomness, scripts, _settings(story), self.diary)
         delays = story["delays"]
@@ -124,9 +127,8 @@ class _Life:
             self._manifest: Pod | None = pod
             self._config.snapshot("file", [pod])
             return
-        scheduled = PodCondition(type="PodScheduled", status="True")
         self.diary.add("api", what="podCreated")
-        self._store.create(pod.changed(status=PodStatus(phase="Pending", conditions=(scheduled,))))
+        self._store.create(pod.changed(status=_SCHEDULED))
 
     def _delete(self) -> None:
         if self._story.get("static"):
@@ -225,6 +227,7 @@ class _ContainerIds:
         return identifier
 
 
+@cache
 def _kubelet_settings(every_tick: bool) -> KubeletSettings:
     return KubeletSettings(
         node_name=NODE_NAME,

@@ -7,8 +7,7 @@ Mirrors: pkg/kubelet/kubelet_pods.go HandlePodCleanups; pkg/kubelet/kuberuntime/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
@@ -143,6 +142,22 @@ class Housekeeping:
             self._recorder.record(Handler(name="HandlePodCleanups", pods=names))
 
 
+class _LeftForNextTime:
+    """What the runtime fails to do in this block is tried again in the next round; everything else goes on."""
+
+    def __init__(self, wanted: Callable[[], None]) -> None:
+        self._wanted = wanted
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, RuntimeCallError):
+            return False
+        self._wanted()
+        return True
+
+
 class ContainerGC:
     """Once a minute: dead containers beyond the limit, and sandboxes without containers, are removed."""
 
@@ -161,6 +176,7 @@ class ContainerGC:
         self._sources_ready = sources_ready
         self._ticker: Ticker | None = None
         self._policy = GCPolicy(max_per_pod_container=settings.containers_to_keep)
+        self._left_for_next_time = _LeftForNextTime(self.wanted)
 
     def wanted(self) -> None:
         if self._ticker is not None:
@@ -193,20 +209,12 @@ class ContainerGC:
         for uid in actuated.uids():
             if self._workers.states.should_pod_content_be_removed(uid):
                 actuated.forget(uid)
-        with self._left_for_next_time():
+        with self._left_for_next_time:
             await self._evict_containers(evict_non_deleted_pods)
-        with self._left_for_next_time():
+        with self._left_for_next_time:
             await self._evict_sandboxes(evict_non_deleted_pods)
         if self._sources_ready():
             self._remove_logs(self._runtime.logs.pods())
-
-    @contextmanager
-    def _left_for_next_time(self) -> Iterator[None]:
-        """What the runtime fails to do is tried again in the next round; everything else goes on."""
-        try:
-            yield
-        except RuntimeCallError:
-            self.wanted()
 
     async def _evict_containers(self, evict_non_deleted_pods: bool) -> None:
         containers = await self._runtime.runtime.list_containers()
@@ -220,7 +228,7 @@ class ContainerGC:
         )
         by_id = {info.id: info for info in containers}
         for eviction in evictions:
-            with self._left_for_next_time():
+            with self._left_for_next_time:
                 if eviction.kill_first:
                     await self._runtime.kill_unknown_container(by_id[eviction.id])
                 await self._runtime.remove_container(eviction.id)
@@ -233,7 +241,7 @@ class ContainerGC:
             sandboxes, containers, self._workers.states, evict_non_deleted_pods=evict_non_deleted_pods
         )
         for sandbox_id in evicted:
-            with self._left_for_next_time():
+            with self._left_for_next_time:
                 await runtime.stop_pod_sandbox(sandbox_id)
                 await runtime.remove_pod_sandbox(sandbox_id)
 

@@ -126,10 +126,12 @@ class SyncLoop:
             work = self._dispatch(chosen.channel, chosen.item, chosen.ready)
             if work is not None:
                 await work
-            self._free_again()
+                self._free_again()
+            self._busy_since = None
 
     def _free_again(self) -> None:
-        """If that took time: what was skipped, because it would change nothing at its own moment, is due now."""
+        """If what was awaited took time: what was skipped, because it would change nothing at its own moment, is due
+        now."""
         since = self._busy_since
         if since is not None and since < self._clock.now():
             self._workers.end_all_rests()
@@ -278,5 +280,6 @@ class SyncLoop:
     async def _housekeeping_tick(self) -> None:
         """Nothing is cleaned up before every source has been heard: what is not wanted yet may come."""
         if self._handlers.sources_ready:
-            self._recorder.because(None)
+            if self._recorder.on:
+                self._recorder.because(None)
             await self._housekeeping.handle_pod_cleanups()
