@@ -76,25 +76,31 @@ class Housekeeping:
         except RuntimeCallError:
             self.wanted()
             return
-        self._probes.cleanup_pods(lambda uid: uid in states.statuses and not states.statuses[uid].is_terminated)
-        self._statuses.remove_orphaned_statuses(desired | self._pods.mirror_uids())
+        self._probes.cleanup_pods(states.could_have_running_containers)
+        mirrors = self._pods.mirror_uids()
+        self._statuses.remove_orphaned_statuses(desired | mirrors if mirrors else desired)
         self._allocation.remove_orphaned_pods(desired)
         volumes_left = self._volumes.cleanup_orphaned_pod_dirs(lambda uid: uid in desired or uid in running)
         await self._delete_orphaned_mirrors()
-        idle = [pod for uid in desired if uid not in states.statuses and (pod := self._pods.by_uid(uid)) is not None]
-        started = self._restart_unknown(idle)
-        deleted = self._end_rejected([pod for pod in idle if pod.metadata.uid not in started], running)
-        orphans = self._end_orphans([pod for uid, pod in running.items() if uid not in states.statuses])
+        worked_on = states.statuses.keys()
+        acted_on = set[str]()
+        if not desired <= worked_on:
+            idle = [pod for pod in self._pods.pods() if pod.metadata.uid not in worked_on]
+            acted_on |= self._restart_unknown(idle)
+            acted_on |= self._end_rejected([pod for pod in idle if pod.metadata.uid not in acted_on], running)
+        if not running.keys() <= worked_on:
+            acted_on |= self._end_orphans([pod for uid, pod in running.items() if uid not in worked_on])
         for uid in self._runtime.pods_with_cgroup():
             is_over = uid not in states.statuses or states.statuses[uid].is_terminated
             if is_over and not self._volumes.pod_volumes_exist(uid):  # memory of a volume counts for the pod's group
                 self._runtime.destroy_pod_cgroup(uid)
         self._runtime.backoff.gc(self._clock.now())
-        self._tell(started, deleted, orphans)
+        if acted_on:
+            self._tell(acted_on)
         expiry = self._runtime.backoff.next_expiry()
         if expiry is not None and self.ticker is not None:
             self.ticker.want(expiry)
-        if started or deleted or orphans or volumes_left or any(uid not in desired for uid in states.statuses):
+        if acted_on or volumes_left or not worked_on <= desired:
             self.wanted()
 
     async def _delete_orphaned_mirrors(self) -> None:
@@ -135,11 +141,10 @@ class Housekeeping:
             self.orphans += 1
         return {running.uid for running in orphans}
 
-    def _tell(self, *acted_on: set[str]) -> None:
+    def _tell(self, acted_on: set[str]) -> None:
         """A clean-up that found nothing is not worth a record."""
-        if self._recorder.on and any(acted_on):
-            names = tuple(sorted(uid for group in acted_on for uid in group))
-            self._recorder.record(Handler(name="HandlePodCleanups", pods=names))
+        if self._recorder.on:
+            self._recorder.record(Handler(name="HandlePodCleanups", pods=tuple(sorted(acted_on))))
 
 
 class _LeftForNextTime:
