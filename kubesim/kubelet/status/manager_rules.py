@@ -288,11 +288,14 @@ def merge_pod_status(
     ends = becomes_terminal(old, new)
     own = conditions_by_kubelet(gates)
     conditions = [c for c in old.conditions if c.type not in own]
-    for condition in new.conditions:
-        if condition.type in own:
-            conditions.append(condition)
-        elif condition.type == DISRUPTION_TARGET and ends and not could_have_running_containers:
-            put_condition(conditions, *with_transition_times((condition,), old.conditions, now))
+    if ends and not could_have_running_containers:
+        for condition in new.conditions:
+            if condition.type in own:
+                conditions.append(condition)
+            elif condition.type == DISRUPTION_TARGET:
+                put_condition(conditions, *with_transition_times((condition,), old.conditions, now))
+    else:
+        conditions += [c for c in new.conditions if c.type in own]
     changes: dict[str, Any] = {}
     if ends and could_have_running_containers:
         changes = {"phase": old.phase, "reason": old.reason, "message": old.message}
