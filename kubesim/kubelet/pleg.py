@@ -124,13 +124,13 @@ class GenericPleg:
         """Whether the last good listing is recent enough, and if not, why in the kubelet's words."""
         if self._relist_time is None or now - self._relist_time > self._threshold:
             self._catch_up()
-        if self._relist_time is None:
+        relisted, threshold = self._relist_time, self._threshold
+        if relisted is None:
             return False, "pleg has yet to be successful"
-        elapsed = now - self._relist_time
-        if elapsed > self._threshold:
-            threshold = duration(self._threshold)
-            return False, f"pleg was last seen active {duration(elapsed)} ago; threshold is {threshold}"
-        return True, ""
+        if now - relisted <= threshold:
+            return True, ""
+        seen = duration(now - relisted)
+        return False, f"pleg was last seen active {seen} ago; threshold is {duration(threshold)}"
 
     def fails(self) -> bool:
         """Whether the last listing was tried and has not succeeded (yet), or the next one may not: the runtime itself
