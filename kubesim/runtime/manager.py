@@ -469,13 +469,13 @@ def _sandbox_config(pod: Pod, attempt: int) -> SandboxConfig:
 
 def _running_part(pod: RuntimePod) -> RuntimePod | None:
     """A listing without what is dead, if anything is left (listOptions.onlyRunningReady)."""
-    containers = tuple([container for container in pod.containers if container.state == "running"])
-    sandboxes = tuple([sandbox for sandbox in pod.sandboxes if sandbox.state == "running"])
+    containers = [container for container in pod.containers if container.state == "running"]
+    sandboxes = [sandbox for sandbox in pod.sandboxes if sandbox.state == "running"]
     if not containers and not sandboxes:
         return None
     if len(containers) == len(pod.containers) and len(sandboxes) == len(pod.sandboxes):
         return pod
-    return replace(pod, containers=containers, sandboxes=sandboxes)
+    return replace(pod, containers=tuple(containers), sandboxes=tuple(sandboxes))
 
 
 def _same(known: Sequence[object], found: Sequence[object]) -> bool:
