@@ -68,6 +68,12 @@ class RuntimeService:
         if connection in self._connections:
             self._connections.remove(connection)
 
+    def serve(self, runtime: Runtime) -> None:
+        """This is the runtime that the connections reach from now on."""
+        self.runtime = runtime
+        for connection in self._connections:
+            connection.reaches(runtime)
+
     def stop(self) -> None:
         self.up = False
         for connection in self._connections:
@@ -77,8 +83,7 @@ class RuntimeService:
 
     def start(self) -> None:
         self.up = True
-        for connection in self._connections:
-            connection.reaches(self.runtime)
+        self.serve(self.runtime)
         self._changed("")
 
     def hang(self) -> None:
