@@ -98,7 +98,7 @@ class Worker:
                 return
             ticker = Ticker(clock, "tick of a probe worker", period, phase=clock.now(), every=True)
             turns = Select((self._stop, ticker.channel, self._manual), stream)
-            while await self._carry_out(turn):
+            while (turn.next == "wait" and not turn.writes) or await self._carry_out(turn):
                 selected = await turns.next()
                 if selected.channel is self._stop:
                     break
