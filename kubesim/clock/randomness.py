@@ -19,6 +19,16 @@ class Randomness:
     def stream(self, *names: str) -> Stream:
         return cast(Stream, _Unseeded(str(self.seed), *names))
 
+    def fraction(self, *names: str) -> float:
+        """What `stream(*names).random()` gives. A stream from which one number is drawn needs no generator of its own;
+        to make one seeds it twice."""
+        self._reseeded.seed(_seed((str(self.seed), *names)))
+        return self._reseeded.random()
+
+    @cached_property
+    def _reseeded(self) -> Stream:
+        return Stream(0)
+
 
 class _Unseeded:
     """A stream from which nothing has been drawn. Most stay so, and to seed one costs as much as hundreds of draws."""
@@ -28,8 +38,7 @@ class _Unseeded:
 
     @cached_property
     def _generator(self) -> Stream:
-        digest = hashlib.blake2b("\x00".join(self._names).encode(), digest_size=8).digest()
-        return Stream(int.from_bytes(digest, "big"))
+        return Stream(_seed(self._names))
 
     def __getattr__(self, name: str) -> Any:
         """Called for what is not here yet: the first draw of its kind. From then on it is the generator's method."""
@@ -38,6 +47,10 @@ class _Unseeded:
         method = getattr(self._generator, name)
         setattr(self, name, method)
         return method
+
+
+def _seed(names: tuple[str, ...]) -> int:
+    return int.from_bytes(hashlib.blake2b("\x00".join(names).encode(), digest_size=8).digest(), "big")
 
 
 def uuid4_text(bits: int) -> str:

@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
+from kubesim.clock import go
+
 
 class TaskSet:
     """`async with TaskSet() as tasks: tasks.start("pleg", pleg.run())`; leaving the block ends the tasks in order."""
@@ -28,7 +30,13 @@ class TaskSet:
         return child
 
     def start(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        task = asyncio.get_running_loop().create_task(coroutine, name=name)
+        return self._keep(asyncio.get_running_loop().create_task(coroutine, name=name))
+
+    def go(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Start a task that runs next (see `clock.go`)."""
+        return self._keep(go(coroutine, name))
+
+    def _keep(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
         self._tasks[task] = None
         task.add_done_callback(self._ended)
         return task

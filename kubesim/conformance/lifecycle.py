@@ -6,6 +6,7 @@ What runs here is the production agent in virtual time. This module composes it,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from kubesim.api.meta import ObjectMeta
@@ -19,20 +20,22 @@ from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.conformance.lifecycle_diary import LEAD, Diary
-from kubesim.conformance.lifecycle_script import Client, NoNetwork, ScriptedRuntime, Scripts
+from kubesim.conformance.lifecycle_runtime import FIRST_UID, ScriptedRuntime
+from kubesim.conformance.lifecycle_script import Client, NoNetwork, Scripts
 from kubesim.errors import ApiError, SyncError
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.runtime.simulated.volumes import NodeVolumes
-from kubesim.runtime.traced import TracedRuntime
 from kubesim.sources.config import ConfigStream
 from kubesim.sources.memory import ClusterSource
 from kubesim.trace import Recorder
 
 POD_APPEARS = 53 * MILLISECOND
 NODE_NAME = "127.0.0.1"
+_NODE = Node(kind="Node", metadata=ObjectMeta(name=NODE_NAME, uid="node-uid"))
+_SCHEDULED = PodStatus(phase="Pending", conditions=(PodCondition(type="PodScheduled", status="True"),))
 
 
 def play(case: Mapping[str, Any], *, seed: int = 0, every_tick: bool = False) -> dict[str, Any]:
@@ -58,11 +61,11 @@ class _Life:
     async def run(self, tasks: TaskSet) -> None:
         story, clock = self._story, self._clock
         randomness = Randomness(self._seed)
-        recorder = Recorder(clock)  # of all that the agent tells, the recording has the runtime's calls only
+        recorder = Recorder(clock)  # what the recording has of all that happens goes into the diary
         self._store = Store(clock.now, lambda: "uid-of-the-mirror")
-        self._store.create(Node(kind="Node", metadata=ObjectMeta(name=NODE_NAME, uid="node-uid")))
-        self._runtime = ScriptedRuntime(clock, randomness, Scripts(clock, story["scripts"]), _settings(story))
-        self._runtime.on_exit(lambda id, exit: self.diary.add("container", what="exited", id=id, exitCode=exit.code))
+        self._store.create(_NODE)
+        scripts = Scripts(clock, story["scripts"])
+        self._runtime = ScriptedRuntime(clock, randomness, scripts, _settings(story), self.diary)
         delays = story["delays"]
         client = Client(
             clock, self._store, ApiLatencies(get=seconds(delays["apiGet"]), patch=seconds(delays["apiPatch"]))
@@ -75,7 +78,7 @@ class _Life:
             recorder,
             tasks,
             _kubelet_settings(self._every_tick),
-            TracedRuntime(self._runtime, Recorder(clock, self.diary)),
+            self._runtime,
             NoNetwork(),
             client,
             self._config,
@@ -89,7 +92,7 @@ class _Life:
         self._config.snapshot("file", [])
         self._schedule(tasks)
         await clock.sleep_until(clock.start + LEAD + seconds(story["endSeconds"]))
-        self.diary.close_instant()
+        self.diary.close_instant(clock.now())
         await self._agent.close()
 
     def _schedule(self, tasks: TaskSet) -> None:
@@ -104,7 +107,7 @@ class _Life:
         at("deleteAt", self._delete)
         at("imageChangeAt", self._change_image)
         at("replaceAt", self._replace)
-        at("sandboxDiesAt", self._kill_sandboxes)
+        at("sandboxDiesAt", self._runtime.sandboxes_die)
         at("evictAt", lambda: self._begin_eviction(tasks))
 
     def _pod(self) -> Pod:
@@ -124,9 +127,8 @@ class _Life:
             self._manifest: Pod | None = pod
             self._config.snapshot("file", [pod])
             return
-        scheduled = PodCondition(type="PodScheduled", status="True")
         self.diary.add("api", what="podCreated")
-        self._store.create(pod.changed(status=PodStatus(phase="Pending", conditions=(scheduled,))))
+        self._store.create(pod.changed(status=_SCHEDULED))
 
     def _delete(self) -> None:
         if self._story.get("static"):
@@ -163,17 +165,11 @@ class _Life:
         self._manifest = pod.changed(metadata=pod.metadata.changed(uid="uid-2", annotations=annotations))
         self._config.snapshot("file", [self._manifest])
 
-    def _kill_sandboxes(self) -> None:
-        for info in list(self._runtime._sandboxes.values()):
-            if info.ready:
-                self.diary.add("container", what="sandboxDied", id=info.id)
-                self._runtime.sandbox_dies(info.id)
-
     def _begin_eviction(self, tasks: TaskSet) -> None:
         tasks.start("evict", self._evict())
 
     async def _evict(self) -> None:
-        pod = self._agent.pods.by_uid("uid-1")
+        pod = self._agent.pods.by_uid(FIRST_UID)
         if pod is None:
             return
         grace = self._story.get("evictGraceSeconds", 0)
@@ -231,6 +227,7 @@ class _ContainerIds:
         return identifier
 
 
+@cache
 def _kubelet_settings(every_tick: bool) -> KubeletSettings:
     return KubeletSettings(
         node_name=NODE_NAME,

@@ -6,21 +6,21 @@ Where the recording's parts are simpler than real ones, the differences are here
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import MILLISECOND, format_time, parse_time, seconds
-from kubesim.clock import LoopClock, Randomness, wake
+from kubesim.clock import LoopClock, wake
 from kubesim.cluster.memory_client import MemoryClient
-from kubesim.conformance.go_map import GoMap
-from kubesim.conformance.lifecycle_diary import PROBE_COMMANDS
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.network import HttpRequest, HttpResponse, connection_refused, join_host_port
-from kubesim.runtime.protocol import CallContext, ExecResult, SandboxInfo
-from kubesim.runtime.simulated.process import SIGKILL, Exit, Process, ProcessContext, ProcessFactory
-from kubesim.runtime.simulated.runtime import SimulatedContainer, SimulatedRuntime
-from kubesim.runtime.simulated.settings import SimulatedSettings
+from kubesim.runtime.protocol import ExecResult
+from kubesim.runtime.simulated.process import SIGKILL, Exit, Process, ProcessContext
+
+PROBE_COMMANDS = {"ready": "readinessFailsBetween", "live": "livenessFailsBetween", "start": "startupFailsBetween"}
+_SUCCESS = ExecResult(0)
+_FAILURE = ExecResult(1, "bad")
 
 
 class _ScriptedProcess:
@@ -91,17 +91,17 @@ class _ScriptedProcess:
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
         word = command[0]
         if word in PROBE_COMMANDS:
-            begin, end = self._script.get(PROBE_COMMANDS[word], (0, 0))
-            failing = seconds(begin) <= self._clock.now() - self._started < seconds(end)
+            fails = self._script.get(PROBE_COMMANDS[word])
+            failing = fails and seconds(fails[0]) <= self._clock.now() - self._started < seconds(fails[1])
             await self._clock.sleep(10 * MILLISECOND)
-            return ExecResult(1, "bad") if failing else ExecResult(0)
+            return _FAILURE if failing else _SUCCESS
         if word == "prestop":
             await self._hook(seconds(self._script.get("preStopSeconds", 0)))
-            return ExecResult(0)
+            return _SUCCESS
         await self._hook(seconds(self._script.get("postStartSeconds", 0)))
         if self._script.get("postStartFails"):
             raise RuntimeCallError("hook failed")
-        return ExecResult(0)
+        return _SUCCESS
 
     async def _hook(self, duration: int) -> None:
         """Take so long, unless the container ends first: that makes the hook fail."""
@@ -148,47 +148,21 @@ class Client(MemoryClient):
         assert isinstance(created, Pod)
         return created
 
-    async def patch_pod_status(
+    def patch_pod_status(
         self, namespace: str, name: str, uid: str, old_status: PodStatus, new_status: PodStatus
-    ) -> Pod:
+    ) -> Coroutine[Any, Any, Pod]:
         pod = self._store.find("Pod", namespace, name)
         deletion = None if pod is None else pod.metadata.deletion_timestamp
         if not isinstance(pod, Pod) or deletion is None or "." not in deletion:
-            return await super().patch_pod_status(namespace, name, uid, old_status, new_status)
-        await self._clock.sleep(self._latencies.patch)
+            return super().patch_pod_status(namespace, name, uid, old_status, new_status)
         metadata = pod.metadata.changed(deletion_timestamp=format_time(parse_time(deletion)))
-        written = self._store.replace(pod.changed(metadata=metadata, status=new_status))
+        return self._write(pod.changed(metadata=metadata, status=new_status))
+
+    async def _write(self, pod: Pod) -> Pod:
+        await self._clock.sleep(self._latencies.patch)
+        written = self._store.replace(pod)
         assert isinstance(written, Pod)
         return written
-
-
-class ScriptedRuntime(SimulatedRuntime):
-    """The recording's runtime runs a probe also in a container that has ended, heeds no context, and starts a container
-    also in a dead sandbox. Its sandboxes take their containers along when they die. It keeps all of them in Go maps."""
-
-    def __init__(
-        self, clock: LoopClock, randomness: Randomness, processes: ProcessFactory, settings: SimulatedSettings
-    ) -> None:
-        super().__init__(clock, randomness, processes, settings)
-        self._sandboxes = GoMap()
-        self._containers = GoMap()
-
-    def _running_in(self, info: SandboxInfo) -> list[SimulatedContainer]:
-        inside = super()._running_in(info)
-        return [container for container in self._containers.values() if container in inside]
-
-    def _dead_sandbox(self, container: object) -> str:
-        return ""
-
-    def sandbox_dies(self, sandbox_id: str) -> None:
-        self._kill_sandbox(self._sandbox(sandbox_id))
-
-    async def exec_sync(
-        self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
-    ) -> ExecResult:
-        process = self._container(container_id).process
-        assert process is not None
-        return await process.exec(command)
 
 
 class NoNetwork:

@@ -211,7 +211,7 @@ class Kubelet:
             self.allocation.admit_before.append(self.care.eviction.admit)
             self.allocation.admit_after.append(self.care.shutdown.admit)
         self.allocation.admit_before.append(SysctlAllowlist(settings.allowed_unsafe_sysctls).admit)
-        deletor = ContainerDeletor(clock, self.runtime, settings.containers_to_keep)
+        deletor = ContainerDeletor(tasks, self.runtime, settings.containers_to_keep)
         self.handlers = Handlers(
             self.pods,
             self.workers,
@@ -259,7 +259,6 @@ class Kubelet:
             self.runtime_state,
             config.mux.seen_all_sources,
         )
-        self._deletor = deletor
         self._runtime_changed: Callable[[], None] = lambda: None  # the next poll of the runtime has something to tell
         runtime.on_change(self._changed_in_runtime)
 
@@ -267,7 +266,6 @@ class Kubelet:
         """Begin everything, each part at its own moment."""
         settings = self.settings
         self._begin("runtime poll", 0, self._poll_runtime)
-        self._begin("container deletor", 0, self._deletor.run)
         self._begin("status manager", settings.status_manager_starts, self.statuses.run)
         self._begin("container gc", settings.container_gc_starts, self.container_gc.run)
         self._begin("allocation manager", 0, self.allocation.run)

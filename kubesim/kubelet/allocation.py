@@ -266,6 +266,8 @@ def is_resized(old: Pod | None, new: Pod, gates: FeatureGates = DEFAULT_GATES) -
     """Does the new spec ask for other cpu or memory than the old one, for a container or for the pod?"""
     if old is None:
         return True
+    if old.spec is new.spec:
+        return False
     if old.spec.resources != new.spec.resources:
         return True
     before = {container.name: container.resources for container in resizable_containers(old, gates)}

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from kubesim.api.pod import Pod, PodStatus
+from kubesim.api.pod_kinds import is_mirror_pod
 from kubesim.api.quantity import ZERO
 from kubesim.api.resources import CPU, MEMORY, Resources, pod_qos_class, pod_requests
 from kubesim.api.timestamps import parse_time
@@ -203,9 +204,8 @@ class Handlers:
 
     def handle_pod_syncs(self, pods: Iterable[Pod]) -> None:
         for pod in pods:
-            found = self._pods.pod_and_mirror(pod)
-            if found.pod is not None and not found.was_mirror:
-                self._update(found.pod, found.mirror, "sync")
+            if not is_mirror_pod(pod):
+                self._update(pod, self._pods.mirror_of(pod), "sync")
 
     def _update(self, pod: Pod, mirror: Pod | None, update_type: SyncPodType) -> None:
         self._workers.update_pod(UpdatePodOptions(update_type, pod, mirror))
@@ -230,8 +230,13 @@ def _is_terminal(status: PodStatus) -> bool:
 
 def _asks_for_resources(pod: Pod) -> bool:
     """Then its status has a say in what it uses: the kubelet may have given it more than it asks for now."""
-    containers = (*pod.spec.containers, *pod.spec.init_containers)
-    return pod.spec.resources is not None or any(c.resources.requests or c.resources.limits for c in containers)
+    spec = pod.spec
+    if spec.resources is not None:
+        return True
+    for container in (*spec.containers, *spec.init_containers):
+        if container.resources.requests or container.resources.limits:
+            return True
+    return False
 
 
 def _creation_time(pod: Pod) -> int:

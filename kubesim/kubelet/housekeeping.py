@@ -7,8 +7,7 @@ Mirrors: pkg/kubelet/kubelet_pods.go HandlePodCleanups; pkg/kubelet/kuberuntime/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
@@ -77,25 +76,31 @@ class Housekeeping:
         except RuntimeCallError:
             self.wanted()
             return
-        self._probes.cleanup_pods(lambda uid: uid in states.statuses and not states.statuses[uid].is_terminated)
-        self._statuses.remove_orphaned_statuses(desired | self._pods.mirror_uids())
+        self._probes.cleanup_pods(states.could_have_running_containers)
+        mirrors = self._pods.mirror_uids()
+        self._statuses.remove_orphaned_statuses(desired | mirrors if mirrors else desired)
         self._allocation.remove_orphaned_pods(desired)
         volumes_left = self._volumes.cleanup_orphaned_pod_dirs(lambda uid: uid in desired or uid in running)
         await self._delete_orphaned_mirrors()
-        idle = [pod for uid in desired if uid not in states.statuses and (pod := self._pods.by_uid(uid)) is not None]
-        started = self._restart_unknown(idle)
-        deleted = self._end_rejected([pod for pod in idle if pod.metadata.uid not in started], running)
-        orphans = self._end_orphans([pod for uid, pod in running.items() if uid not in states.statuses])
+        worked_on = states.statuses.keys()
+        acted_on = set[str]()
+        if not desired <= worked_on:
+            idle = [pod for pod in self._pods.pods() if pod.metadata.uid not in worked_on]
+            acted_on |= self._restart_unknown(idle)
+            acted_on |= self._end_rejected([pod for pod in idle if pod.metadata.uid not in acted_on], running)
+        if not running.keys() <= worked_on:
+            acted_on |= self._end_orphans([pod for uid, pod in running.items() if uid not in worked_on])
         for uid in self._runtime.pods_with_cgroup():
             is_over = uid not in states.statuses or states.statuses[uid].is_terminated
             if is_over and not self._volumes.pod_volumes_exist(uid):  # memory of a volume counts for the pod's group
                 self._runtime.destroy_pod_cgroup(uid)
         self._runtime.backoff.gc(self._clock.now())
-        self._tell(started, deleted, orphans)
+        if acted_on:
+            self._tell(acted_on)
         expiry = self._runtime.backoff.next_expiry()
         if expiry is not None and self.ticker is not None:
             self.ticker.want(expiry)
-        if started or deleted or orphans or volumes_left or any(uid not in desired for uid in states.statuses):
+        if acted_on or volumes_left or not worked_on <= desired:
             self.wanted()
 
     async def _delete_orphaned_mirrors(self) -> None:
@@ -136,11 +141,26 @@ class Housekeeping:
             self.orphans += 1
         return {running.uid for running in orphans}
 
-    def _tell(self, *acted_on: set[str]) -> None:
+    def _tell(self, acted_on: set[str]) -> None:
         """A clean-up that found nothing is not worth a record."""
-        if self._recorder.on and any(acted_on):
-            names = tuple(sorted(uid for group in acted_on for uid in group))
-            self._recorder.record(Handler(name="HandlePodCleanups", pods=names))
+        if self._recorder.on:
+            self._recorder.record(Handler(name="HandlePodCleanups", pods=tuple(sorted(acted_on))))
+
+
+class _LeftForNextTime:
+    """What the runtime fails to do in this block is tried again in the next round; everything else goes on."""
+
+    def __init__(self, wanted: Callable[[], None]) -> None:
+        self._wanted = wanted
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, RuntimeCallError):
+            return False
+        self._wanted()
+        return True
 
 
 class ContainerGC:
@@ -161,6 +181,7 @@ class ContainerGC:
         self._sources_ready = sources_ready
         self._ticker: Ticker | None = None
         self._policy = GCPolicy(max_per_pod_container=settings.containers_to_keep)
+        self._left_for_next_time = _LeftForNextTime(self.wanted)
 
     def wanted(self) -> None:
         if self._ticker is not None:
@@ -193,20 +214,12 @@ class ContainerGC:
         for uid in actuated.uids():
             if self._workers.states.should_pod_content_be_removed(uid):
                 actuated.forget(uid)
-        with self._left_for_next_time():
+        with self._left_for_next_time:
             await self._evict_containers(evict_non_deleted_pods)
-        with self._left_for_next_time():
+        with self._left_for_next_time:
             await self._evict_sandboxes(evict_non_deleted_pods)
         if self._sources_ready():
             self._remove_logs(self._runtime.logs.pods())
-
-    @contextmanager
-    def _left_for_next_time(self) -> Iterator[None]:
-        """What the runtime fails to do is tried again in the next round; everything else goes on."""
-        try:
-            yield
-        except RuntimeCallError:
-            self.wanted()
 
     async def _evict_containers(self, evict_non_deleted_pods: bool) -> None:
         containers = await self._runtime.runtime.list_containers()
@@ -220,7 +233,7 @@ class ContainerGC:
         )
         by_id = {info.id: info for info in containers}
         for eviction in evictions:
-            with self._left_for_next_time():
+            with self._left_for_next_time:
                 if eviction.kill_first:
                     await self._runtime.kill_unknown_container(by_id[eviction.id])
                 await self._runtime.remove_container(eviction.id)
@@ -233,7 +246,7 @@ class ContainerGC:
             sandboxes, containers, self._workers.states, evict_non_deleted_pods=evict_non_deleted_pods
         )
         for sandbox_id in evicted:
-            with self._left_for_next_time():
+            with self._left_for_next_time:
                 await runtime.stop_pod_sandbox(sandbox_id)
                 await runtime.remove_pod_sandbox(sandbox_id)
 

@@ -87,7 +87,7 @@ class PodManager:
         return self._by_full_name.get(name)
 
     def mirror_of(self, pod: Pod) -> Pod | None:
-        return self._mirrors_by_full_name.get(pod_full_name(pod))
+        return self._mirrors_by_full_name.get(pod_full_name(pod)) if self._mirrors_by_full_name else None
 
     def translate_uid(self, uid: str) -> str:
         """A mirror's uid becomes its static pod's."""
@@ -102,4 +102,4 @@ class PodManager:
     def pod_and_mirror(self, pod: Pod) -> PodAndMirror:
         if is_mirror_pod(pod):
             return PodAndMirror(self._by_full_name.get(pod_full_name(pod)), pod, True)
-        return PodAndMirror(pod, self.mirror_of(pod) if self._mirrors_by_full_name else None, False)
+        return PodAndMirror(pod, self.mirror_of(pod), False)

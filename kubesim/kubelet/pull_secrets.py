@@ -12,10 +12,14 @@ from kubesim.runtime.helper import EventRecorder
 
 
 def missing_pull_secrets(pod: Pod, find: Find) -> list[str]:
+    if not pod.spec.image_pull_secrets:
+        return []
     return [name for name in _names(pod) if find("Secret", pod.metadata.namespace, name) is None]
 
 
 def pull_secrets_for_pod(pod: Pod, find: Find, events: EventRecorder) -> tuple[ApiObject, ...]:
+    if not pod.spec.image_pull_secrets:
+        return ()
     missing = missing_pull_secrets(pod, find)
     if missing:
         problem = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"

@@ -7,7 +7,7 @@ Mirrors: pkg/kubelet/kubelet.go syncLoop, syncLoopIteration
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from kubesim.api.pod import Pod
@@ -126,10 +126,12 @@ class SyncLoop:
             work = self._dispatch(chosen.channel, chosen.item, chosen.ready)
             if work is not None:
                 await work
-            self._free_again()
+                self._free_again()
+            self._busy_since = None
 
     def _free_again(self) -> None:
-        """If that took time: what was skipped, because it would change nothing at its own moment, is due now."""
+        """If what was awaited took time: what was skipped, because it would change nothing at its own moment, is due
+        now."""
         since = self._busy_since
         if since is not None and since < self._clock.now():
             self._workers.end_all_rests()
@@ -156,7 +158,8 @@ class SyncLoop:
         """Handle it; what may take time is answered, to be awaited."""
         if channel is self._config:
             update, cause = item
-            self._selected(channel, ready, cause, f"{update.op} from source {update.source}")
+            if self._recorder.on:
+                self._selected(channel, ready, cause, f"{update.op} from source {update.source}")
             return self._config_update(update)
         if channel is self._pleg_events:
             self._pleg_event(item, ready)
@@ -169,15 +172,22 @@ class SyncLoop:
         return None
 
     def _selected(self, channel: Channel[Any], ready: tuple[str, ...], cause: int | None, why: str) -> None:
-        if self._recorder.on:
-            self._recorder.because(cause)
-            seq = self._recorder.record(LoopSelect(channel=channel.name, ready=ready, why=why))
-            self._recorder.because(seq)
+        """For the trace, if there is one: most runs have none, and their words are not even put together."""
+        self._recorder.because(cause)
+        seq = self._recorder.record(LoopSelect(channel=channel.name, ready=ready, why=why))
+        self._recorder.because(seq)
 
-    def _handler(self, name: str, pods: tuple[Pod, ...] | list[Pod]) -> None:
+    def _handler(self, name: str, pods: Iterable[Pod]) -> None:
         if self._recorder.on:
             names = tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods)
             self._recorder.because(self._recorder.record(Handler(name=name, pods=names)))
+
+    def _sync_now(self, uid: str) -> None:
+        """Something happened to this pod, if the kubelet has it."""
+        pod = self._pods.by_uid(uid)
+        if pod is not None:
+            self._handler("HandlePodSyncs", (pod,))
+            self._handlers.handle_pod_syncs((pod,))
 
     # -- one method per channel ---------------------------------------------------------------------------------
 
@@ -203,12 +213,10 @@ class SyncLoop:
         self._housekeeping.wanted()
 
     def _pleg_event(self, event: PodLifecycleEvent, ready: tuple[str, ...]) -> None:
-        self._selected(self._pleg_events, ready, event.cause, f"{event.type} of {event.container or 'the sandbox'}")
+        if self._recorder.on:
+            self._selected(self._pleg_events, ready, event.cause, f"{event.type} of {event.container or 'the sandbox'}")
         if event.type != "ContainerRemoved":
-            pod = self._pods.by_uid(event.uid)
-            if pod is not None:
-                self._handler("HandlePodSyncs", [pod])
-                self._handlers.handle_pod_syncs([pod])
+            self._sync_now(event.uid)
         if event.type == "ContainerDied":
             remove_all = self._workers.states.should_pod_content_be_removed(event.uid)
             status = self._cache.known(event.uid)
@@ -223,7 +231,8 @@ class SyncLoop:
         due.update(dict.fromkeys(late))
         pods = [pod for uid in due if (pod := self._pods.by_uid(uid)) is not None]
         if pods:
-            self._selected(channel, ready, None, "the time of these pods has come")
+            if self._recorder.on:
+                self._selected(channel, ready, None, "the time of these pods has come")
             self._handler("HandlePodSyncs", pods)
             self._handlers.handle_pod_syncs(pods)
         earliest = self._queue.earliest()
@@ -265,18 +274,17 @@ class SyncLoop:
         success = update.result == "success"
         if channel is self._probes.liveness.updates and update.result != "failure":
             return
-        self._selected(channel, ready, update.cause, f"the {channel.name} result is now {update.result}")
+        if self._recorder.on:
+            self._selected(channel, ready, update.cause, f"the {channel.name} result is now {update.result}")
         if channel is self._probes.readiness.updates:
             self._statuses.set_container_readiness(update.pod_uid, update.container_id, success)
         elif channel is self._probes.startup.updates:
             self._statuses.set_container_startup(update.pod_uid, update.container_id, success)
-        pod = self._pods.by_uid(update.pod_uid)
-        if pod is not None:
-            self._handler("HandlePodSyncs", [pod])
-            self._handlers.handle_pod_syncs([pod])
+        self._sync_now(update.pod_uid)
 
     async def _housekeeping_tick(self) -> None:
         """Nothing is cleaned up before every source has been heard: what is not wanted yet may come."""
         if self._handlers.sources_ready:
-            self._recorder.because(None)
+            if self._recorder.on:
+                self._recorder.because(None)
             await self._housekeeping.handle_pod_cleanups()

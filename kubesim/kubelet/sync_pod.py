@@ -111,10 +111,10 @@ class PodSync:
         if restarting and not error and any(r.action == "RemoveContainer" for r in result.results):
             # All records are gone, so the next sync ends the restart and starts the containers: ask for it now.
             self.workers.update_pod(UpdatePodOptions("update", pod, mirror_pod))
-        if self._gates.enabled(RESIZE):
-            self._tell_resize_errors(pod, result)
         if error:
-            raise _as_error(result, error)
+            if self._gates.enabled(RESIZE):
+                self._tell_resize_errors(pod, result)
+            return SyncOutcome(error=_as_error(result, error))
         return SyncOutcome(post_sync=(lambda: self._pleg.request_relist(uid)) if result.results else None)
 
     async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> None:

@@ -59,5 +59,5 @@ class Jitter:
         """The pod's draw of this number. A stream for each draw: keeping one for each pod would cost 2.5 KiB a pod."""
         if not self._on or delay <= 0:
             return delay
-        fraction = self._randomness.stream("worker", uid, str(draw)).random()
+        fraction = self._randomness.fraction("worker", uid, str(draw))
         return delay + int(fraction * JITTER_FACTOR * delay)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from kubesim.api.pod import Pod
-from kubesim.errors import BackoffError, SyncCancelled
+from kubesim.errors import BackoffError, SyncCancelled, SyncError
 from kubesim.frozen import frozen
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
@@ -68,16 +68,18 @@ def _finish(waiter: asyncio.Future[None]) -> None:
 
 @frozen
 class SyncOutcome:
-    """A SyncPod that succeeded. `terminal`: the pod has come to its end by itself. `post_sync` is called when the
-    worker has noted the end of the sync, so that what it asks for (a relist) is newer than that."""
+    """How a SyncPod ended. `terminal`: the pod has come to its end by itself. `post_sync` is called when the worker has
+    noted the end of the sync, so that what it asks for (a relist) is newer than that. `error`: it did not succeed. That
+    is all day long so for a container in back-off, and to say it costs less than to raise it."""
 
     terminal: bool = False
     post_sync: Callable[[], None] | None = None
+    error: SyncError | None = None
 
 
 class PodSyncer(Protocol):
     """A pod is synced until it ends or must end, then terminated until that succeeds, then cleaned up. A call that did
-    not succeed raises (SyncError and other KubesimErrors) and is called again later."""
+    not succeed raises (SyncError and other KubesimErrors), or says so in its outcome, and is called again later."""
 
     async def sync_pod(
         self,

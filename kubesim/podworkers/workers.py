@@ -250,7 +250,8 @@ class PodWorkers:
     async def _work(self, worker: _Worker) -> bool:
         """Take up the pending update, if the pod may start, with what the runtime holds of it, seen after the last
         sync; False when the worker's life is over."""
-        self._recorder.because(worker.cause)
+        if self._recorder.on:
+            self._recorder.because(worker.cause)
         start = self.states.start_pod_sync(worker.uid, self._clock.now())
         if start.verdict == "never":
             self._stop(worker, "the pod was told to end before it could begin")
@@ -265,6 +266,7 @@ class PodWorkers:
         error: Exception | None = None
         try:
             outcome = await self._call_syncer(worker, start.work)
+            error = outcome.error
         except KubesimError as failure:
             error = failure
         except Exception as crash:  # a defect: say so, and let this worker try again like after any failed sync

@@ -118,7 +118,9 @@ class Judge:
         self._open: dict[tuple[str, str], list[_Open]] = {}
         self.verdicts: list[Verdict] = []
         self.on_verdict: Callable[[], None] = lambda: None
-        self._stops = [store.watch("Pod", self._pod_changed), store.watch("Event", self._event_changed)]
+        self._stops: list[Callable[[], None]] = []
+        if expectations:
+            self._stops = [store.watch("Pod", self._pod_changed), store.watch("Event", self._event_changed)]
         for expect in expectations:
             item = _Open(expect)
             self._open.setdefault(expect.key, []).append(item)
@@ -135,14 +137,14 @@ class Judge:
 
     def _pod_changed(self, change: WatchEvent) -> None:
         pod = change.object
-        if self._open and isinstance(pod, Pod):
+        if isinstance(pod, Pod):
             for item in list(self._open.get((pod.metadata.namespace, pod.metadata.name), ())):
                 if item.pod_is(pod, change.type == "DELETED"):
                     self._came_true(item)
 
     def _event_changed(self, change: WatchEvent) -> None:
         event = change.object
-        if self._open and isinstance(event, Event) and change.type != "DELETED" and event.involved_object.kind == "Pod":
+        if isinstance(event, Event) and change.type != "DELETED" and event.involved_object.kind == "Pod":
             about = event.involved_object
             for item in list(self._open.get((about.namespace, about.name), ())):
                 if item.expect.event is not None and item.event_is(event):

@@ -176,6 +176,8 @@ class SimulatedWorld:
 
     def _told(self, verb: str, target: Target, name: str, summary: Mapping[str, Any] | None = None) -> None:
         """What follows in this task, and what the cluster tells others about it, is caused by this write."""
+        if not self._recorder.on:
+            return
         resource = target.resource.plural + (f"/{target.subresource}" if target.subresource else "")
         pod = f"{target.namespace}/{name}" if target.resource.kind == "Pod" else ""
         shown = {} if pod else {"name": name, "namespace": target.namespace}

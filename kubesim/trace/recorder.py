@@ -54,9 +54,7 @@ class Recorder:
         if _cause.get() is not cause:  # without sinks nothing has a cause, and to look is cheaper than to set
             _cause.set(cause)
 
-    @staticmethod
-    def cause() -> int | None:
-        return _cause.get()
+    cause: staticmethod[[], int | None] = staticmethod(_cause.get)  # of what the current task records now
 
 
 class MemorySink:

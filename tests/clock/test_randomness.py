@@ -30,6 +30,11 @@ def test_draws_in_one_stream_change_nothing_in_another() -> None:
     assert draws(randomness, "quiet") == before
 
 
+def test_a_fraction_is_the_first_draw_of_the_stream_of_its_names() -> None:
+    randomness = Randomness(1)
+    assert [randomness.fraction("worker", n) for n in "aba"] == [draws(randomness, "worker", n)[0] for n in "aba"]
+
+
 def test_random_bits_are_spelled_as_uuids_of_version_4() -> None:
     for bits in (0, 2**128 - 1, *(Randomness(1).stream("uid").getrandbits(128) for _ in range(20))):
         assert uuid4_text(bits) == str(uuid.UUID(int=bits, version=4))

@@ -54,10 +54,11 @@ class SysctlAllowlist:
 
     def admit(self, pod: Pod) -> tuple[str, str]:
         """Reason and message of a refusal, empty if there is none."""
-        wanted = (pod.spec.security_context or {}).get("sysctls") or ()
-        problems = (self._problem(normalize_name(sysctl.get("name", "")), pod) for sysctl in wanted)
-        problem = next(filter(None, problems), "")
-        return (FORBIDDEN, f"forbidden sysctl: {problem}") if problem else ("", "")
+        for sysctl in (pod.spec.security_context or {}).get("sysctls") or ():
+            problem = self._problem(normalize_name(sysctl.get("name", "")), pod)
+            if problem:
+                return FORBIDDEN, f"forbidden sysctl: {problem}"
+        return "", ""
 
     def _problem(self, name: str, pod: Pod) -> str:
         allowed = name if name in self._names else next((p for p in self._prefixes if name.startswith(p)), None)

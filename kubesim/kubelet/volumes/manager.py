@@ -112,7 +112,8 @@ class VolumeManager:
             self._want_populator()
             while True:
                 await ticker.channel.receive()
-                self._recorder.because(None)
+                if self._recorder.on:
+                    self._recorder.because(None)
                 self._populate()
         finally:
             ticker.stop()

@@ -91,7 +91,8 @@ class Reconciler:
             self.wanted()
             while True:
                 await ticker.channel.receive()
-                self._recorder.because(None)
+                if self._recorder.on:
+                    self._recorder.because(None)
                 self._reconcile()
         finally:
             ticker.stop()
