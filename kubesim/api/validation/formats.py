@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -50,10 +51,15 @@ def range_error(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
+@lru_cache(maxsize=1024)  # the names of nodes, accounts and taints are those of every pod
+def _is_subdomain(text: str) -> bool:
+    return _SUBDOMAIN_RE.fullmatch(text) is not None
+
+
 def dns1123_label(text: str) -> list[str]:
     errors = [] if size(text) <= LABEL_MAX else [f"must be no more than {LABEL_MAX} characters"]
     if not _LABEL_RE.fullmatch(text):
-        if _SUBDOMAIN_RE.fullmatch(text):
+        if _is_subdomain(text):
             errors.append("must not contain dots")
         else:
             message = f"a lowercase RFC 1123 label must consist of {_LOWER} or '-', {_ALPHANUMERIC_ENDS}"
@@ -63,7 +69,7 @@ def dns1123_label(text: str) -> list[str]:
 
 def dns1123_subdomain(text: str, unit: str = "characters") -> list[str]:
     errors = [] if size(text) <= SUBDOMAIN_MAX else [f"must be no more than {SUBDOMAIN_MAX} {unit}"]
-    if not _SUBDOMAIN_RE.fullmatch(text):
+    if not _is_subdomain(text):
         message = f"a lowercase RFC 1123 subdomain must consist of {_LOWER}, '-' or '.', {_ALPHANUMERIC_ENDS}"
         errors.append(regex_error(message, _SUBDOMAIN, "example.com"))
     return errors
