@@ -47,7 +47,7 @@ class DrivenNode:
         self._stop_by: dict[str, int] = {}  # uid of a pod that is gone -> when its containers must have ended
         self._tasks = TaskSet()
         self._loop.run_until_complete(self._open(scenario, seed, every_tick))
-        self.run(self._simulation.clock.sleep_until(VIRTUAL_START))
+        self.run(self._sleep_until(VIRTUAL_START))
         self._resting_tasks = self._task_names()
 
     async def _open(self, scenario: Scenario, seed: int, every_tick: bool) -> None:
@@ -88,7 +88,10 @@ class DrivenNode:
             raise
 
     def wait(self, duration: int) -> None:
-        self.run(self._simulation.clock.sleep(duration))
+        self.run(self._sleep_until(self._simulation.clock.now() + duration))
+
+    async def _sleep_until(self, moment: int) -> None:
+        await self._simulation.clock.sleep_until(moment)
 
     def apply(self, manifest: dict[str, Any]) -> None:
         self._attempt(lambda: self.world.apply(manifest))

@@ -105,6 +105,9 @@ class Model:
             return NotImplemented
         return self.__dict__ == other.__dict__ and self.__pydantic_extra__ == other.__pydantic_extra__
 
+    # For caches of what follows from a model: each object is a key of its own, be it equal to another or not.
+    __hash__ = object.__hash__
+
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """Read a JSON object. A `null` where the type has no pointer is an absent field, as for Go's decoder."""

@@ -71,12 +71,12 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("--runtime is that of the twin: give --view twin, or leave it out")
     if output == "json" and not args.once:
         raise UsageError("-o json needs --once; to follow use -o jsonl")
-    import asyncio
+    import anyio
 
     _warn(args)
     real = _private_node(args)
     try:
-        return asyncio.run(_attach(args, output, real))
+        return anyio.run(_attach, args, output, real)
     finally:
         if real is not None:
             real.close()

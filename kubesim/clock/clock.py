@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time as wall_time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import copy_context
 from typing import Any, Protocol
@@ -22,8 +22,8 @@ class Clock(Protocol):
     """What a component may ask of time. All values are integer microseconds."""
 
     def now(self) -> int: ...
-    def sleep(self, duration: int) -> Coroutine[Any, Any, None]: ...
-    def sleep_until(self, moment: int) -> Coroutine[Any, Any, None]: ...
+    def sleep(self, duration: int) -> Awaitable[None]: ...
+    def sleep_until(self, moment: int) -> Awaitable[None]: ...
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle: ...
 
 
@@ -79,10 +79,13 @@ class LoopClock:
         that calls then, not who is running now: the callback does not see the caller's context."""
         return self.call_at(moment, callback)
 
-    def sleep(self, duration: int) -> Coroutine[Any, Any, None]:
+    def sleep(self, duration: int) -> Awaitable[None]:
         return self.sleep_until(self.now() + duration)
 
-    async def sleep_until(self, moment: int) -> None:
+    def sleep_until(self, moment: int) -> Awaitable[None]:
+        return self._sleep_until(moment)
+
+    async def _sleep_until(self, moment: int) -> None:
         """Wait until then. Also a wait of no length gives the others their turn, as Go's scheduler would."""
         future = self._loop.create_future()
         timer = self.call_at(moment, wake, future, None)
@@ -162,8 +165,8 @@ class _VirtualClock(LoopClock):
     def call_late(self, moment: int, callback: Callable[..., object], turn: int = 0) -> asyncio.TimerHandle:
         return self._virtual.call_at_micros(moment - self._offset, callback, (), None, (turn + 1) * LATE)
 
-    def sleep(self, duration: int) -> Coroutine[Any, Any, None]:
+    def sleep(self, duration: int) -> Awaitable[None]:
         return self._virtual.sleep_until_micros(self._virtual._micros + duration)
 
-    def sleep_until(self, moment: int) -> Coroutine[Any, Any, None]:
+    def sleep_until(self, moment: int) -> Awaitable[None]:
         return self._virtual.sleep_until_micros(moment - self._offset)

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import asyncio
 import time as wall_time
-from collections.abc import Awaitable, Callable, Coroutine
+from asyncio import Future
+from collections import deque
+from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
-from functools import wraps
 from heapq import heapify, heappop, heappush
 from typing import Any, TypeVar
 
-from kubesim.clock.garbage import collected_rarely
 from kubesim.errors import Deadlock
 
 T = TypeVar("T")
+_Ready = tuple[Context, tuple[Any, ...]]  # to be run in that context: a callback and its arguments
 SECOND = 1_000_000
 CROWDED = 2000  # so many timers and twice as many as were left last time are worth a search for cancelled ones
 LATE = 1 << 50  # added to the order of a timer that comes after all others of its instant
@@ -30,6 +31,9 @@ class _Handle(asyncio.Handle):
     """asyncio's, made without asking the loop whether it is being debugged."""
 
     __slots__ = ()
+    _context: Context
+    _callback: Any
+    _args: Any
 
     def __init__(
         self, callback: Callable[..., object], args: tuple[Any, ...], loop: VirtualLoop, context: Context | None
@@ -42,41 +46,39 @@ class _Handle(asyncio.Handle):
         self._repr = self._source_traceback = None
 
 
-class _Timer(asyncio.TimerHandle):
-    """asyncio's, reduced to what this loop looks at. Without a context its callback runs in that of the loop."""
+class _Timer:
+    """asyncio's TimerHandle, reduced to what this loop looks at. Without a context it is called in that of the loop."""
 
-    __slots__ = ()
-    _callback: Any
-    _args: Any
-    _when: int
-    _context: Context | None
-    _source_traceback = None
+    __slots__ = ("_when", "args", "callback", "context")
+    _source_traceback = None  # asyncio's call_later looks
 
     def __init__(
-        self, due: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
+        self, when: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
     ) -> None:
-        self._when = due
-        self._callback = callback
-        self._args = args
-        self._context = context
-        self._cancelled = False
+        self._when = when
+        self.callback: Any = callback  # None once it is cancelled
+        self.args = args
+        self.context = context
 
     def when(self) -> float:
         return self._when / SECOND
 
     def cancel(self) -> None:
-        self._cancelled = True
-        self._callback = self._args = None
+        self.callback = None
+        self.args = ()
+
+    def cancelled(self) -> bool:
+        return self.callback is None
 
     def __repr__(self) -> str:
-        return f"<timer at {self.when()} s: {'cancelled' if self._cancelled else self._callback}>"
+        return f"<timer at {self.when()} s: {self.callback or 'cancelled'}>"
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An asyncio event loop whose time is counted, not measured."""
 
-    # Set by asyncio's base class; declared here because we replace the step that uses it.
-    _ready: Any
+    # Made by asyncio's base class; what is in it is ours, because all that uses it is replaced.
+    _ready: deque[_Ready]
 
     def __init__(self, speed: float = 0.0) -> None:
         super().__init__()
@@ -90,7 +92,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
         self.speed = speed  # virtual seconds for each second on the wall; 0 = as fast as possible
         self._wall_start = wall_time.monotonic()
-        self._next: asyncio.Handle | None = None  # runs before everything in _ready
+        self._next: _Ready | None = None  # runs before everything in _ready
         self._placing_next = False
 
     def pace(self, speed: float) -> None:
@@ -121,14 +123,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         timer = _Timer(due, callback, args, context)
         self._orders = order = self._orders + 1
         heappush(self._timers, (due if due > self._micros else self._micros, order + after, timer))
-        return timer
+        return timer  # type: ignore[return-value]
 
-    async def sleep_until_micros(self, due: int) -> None:
+    def sleep_until_micros(self, due: int) -> asyncio.Future[None]:
         """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them."""
-        future: asyncio.Future[None] = asyncio.Future(loop=self)
+        future: asyncio.Future[None] = Future(loop=self)
         self._orders = order = self._orders + 1
         heappush(self._timers, (due if due > self._micros else self._micros, order, future))
-        await future
+        return future
 
     def call_after_real(self, seconds: float, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
         """A limit for real work: fires when so much time has passed on the wall and the loop waits outside."""
@@ -137,18 +139,29 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         heappush(self._limits, (wall_time.monotonic() + seconds, self._orders, handle))
         return handle
 
-    def call_soon(  # type: ignore[override]
-        self, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> asyncio.Handle:
-        # Futures and tasks give a context and never look at the handle: for these, the most by far, none is made.
-        handle: Any = _Handle(callback, args, self, None) if context is None else (callback, args, context)
+    def call_soon(self, *args: Any, context: Context | None = None) -> asyncio.Handle:  # type: ignore[override]
+        """asyncio's: a callback and its arguments."""
+        handle = None  # futures and tasks, the most by far, give a context and never look at the handle
+        if context is None:
+            handle = _Handle(args[0], args[1:], self, None)
+            context, args = handle._context, (_run, handle)
         if not self._placing_next:
-            self._ready.append(handle)
+            self._ready.append((context, args))
         else:
             if self._next is not None:
                 self._ready.append(self._next)
-            self._next = handle
-        return handle  # type: ignore[no-any-return]
+            self._next = (context, args)
+        return handle  # type: ignore[return-value]
+
+    def _call_soon(self, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None) -> _Handle:
+        """Replaces asyncio's: what another thread calls."""
+        handle = _Handle(callback, args, self, context)
+        self._add_callback(handle)
+        return handle
+
+    def _add_callback(self, handle: Any) -> None:
+        """Replaces asyncio's, which would keep the handle itself: what is heard from outside comes this way."""
+        self._ready.append((handle._context, (_run, handle)))
 
     def placing_next(self, act: Callable[..., T], *args: Any) -> T:
         """Do something that makes a task ready, and let that task run next (see `wake`)."""
@@ -161,34 +174,25 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _run_once(self) -> None:
         """Replaces asyncio's step, which would sleep until the next timer; goes on until the loop is to stop."""
         ready = self._ready
-        handle: Any
         while not self._stopping:  # type: ignore[attr-defined]
-            handle = self._next
-            if handle is not None:
+            entry = self._next
+            if entry is not None:
                 self._next = None
             elif ready:
-                handle = ready.popleft()
+                entry = ready.popleft()
             elif self.externals or self.speed or self.listening:
                 self._look_outside()
                 continue
             else:
                 self._jump()
                 continue
-            if type(handle) is tuple:
-                callback, args, context = handle
-            elif not handle._cancelled:
-                callback, args, context = handle._callback, handle._args, handle._context
-            else:
-                continue
+            context, call = entry
             try:
-                if len(args) == 1:  # the most by far: a future tells a task; written out, nothing has to be unpacked
-                    context.run(callback, args[0])
-                else:
-                    context.run(callback, *args)
+                context.run(*call)
             except (SystemExit, KeyboardInterrupt):
                 raise
             except BaseException as error:
-                self._failed(callback, error)
+                self._failed(call[0], error)
 
     def _failed(self, callback: Callable[..., object], error: BaseException) -> None:
         self.call_exception_handler({"message": f"Exception in callback {callback}", "exception": error})
@@ -215,7 +219,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         while limits and limits[0][0] <= wall_time.monotonic():
             handle = heappop(limits)[2]
             if not handle.cancelled():
-                self._ready.append(handle)
+                self._add_callback(handle)
         if self._ready and self.speed and not self.externals:
             # What came from outside came between two timers, not at the earlier one.
             passed = int((wall_time.monotonic() - self._wall_start) * self.speed * SECOND)
@@ -258,14 +262,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         timers, due = self._timers, None
         while timers and (due is None or timers[0][0] == due):
             moment, _, timer = heappop(timers)
-            if isinstance(timer, _Timer):
-                if not timer._cancelled:
+            if type(timer) is _Timer:
+                if timer.callback is not None:
                     self._micros = due = moment
                     self._fire(timer)
             elif not timer.cancelled():
                 self._micros = due = moment
                 self._placing_next = True  # what `wake` does
-                timer.set_result(None)
+                timer.set_result(None)  # type: ignore[union-attr]
                 self._placing_next = False
         if due is None:
             # A callback from another thread or a signal may have come in meanwhile.
@@ -274,12 +278,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 raise Deadlock(self._describe_deadlock())
 
     def _fire(self, timer: _Timer) -> None:
-        callback = timer._callback
+        callback, context = timer.callback, timer.context
         try:
-            if timer._context is None:
-                callback(*timer._args)
+            if context is None:
+                callback(*timer.args)
             else:
-                timer._context.run(callback, *timer._args)
+                context.run(callback, *timer.args)
         except (SystemExit, KeyboardInterrupt):
             raise
         except BaseException as error:
@@ -308,6 +312,11 @@ def _selected_channels(task: asyncio.Task[Any]) -> object:
     return channels
 
 
+def _run(handle: _Handle) -> None:
+    if not handle._cancelled:
+        handle._callback(*handle._args)
+
+
 def wake(future: asyncio.Future[T], value: T) -> None:
     """Give a waiting task its value, and let it run next.
 
@@ -333,19 +342,3 @@ def go(coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
     if isinstance(loop, VirtualLoop):
         return loop.placing_next(lambda: loop.create_task(coroutine, name=name))
     return loop.create_task(coroutine, name=name)
-
-
-def run_virtual(main: Callable[..., Coroutine[Any, Any, T] | Awaitable[T]], *args: object, speed: float = 0.0) -> T:
-    """`anyio.run` on a fresh virtual loop."""
-    import anyio
-
-    results: list[T] = []
-
-    @wraps(main)  # the name that a deadlock tells
-    async def whole() -> None:
-        # Kept out of the task: whoever describes the task, as the handling of signals does, would describe it too.
-        results.append(await main(*args))
-
-    with collected_rarely():
-        anyio.run(whole, backend_options={"loop_factory": lambda: VirtualLoop(speed)})
-    return results[0]

@@ -155,7 +155,9 @@ class GenericPleg:
                 await self._relist_from(now if self._every else self._next)
                 self._next = self._clock.now() + self._period
             elif self._requests:
-                await self._serve(self._requests.popleft())
+                request = self._requests.popleft()
+                if self._relist_time is None or request.moment > self._relist_time:  # else it has seen the pod
+                    await self.relist_pod(request.uid, request.cause)
                 # A relist that fell due meanwhile begins only now.
                 self._next = max(self._next, self._clock.now())
             else:
@@ -215,10 +217,6 @@ class GenericPleg:
         if self._alarm is not None and self._timer is None and self._due():
             self._set_timer()
 
-    async def _serve(self, request: _RelistRequest) -> None:
-        if self._relist_time is None or request.moment > self._relist_time:  # else a global relist has seen the pod
-            await self.relist_pod(request.uid, request.cause)
-
     # -- relisting ----------------------------------------------------------------------------------------------
 
     async def relist(self) -> None:
@@ -254,7 +252,9 @@ class GenericPleg:
         if changed is None:
             self._records.set_current(await self._runtime.get_pods())
             return None
-        found = [(uid, await self._runtime.get_pod(uid)) for uid in changed]
+        found = []
+        for uid in changed:
+            found.append((uid, await self._runtime.get_pod(uid)))
         if len(found) > 1:
             found.sort(key=lambda item: -item[1].created_at if item[1] is not None else 0)
         for uid, pod in found:

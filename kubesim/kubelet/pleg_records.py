@@ -98,9 +98,9 @@ def compute_events(old: RuntimePod | None, current: RuntimePod | None) -> list[P
     events: list[PodLifecycleEvent] = []
     uid = old.uid if old is not None else current.uid if current is not None else ""
     for identifier, container in {**before, **after}.items():
-        was, now = _state(before.get(identifier)), _state(after.get(identifier))
-        if was != now:
-            events += _generate(uid, container, was, now)
+        was, now = before.get(identifier), after.get(identifier)
+        if was is None or now is None or was.state != now.state:
+            events += _generate(uid, container, _state(was), _state(now))
     return events
 
 
@@ -129,6 +129,8 @@ def _state(container: ListedContainer | None) -> _State:
 
 def _generate(uid: str, container: ListedContainer, was: _State, now: _State) -> list[PodLifecycleEvent]:
     types: tuple[EventType, ...]
+    if was == now:
+        return []
     if now == "running":
         types = ("ContainerStarted",)
     elif now == "exited":

@@ -107,8 +107,8 @@ class StatusGenerator:
         inputs = self._inputs(pod, runtime, terminal=False)
         if inputs.cached_status is None or past_active_deadline(pod, inputs.old_status, inputs.now):
             return False
-        status = generate_api_pod_status(inputs)
-        if any(True for _ in readiness_workers_to_trigger(inputs, status)):
+        status = self._computed(inputs)
+        if readiness_workers_to_trigger(inputs, status):
             return False
         return not self._statuses.would_change(pod, status)
 

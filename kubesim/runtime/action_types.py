@@ -101,6 +101,9 @@ class PodActions:
             self.containers_to_start or self.init_containers_to_start or self.ephemeral_containers_to_start
         )
 
+    def resizes_something(self) -> bool:
+        return self.update_pod_resources or self.update_pod_level_resources or bool(self.containers_to_update)
+
     def kill(self, record: ContainerRecord, container: Container, reason: KillReason, message: str) -> None:
         self.containers_to_kill[record.id] = ContainerToKill(record.id, record.name, container, reason, message)
 

@@ -21,13 +21,15 @@ class ActuatedState:
     """By pod uid and container name. A pod whose control group was never made has no entry."""
 
     def __init__(self) -> None:
-        self._containers: dict[str, dict[str, ResourceRequirements]] = {}
+        self._containers: dict[str, Mapping[str, ResourceRequirements]] = {}  # a change makes a new mapping
         self._pods: dict[str, ResourceRequirements] = {}
 
     def started(self, pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES) -> None:
         """A container is created, or was updated, with what this spec of it says."""
-        actuated = effective_requirements(pod, container.resources, gates)
-        self._containers.setdefault(pod.metadata.uid, {})[container.name] = actuated
+        actuated, uid = effective_requirements(pod, container.resources, gates), pod.metadata.uid
+        known = self._containers.get(uid, _NONE)
+        if known.get(container.name) is not actuated:
+            self._containers[uid] = {**known, container.name: actuated}
 
     def pod_cgroup_made(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> None:
         """Containers that have not started yet count as having what they will start with."""
@@ -51,6 +53,7 @@ class ActuatedState:
         )
 
     def containers(self, uid: str) -> Mapping[str, ResourceRequirements]:
+        """The same object until one of them changes."""
         return self._containers.get(uid, _NONE)
 
     def pod(self, uid: str) -> ResourceRequirements | None:

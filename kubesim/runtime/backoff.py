@@ -126,11 +126,11 @@ class InBackOff:
 
     message: str  # of the waiting state
     event: str  # of the Warning BackOff
-    error: BackoffError
+    retry_at: int
 
     @property
-    def retry_at(self) -> int:
-        return self.error.expires_at
+    def error(self) -> BackoffError:
+        return BackoffError(CRASH_LOOP_BACK_OFF, self.retry_at)
 
 
 def do_back_off(
@@ -151,5 +151,5 @@ def do_back_off(
     return InBackOff(
         message=f"back-off {duration(wait)} restarting failed container={container.name} pod={format_pod(pod)}",
         event=f"Back-off restarting failed container {container.name} in pod {format_pod(pod)}",
-        error=BackoffError(CRASH_LOOP_BACK_OFF, finished_at + wait),
+        retry_at=finished_at + wait,
     )

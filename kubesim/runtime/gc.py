@@ -141,10 +141,9 @@ def containers_to_delete_in_pod(
 
     With the id of a container, only those of its name count; an id that the pod does not have gives nothing.
     """
-    name: str | None = None
+    records: Sequence[ContainerRecord] = status.containers
     if died_container_id:
-        name = next((record.name for record in status.containers if record.id == died_container_id), None)
-        if name is None:
-            return ()
-    dead = [r for r in status.containers if r.state == "exited" and (name is None or r.name == name)]
+        names = [record.name for record in records if record.id == died_container_id]
+        records = [record for record in records if record.name in names]
+    dead = [record for record in records if record.state == "exited"]
     return tuple(sorted(dead, key=_newest_first)[keep:]) if len(dead) > keep else ()

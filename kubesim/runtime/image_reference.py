@@ -74,6 +74,7 @@ def _check_digest(digest: str) -> None:
         raise InvalidReference("invalid checksum digest format")
 
 
+@lru_cache(maxsize=4096)
 def parse_normalized(text: str) -> ImageReference:
     """A reference as people write it: `busybox` means `docker.io/library/busybox`."""
     if _IDENTIFIER.fullmatch(text):
@@ -108,6 +109,7 @@ def apply_default_image_tag(image: str) -> str:
     return f"{image}:{DEFAULT_TAG}"
 
 
+@lru_cache(maxsize=4096)
 def trim_image_tag_digest(image: str) -> str:
     """The repository as it was written, without tag and digest."""
     reference = parse(image)

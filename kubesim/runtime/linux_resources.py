@@ -50,6 +50,6 @@ def with_actuated(reported: RuntimeResources | None, actuated: ResourceRequireme
             memory_request=str(requests.get(MEMORY, 0)),
             memory_limit=str(limits.get(MEMORY, 0)),
         )
-    if reported.memory_request is not None or quantity(requests.get(MEMORY, 0)).is_zero:
+    if reported.memory_request is not None or MEMORY not in requests or quantity(requests[MEMORY]).is_zero:
         return reported
     return RuntimeResources(reported.cpu_request, reported.cpu_limit, str(requests[MEMORY]), reported.memory_limit)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import is_
 
 from kubesim.api.gotext import quoted
@@ -96,6 +96,8 @@ class RuntimeManager:
         self._cgroups = disk.cgroups
         self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
         self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
+        # What was last decided about each pod, and all that was looked at: if that is the same, so is the decision.
+        self._decided: dict[str, tuple[list[object], PodActions]] = {}
         self._listed: dict[str, tuple[list[SandboxInfo], list[ContainerInfo], RuntimePod]] = {}
         self._running: dict[str, RuntimePod] = {}
         self._changed: dict[str, None] | None = None  # pods to look up again; None: all
@@ -147,7 +149,9 @@ class RuntimeManager:
         return self._cgroups.uids()
 
     def destroy_pod_cgroup(self, uid: str) -> None:
+        """The pod is over."""
         self._cgroups.destroy(uid)
+        self._decided.pop(uid, None)
 
     def is_pod_resize_in_progress(self, pod: Pod, status: RuntimePodStatus) -> bool:
         return is_pod_resize_in_progress(pod, status, self.actuated, self._gates)
@@ -157,7 +161,7 @@ class RuntimeManager:
         actions = self._decide(pod, status, probes, restart_all_containers=False)
         if has_image_volumes(pod):  # each sync makes sure of them, and tells so
             return False
-        if _summary(actions).keys() - {"attempt"} or actions.containers_to_update or actions.update_pod_resources:
+        if actions.stops_something() or actions.starts_something() or actions.resizes_something():
             return False
         init = {container.name for container in pod.spec.init_containers}
         dead = [r.name for r in status.containers if r.name in init and r.state in ("exited", "unknown")]
@@ -166,17 +170,26 @@ class RuntimeManager:
     def _decide(
         self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, *, restart_all_containers: bool
     ) -> PodActions:
-        uid = pod.metadata.uid
-        return compute_pod_actions(
+        uid, liveness, startup = pod.metadata.uid, probes.liveness, probes.startup
+        actuated, actuated_pod = self.actuated.containers(uid), self.actuated.pod(uid)
+        facts: list[object] = [pod, status, actuated, actuated_pod, restart_all_containers]
+        for record in status.containers:
+            facts += liveness.get(record.id), startup.get(record.id)
+        latest = self._decided.get(uid)
+        if latest is not None and _same(latest[0], facts):
+            return latest[1]
+        actions = compute_pod_actions(
             pod,
             status,
-            liveness=probes.liveness,
-            startup=probes.startup,
-            actuated=self.actuated.containers(uid),
-            actuated_pod=self.actuated.pod(uid),
+            liveness=liveness,
+            startup=startup,
+            actuated=actuated,
+            actuated_pod=actuated_pod,
             restart_all_containers=restart_all_containers,
             gates=self._gates,
         )
+        self._decided[uid] = facts, actions
+        return actions
 
     def _record(self, pod: Pod, actions: PodActions) -> None:
         if self._recorder.on:
@@ -276,10 +289,8 @@ class RuntimeManager:
 
     async def _resize_step(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> None:
         """Step 6; what it could not do, a later sync does."""
-        whole = actions.update_pod_resources or actions.update_pod_level_resources
-        if not (actions.containers_to_update or whole) or not self._gates.enabled("InPlacePodVerticalScaling"):
-            return
-        result.results.append(await self._resizer.resize(pod, actions))
+        if actions.resizes_something() and self._gates.enabled("InPlacePodVerticalScaling"):
+            result.results.append(await self._resizer.resize(pod, actions))
 
     async def _start_steps(
         self, pod: Pod, status: RuntimePodStatus, actions: PodActions, target: StartTarget, result: PodSyncResult
@@ -472,5 +483,5 @@ def _running_part(pod: RuntimePod) -> RuntimePod | None:
     return replace(pod, containers=containers, sandboxes=sandboxes)
 
 
-def _same(known: list[SandboxInfo] | list[ContainerInfo], listed: list[SandboxInfo] | list[ContainerInfo]) -> bool:
-    return len(known) == len(listed) and all(map(is_, known, listed))
+def _same(known: Sequence[object], found: Sequence[object]) -> bool:
+    return len(known) == len(found) and all(map(is_, known, found))

@@ -58,6 +58,8 @@ def lookup_pull_credentials(image: str, secrets: Iterable[ApiObject]) -> tuple[A
     for secret in secrets:
         for place, entry in _entries(secret):
             by_place.setdefault(_key(place), []).append(_auth_config(secret, entry))
+    if not by_place:
+        return ()
     repository = parse_normalized(image).name
     # Sorted backwards, so that a path comes before the registry that it is in.
     found = [

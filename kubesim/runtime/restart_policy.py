@@ -10,8 +10,6 @@ FindMatchingContainerRestartRule, AllContainersCouldRestart), pkg/kubelet/contai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kubesim.api.pod import Container, ContainerRestartRule, Pod, PodSpec, PodStatus
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.runtime.types import RuntimePodStatus
@@ -26,10 +24,9 @@ RESTART_ALL_CONTAINERS = "RestartAllContainers"
 ALL_CONTAINERS_RESTARTING = "AllContainersRestarting"
 
 
-def init_and_regular_containers(spec: PodSpec) -> Iterator[Container]:
+def init_and_regular_containers(spec: PodSpec) -> tuple[Container, ...]:
     """Upstream's ContainerIter order: init containers first."""
-    yield from spec.init_containers
-    yield from spec.containers
+    return spec.init_containers + spec.containers
 
 
 def is_restartable_init_container(container: Container) -> bool:
@@ -108,8 +105,11 @@ def should_container_be_restarted(
 
 def all_containers_could_restart(spec: PodSpec) -> bool:
     """Does any container have a rule that restarts the whole pod in place?"""
-    rules = [c.restart_policy_rules for c in (*spec.init_containers, *spec.containers) if c.restart_policy_rules]
-    return any(rule.action == RESTART_ALL_CONTAINERS for of_container in rules for rule in of_container)
+    for container in init_and_regular_containers(spec):
+        for rule in container.restart_policy_rules:
+            if rule.action == RESTART_ALL_CONTAINERS:
+                return True
+    return False
 
 
 def restarts_all_containers(container: Container, exit_code: int) -> bool:
@@ -120,15 +120,15 @@ def restarts_all_containers(container: Container, exit_code: int) -> bool:
 
 def should_all_containers_restart(pod: Pod, status: RuntimePodStatus | None, pod_status: PodStatus | None) -> bool:
     """Must the pod's containers all be reset? Once the condition is True it stays so until the status clears it."""
-    conditions = pod_status.conditions if pod_status is not None else ()
-    if [c for c in conditions if c.type == ALL_CONTAINERS_RESTARTING and c.status == "True"]:
-        return True
+    for condition in pod_status.conditions if pod_status is not None else ():
+        if condition.type == ALL_CONTAINERS_RESTARTING and condition.status == "True":
+            return True
     if not all_containers_could_restart(pod.spec):
         return False
-    return any(
-        container.restart_policy_rules and _exit_restarts_all(container, status, pod_status)
-        for container in init_and_regular_containers(pod.spec)
-    )
+    for container in init_and_regular_containers(pod.spec):
+        if container.restart_policy_rules and _exit_restarts_all(container, status, pod_status):
+            return True
+    return False
 
 
 def _exit_restarts_all(container: Container, status: RuntimePodStatus | None, pod_status: PodStatus | None) -> bool:
@@ -150,4 +150,5 @@ def _exit_restarts_all(container: Container, status: RuntimePodStatus | None, po
 
 def all_containers_restart_cleaned_up(pod: Pod, status: RuntimePodStatus) -> bool:
     """Has the reset removed every record of the pod's init and regular containers?"""
-    return not any(status.find(container.name) for container in init_and_regular_containers(pod.spec))
+    recorded = {record.name for record in status.containers}
+    return recorded.isdisjoint([container.name for container in init_and_regular_containers(pod.spec)])

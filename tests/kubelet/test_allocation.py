@@ -5,7 +5,7 @@ Cases marked so are those of upstream's pkg/kubelet/allocation/allocation_manage
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -99,7 +99,7 @@ class Kubelet:
         return str(allocation.containers["c1"].requests["cpu"])
 
 
-def played(story: Callable[..., Awaitable[None]], *args: Any) -> None:
+def played(story: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
     run_virtual(story, *args)
 
 

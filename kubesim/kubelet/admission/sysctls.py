@@ -35,8 +35,8 @@ _IPC = (
 
 def normalize_name(name: str) -> str:
     """With dots between its parts; whoever writes slashes means dots, and the other way round."""
-    first = next((letter for letter in name if letter in "./"), ".")
-    return name.translate(_SWAP) if first == "/" else name
+    before_slash = name.partition("/")[0]
+    return name if before_slash == name or "." in before_slash else name.translate(_SWAP)
 
 
 def namespace_of(name: str) -> str:
@@ -48,8 +48,8 @@ class SysctlAllowlist:
     """A pattern ends in a star."""
 
     def __init__(self, allowed_unsafe: Iterable[str] = ()) -> None:
-        patterns = [*SAFE, *map(normalize_name, allowed_unsafe)]
-        self._names = {pattern for pattern in patterns if "*" not in pattern}
+        patterns = [normalize_name(pattern) for pattern in allowed_unsafe]
+        self._names = {*SAFE, *(pattern for pattern in patterns if "*" not in pattern)}
         self._prefixes = [pattern.partition("*")[0] for pattern in patterns if "*" in pattern]
 
     def admit(self, pod: Pod) -> tuple[str, str]:

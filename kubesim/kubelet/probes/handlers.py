@@ -72,8 +72,9 @@ async def exec_probe(
         return Answer("failure", said)
     except RuntimeCallError as error:
         return Answer("unknown", error=str(error))
-    output = cut((result.stdout + result.stderr).encode(errors="replace"))
-    return Answer("success" if result.exit_code == 0 else "failure", output)
+    output = result.stdout + result.stderr
+    shown = cut(output.encode(errors="replace")) if output else ""
+    return Answer("success" if result.exit_code == 0 else "failure", shown)
 
 
 async def tcp_probe(network: Network, host: str, port: int, timeout: int) -> Answer:

@@ -17,13 +17,12 @@ from kubesim.concurrency import TaskSet
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.probes.results import ResultsManager
 from kubesim.kubelet.probes.worker import RunsProbes, Worker, WorkerEnvironment
-from kubesim.kubelet.probes.worker_rules import WorkerSubject, probe_of
+from kubesim.kubelet.probes.worker_rules import WorkerSubject, probe_types
 from kubesim.kubelet.status.inputs import ProbeType
 from kubesim.runtime.protocol import CallContext
 from kubesim.runtime.restart_policy import is_restartable_init_container
 from kubesim.trace import Recorder
 
-ADD_ORDER: tuple[ProbeType, ...] = ("startup", "readiness", "liveness")
 REMOVE_ORDER: tuple[ProbeType, ...] = ("readiness", "liveness", "startup")
 STOPPED_BY_TERMINATION: tuple[ProbeType, ...] = ("liveness", "startup")
 
@@ -75,9 +74,7 @@ class ProbeManager:
         """Start the pod's workers. One that exists ends the round: upstream takes it that all the others do, too."""
         workers = self._workers.get(pod.metadata.uid, {})
         for container in _probed_containers(pod):
-            for probe_type in ADD_ORDER:
-                if probe_of(container, probe_type) is None:
-                    continue
+            for probe_type in probe_types(container):
                 if (container.name, probe_type) in workers:
                     return
                 workers = self._add_worker(WorkerSubject.of(pod, container, probe_type, context))
@@ -88,8 +85,7 @@ class ProbeManager:
         return all(
             (container.name, probe_type) in existing
             for container in _probed_containers(pod)
-            for probe_type in ADD_ORDER
-            if probe_of(container, probe_type) is not None
+            for probe_type in probe_types(container)
         )
 
     def _add_worker(self, subject: WorkerSubject) -> dict[WorkerName, Worker]:
@@ -157,5 +153,6 @@ class ProbeManager:
 
 def _probed_containers(pod: Pod) -> tuple[Container, ...]:
     """Regular containers, then sidecars: upstream's order."""
-    sidecars = tuple(init for init in pod.spec.init_containers if is_restartable_init_container(init))
-    return (*pod.spec.containers, *sidecars)
+    if not pod.spec.init_containers:
+        return pod.spec.containers
+    return (*pod.spec.containers, *filter(is_restartable_init_container, pod.spec.init_containers))

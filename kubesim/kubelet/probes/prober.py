@@ -7,6 +7,9 @@ Mirrors: pkg/kubelet/prober/prober.go probe, runProbeWithRetries, runProbe
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any
+
 from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
@@ -38,7 +41,10 @@ class Prober:
     async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None:
         """The result; None if the probe could not be carried out, in which case nothing is concluded."""
         for _ in range(MAX_PROBE_RETRIES):
-            answer = await self.run_probe(subject, status, container_id)
+            try:
+                answer = await self.run_probe(subject, status, container_id)
+            except BadRequest as error:
+                answer = Answer("unknown", error=str(error))
             if answer.error is None:
                 break
         if answer.result == "success" and answer.error is None:
@@ -58,23 +64,20 @@ class Prober:
     def _event(self, subject: WorkerSubject, reason: str, message: str) -> None:
         self._events.event(subject.pod, WARNING, reason, message, subject.container.name)
 
-    async def run_probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> Answer:
-        """One try of whichever handler the probe has."""
+    def run_probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> Coroutine[Any, Any, Answer]:
+        """One try of whichever handler the probe has. Raises BadRequest, before there is anything to await."""
         spec, container = subject.spec, subject.container
         timeout = spec.timeout_seconds * SECOND
-        try:
-            if spec.exec is not None:
-                command = expand_static(spec.exec.command, container.env)
-                return await exec_probe(self._runtime, bare_id(container_id), command, timeout, subject.context)
-            if spec.http_get is not None:
-                request = new_request_for_http_get_action(spec.http_get, container, status.pod_ip, "probe")
-                return await http_probe(self._network, self._clock, request, timeout)
-            if spec.tcp_socket is not None:
-                port = resolve_container_port(spec.tcp_socket.port, container)
-                return await tcp_probe(self._network, spec.tcp_socket.host or status.pod_ip, port, timeout)
-        except BadRequest as error:
-            return Answer("unknown", error=str(error))
+        if spec.exec is not None:
+            command = expand_static(spec.exec.command, container.env)
+            return exec_probe(self._runtime, bare_id(container_id), command, timeout, subject.context)
+        if spec.http_get is not None:
+            request = new_request_for_http_get_action(spec.http_get, container, status.pod_ip, "probe")
+            return http_probe(self._network, self._clock, request, timeout)
+        if spec.tcp_socket is not None:
+            port = resolve_container_port(spec.tcp_socket.port, container)
+            return tcp_probe(self._network, spec.tcp_socket.host or status.pod_ip, port, timeout)
         if spec.grpc is not None:
             service = spec.grpc.service or ""
-            return await grpc_probe(self._network, self._clock, status.pod_ip, spec.grpc.port, service, timeout)
-        return Answer("unknown", error=f"missing probe handler for {format_pod(subject.pod)}:{container.name}")
+            return grpc_probe(self._network, self._clock, status.pod_ip, spec.grpc.port, service, timeout)
+        raise BadRequest(f"missing probe handler for {format_pod(subject.pod)}:{container.name}")

@@ -7,8 +7,9 @@ Mirrors: pkg/kubelet/prober/results/results_manager.go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from kubesim.concurrency import Channel
 from kubesim.frozen import frozen
@@ -44,9 +45,9 @@ class ResultsManager:
         self._cache[container_id] = result
         return True
 
-    async def announce(self, update: Update) -> None:
+    def announce(self, update: Update) -> Coroutine[Any, Any, None]:
         """Tell the sync loop; waits while it is twenty updates behind, as upstream does."""
-        await self.updates.send(update)
+        return self.updates.send(update)
 
     def remove(self, container_id: str) -> None:
         """Forget a container; nobody is told."""

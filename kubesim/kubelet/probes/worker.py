@@ -7,10 +7,9 @@ Mirrors: pkg/kubelet/prober/worker.go run, stop, doProbe
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
@@ -24,6 +23,9 @@ from kubesim.trace import Recorder
 from kubesim.trace.records import ProbeOutcome
 
 DEFAULT_PERIOD = 10  # seconds; the API's default, for a pod that came without its defaults
+
+_FRESH = WorkerState()
+_NOTHING_YET = Turn(_FRESH, "wait")
 
 
 class RunsProbes(Protocol):
@@ -58,14 +60,15 @@ class Worker:
         removed: Callable[[Worker], None],
     ) -> None:
         self.subject = subject
-        self.state = WorkerState()
-        self.results: Counter[ProbeResult] = Counter()  # how often it answered what
+        self.state = _FRESH
+        self.results: dict[ProbeResult, int] = {}  # how often it answered what
         self._results = results
         self._environment = environment
         self._removed = removed
         self._uid = subject.pod.metadata.uid
-        self._rests_with: PodStatus | None = None  # while this is the pod's status, every turn is as the last one
-        self._last_turn = Turn(self.state, "wait")
+        self._status: PodStatus | None = None  # the pod's, as it was when this turn began
+        self._settled_with: PodStatus | None = None  # while this is the pod's status, every turn is as the last one
+        self._last_turn = _NOTHING_YET
         self._stop: Channel[None] = Channel("stop of a probe worker", 1)
         self._manual: Channel[int | None] = Channel("manual trigger of a probe worker", 1)  # the cause, for the trace
 
@@ -87,10 +90,15 @@ class Worker:
         # A kubelet that just started would run all its probes at once. Nothing can stop a worker during this sleep.
         if environment.jitter and period > clock.now() - environment.kubelet_start:
             await clock.sleep(int(stream.random() * period))
-        ticker = Ticker(clock, "tick of a probe worker", period, phase=clock.now(), every=True)
-        turns = Select((self._stop, ticker.channel, self._manual), stream)
+        ticker = None
         try:
-            while await self.do_probe():
+            turn = self._next_turn()
+            if turn.next == "end":  # so do most that are made for a container that has ended: they never tick
+                await self._carry_out(turn)
+                return
+            ticker = Ticker(clock, "tick of a probe worker", period, phase=clock.now(), every=True)
+            turns = Select((self._stop, ticker.channel, self._manual), stream)
+            while await self._carry_out(turn):
                 selected = await turns.next()
                 if selected.channel is self._stop:
                     break
@@ -99,47 +107,64 @@ class Worker:
                     environment.recorder.because(selected.item)
                 else:
                     environment.recorder.because(None)
+                turn = self._next_turn()
         finally:
-            ticker.stop()
+            if ticker is not None:
+                ticker.stop()
             if self.state.container_id:
                 self._results.remove(self.state.container_id)
             self._removed(self)
 
     async def do_probe(self) -> bool:
-        """One turn; False = the worker's work is over."""
-        environment, subject = self._environment, self.subject
-        status = environment.pod_status(self._uid)
-        turn = self._last_turn if status is not None and status is self._rests_with else self._begin_turn(status)
+        """One turn; false when it was the last."""
+        return await self._carry_out(self._next_turn())
+
+    async def _carry_out(self, turn: Turn) -> bool:
+        """False = the worker's work is over."""
         for write in turn.writes:
-            await self._write(write)
+            if self._is_news(write):
+                await self._announce(write)
         if turn.next != "probe":
             return turn.next != "end"
+        status = self._status
         assert status is not None
-        result = await environment.prober.probe(subject, status, self.state.container_id)
+        result = await self._environment.prober.probe(self.subject, status, self.state.container_id)
         if result is not None:
-            self.results[result] += 1
-            counted = after_probe(subject, self.state, result)
+            self.results[result] = self.results.get(result, 0) + 1
+            counted = after_probe(self.subject, self.state, result)
             self.state = counted.state
+            if counted.state.on_hold:
+                self._settled_with = None
             for write in counted.writes:
-                await self._write(write)
+                if self._is_news(write):
+                    await self._announce(write)
         return True
 
-    def _begin_turn(self, status: PodStatus | None) -> Turn:
+    def _next_turn(self) -> Turn:
+        status = self._status = self._environment.pod_status(self._uid)
+        if status is not None and status is self._settled_with:
+            return self._last_turn
         environment, before = self._environment, self.state
         turn = before_probe(
             self.subject, before, status, environment.clock.now(), environment.kubelet_start, environment.gates
         )
         self.state, self._last_turn = turn.state, turn
-        # An initial delay ends by itself; all else that makes a worker wait ends with another status.
-        rests = turn.next == "wait" and turn.state is before and not self.subject.spec.initial_delay_seconds
-        self._rests_with = status if rests else None
+        # It goes on probing until the container is on hold. An initial delay ends by itself; all else that makes a
+        # worker wait ends with another status.
+        settled = turn.next == "probe" or (turn.next == "wait" and not self.subject.spec.initial_delay_seconds)
+        self._settled_with = status if settled and turn.state is before else None
         return turn
 
-    async def _write(self, write: Write) -> None:
+    def _is_news(self, write: Write) -> bool:
+        """Keep the verdict, or forget it; what differs from the one before has to be announced."""
         if write.result is None:
             self._results.remove(write.container_id)
-        elif self._results.store(write.container_id, write.result):
-            await self._results.announce(Update(write.container_id, write.result, self._uid, self._record(write)))
+            return False
+        return self._results.store(write.container_id, write.result)
+
+    def _announce(self, write: Write) -> Coroutine[Any, Any, None]:
+        assert write.result is not None
+        return self._results.announce(Update(write.container_id, write.result, self._uid, self._record(write)))
 
     def _record(self, write: Write) -> int | None:
         recorder = self._environment.recorder

@@ -50,7 +50,7 @@ class WorkerSubject:
     ) -> WorkerSubject:
         spec = probe_of(container, probe_type)
         assert spec is not None, f"container {container.name} has no {probe_type} probe"
-        is_init = any(init.name == container.name for init in pod.spec.init_containers)
+        is_init = container.name in [init.name for init in pod.spec.init_containers]
         return cls(pod, container, probe_type, spec, is_init and is_restartable_init_container(container), context)
 
 
@@ -58,6 +58,18 @@ def probe_of(container: Container, probe_type: ProbeType) -> Probe | None:
     if probe_type == "readiness":
         return container.readiness_probe
     return container.liveness_probe if probe_type == "liveness" else container.startup_probe
+
+
+def probe_types(container: Container) -> list[ProbeType]:
+    """The probes that a container has, in the order in which their workers are made."""
+    types: list[ProbeType] = []
+    if container.startup_probe is not None:
+        types.append("startup")
+    if container.readiness_probe is not None:
+        types.append("readiness")
+    if container.liveness_probe is not None:
+        types.append("liveness")
+    return types
 
 
 @frozen

@@ -62,6 +62,10 @@ def find_condition(conditions: Sequence[PodCondition], condition_type: str) -> P
     return None
 
 
+def is_condition_true(conditions: Sequence[PodCondition], condition_type: str) -> bool:
+    return TRUE in [condition.status for condition in conditions if condition.type == condition_type]
+
+
 def with_condition(conditions: tuple[PodCondition, ...], new: PodCondition) -> tuple[PodCondition, ...]:
     """The conditions with this one in the place of the one of its type, or at the end."""
     made = list(conditions)
@@ -96,22 +100,23 @@ def generate_containers_ready_condition(
     """ContainersReady: every regular container and every sidecar is ready. None = no status at all is known."""
     if statuses is None:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.UNKNOWN_CONTAINER_STATUSES)
-    by_name = _by_name(statuses)
-    unknown: list[str] = []
-    unready: list[str] = []
-    counted = [container.name for container in pod.spec.init_containers if is_restartable_init_container(container)]
-    counted += [container.name for container in pod.spec.containers]
-    for name in counted:
-        status = by_name.get(name)
-        if status is None:
-            unknown.append(name)
-        elif not status.ready:
-            unready.append(name)
-    if phase == SUCCEEDED and not unknown:
-        return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.POD_COMPLETED)
     # Containers of a failed pod may still be terminating: not ready, whatever they say.
     if phase == FAILED:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.POD_FAILED)
+    by_name = _by_name(statuses)
+    unknown: list[str] = []
+    unready: list[str] = []
+    counted = pod.spec.containers
+    if pod.spec.init_containers:
+        counted = (*filter(is_restartable_init_container, pod.spec.init_containers), *counted)
+    for container in counted:
+        status = by_name.get(container.name)
+        if status is None:
+            unknown.append(container.name)
+        elif not status.ready:
+            unready.append(container.name)
+    if phase == SUCCEEDED and not unknown:
+        return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.POD_COMPLETED)
     message = _message(unknown, "unready", unready)
     if message:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.CONTAINERS_NOT_READY, message)
@@ -151,9 +156,11 @@ def generate_pod_initialized_condition(
     gates: FeatureGates = DEFAULT_GATES,
 ) -> PodCondition:
     """Initialized: init containers completed and sidecars started, or a regular container shows that it was so."""
-    if statuses is None and pod.spec.init_containers:
+    if not pod.spec.init_containers:
+        return _condition(pod, old, INITIALIZED, TRUE, gates, reasons.POD_COMPLETED if phase == SUCCEEDED else "")
+    if statuses is None:
         return _condition(pod, old, INITIALIZED, FALSE, gates, reasons.UNKNOWN_CONTAINER_STATUSES)
-    by_name = _by_name(statuses or ())
+    by_name = _by_name(statuses)
     unknown: list[str] = []
     incomplete: list[str] = []
     for container in pod.spec.init_containers:
@@ -164,7 +171,7 @@ def generate_pod_initialized_condition(
             incomplete.append(container.name)
     if phase == SUCCEEDED and not unknown:
         return _condition(pod, old, INITIALIZED, TRUE, gates, reasons.POD_COMPLETED)
-    if _has_any_regular_container_started(pod, statuses or ()):
+    if _has_any_regular_container_started(pod, statuses):
         return _condition(pod, old, INITIALIZED, TRUE, gates)
     message = _message(unknown, "incomplete", incomplete)
     if not message or _stays_initialized(old, gates):
@@ -205,7 +212,9 @@ def generate_pod_scheduled_condition(pod: Pod, old: PodStatus, gates: FeatureGat
 def _condition(
     pod: Pod, old: PodStatus, kind: str, status: str, gates: FeatureGates, reason: str = "", message: str = ""
 ) -> PodCondition:
-    return _shared_condition(kind, condition_observed_generation(pod, old, kind, gates), status, reason, message)
+    tracked = gates.enabled("PodObservedGenerationTracking")  # asked here, too: each status has five conditions
+    generation = pod.metadata.generation if tracked else condition_observed_generation(pod, old, kind, gates)
+    return _shared_condition(kind, generation, status, reason, message)
 
 
 @lru_cache(maxsize=4096)
@@ -242,15 +251,10 @@ def _message(unknown: list[str], adjective: str, names: list[str]) -> str:
 
 
 def _has_any_regular_container_started(pod: Pod, statuses: Sequence[ContainerStatus]) -> bool:
-    regular = {container.name for container in pod.spec.containers}
-    return any(
-        status.name in regular and (status.state.running is not None or status.state.terminated is not None)
-        for status in statuses
-    )
+    began = [s.name for s in statuses if s.state.running is not None or s.state.terminated is not None]
+    return not {container.name for container in pod.spec.containers}.isdisjoint(began)
 
 
 def _stays_initialized(old: PodStatus, gates: FeatureGates) -> bool:
     """A restart of all containers runs the init containers again; a pod once initialized is said to stay so."""
-    return gates.enabled("RestartAllContainersOnContainerExits") and any(
-        condition.type == INITIALIZED and condition.status == TRUE for condition in old.conditions
-    )
+    return gates.enabled("RestartAllContainersOnContainerExits") and is_condition_true(old.conditions, INITIALIZED)

@@ -8,8 +8,9 @@ Mirrors: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from kubesim.api.pod import (
@@ -33,12 +34,13 @@ from kubesim.kubelet.status.reasons import (
 from kubesim.kubelet.status.volume_mounts import volume_mount_statuses
 from kubesim.runtime.init_actions import has_any_regular_container_created
 from kubesim.runtime.restart_policy import is_restartable_init_container, should_container_be_restarted
-from kubesim.runtime.types import ContainerRecord
+from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
 
 _WAITING_WITHOUT_REASON = ContainerState(waiting=ContainerStateWaiting())
 _WAITING_TO_BE_CREATED = ContainerState(waiting=ContainerStateWaiting(reason=CONTAINER_CREATING))
 _WAITING_FOR_INIT = ContainerState(waiting=ContainerStateWaiting(reason=POD_INITIALIZING))
 _KILLED = 137
+_CREATION_TIME = attrgetter("created_at")
 
 _REMOVED_FOR_RESTART = "The container is removed because RestartAllContainers in place"
 _WAITING_FOR_RESTART_OF_ALL = ContainerState(
@@ -74,6 +76,7 @@ def convert_to_api_container_statuses(
     inputs: StatusInputs,
     containers: Sequence[Container],
     previous: Sequence[ContainerStatus],
+    records: Mapping[str, Sequence[ContainerRecord]],
     *,
     pod_restarting: bool,
     are_init_containers: bool = False,
@@ -82,11 +85,10 @@ def convert_to_api_container_statuses(
     if not containers:
         return ()
     old_statuses = {status.name: status for status in previous}
-    records = _two_newest_records(inputs)
     statuses: dict[str, ContainerStatus] = {}
     for container in containers:
         old = old_statuses.get(container.name)
-        seen = records.get(container.name, ())
+        seen = records.get(container.name)
         if seen:
             course = _course_from_records(seen, old, inputs, pod_restarting)
         else:
@@ -100,22 +102,20 @@ def convert_to_api_container_statuses(
         else:
             statuses[container.name] = _status_without_record(container, old, course, inputs)
     if are_init_containers:
-        return tuple(statuses[container.name] for container in containers)
-    return tuple(statuses[name] for name in sorted(statuses))
+        return tuple([statuses[container.name] for container in containers])
+    return tuple([statuses[name] for name in sorted(statuses)])
 
 
-def _two_newest_records(inputs: StatusInputs) -> dict[str, list[ContainerRecord]]:
+def two_newest_records(runtime: RuntimePodStatus) -> dict[str, list[ContainerRecord]]:
     """What there is to tell of each name: its newest record and the one before."""
     found: dict[str, list[ContainerRecord]] = {}
-    for record in sorted(inputs.runtime.containers, key=_creation_time, reverse=True):
-        seen = found.setdefault(record.name, [])
-        if len(seen) < 2:
+    for record in sorted(runtime.containers, key=_CREATION_TIME, reverse=True):
+        seen = found.get(record.name)
+        if seen is None:
+            found[record.name] = [record]
+        elif len(seen) < 2:
             seen.append(record)
     return found
-
-
-def _creation_time(record: ContainerRecord) -> int:
-    return record.created_at
 
 
 def _course_from_records(
@@ -123,25 +123,27 @@ def _course_from_records(
 ) -> _Course:
     record = records[0]
     state = _state_of_record(record, old, pod_restarting)
-    last_state = NO_STATE
+    last_state = _state_of_record(records[1], old, pod_restarting) if len(records) > 1 else NO_STATE
     restart_count = record.restart_count
     if old is not None:
         if inputs.gates.enabled("RestartAllContainersOnContainerExits"):
             # A restart of all containers removes the records, so that only the old status still knows of the last end.
+            if len(records) == 1:
+                last_state = _last_end(old, record)
             restart_count = max(restart_count, old.restart_count)
-            if old.container_id != record.id and old.state.terminated is not None:
-                last_state = ContainerState.make(terminated=old.state.terminated)
-            elif old.last_state.terminated is not None:
-                last_state = ContainerState.make(terminated=old.last_state.terminated)
             if record.state == "running" and old.state.terminated is not None:
                 if old.restart_count >= record.restart_count:
                     restart_count = old.restart_count + 1
         if record.state == "unknown" and old.state.running is not None:
             # The runtime did not count the end that is inferred here.
             restart_count = old.restart_count + 1
-    if len(records) > 1:
-        last_state = _state_of_record(records[1], old, pod_restarting)
     return _Course(state, last_state, restart_count)
+
+
+def _last_end(old: ContainerStatus, record: ContainerRecord) -> ContainerState:
+    if old.container_id != record.id and old.state.terminated is not None:
+        return _ended(old.state.terminated)
+    return NO_STATE if old.last_state.terminated is None else _ended(old.last_state.terminated)
 
 
 def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_restarting: bool) -> ContainerState:
@@ -185,6 +187,11 @@ def _exited(
     terminated = ContainerStateTerminated.make(
         exit_code=exit_code, reason=reason, message=message, container_id=container_id, **times
     )
+    return ContainerState.make(terminated=terminated)
+
+
+@lru_cache(maxsize=4096)
+def _ended(terminated: ContainerStateTerminated) -> ContainerState:
     return ContainerState.make(terminated=terminated)
 
 

@@ -8,9 +8,9 @@ Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus, convertStatusToAPISta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from kubesim.api.pod import ContainerStatus, HostIP, PodCondition, PodIP, PodStatus
 from kubesim.api.resources import pod_qos_class
@@ -20,7 +20,7 @@ from kubesim.kubelet.status.active_deadline import (
     DEADLINE_EXCEEDED_MESSAGE,
     past_active_deadline,
 )
-from kubesim.kubelet.status.container_statuses import convert_to_api_container_statuses
+from kubesim.kubelet.status.container_statuses import convert_to_api_container_statuses, two_newest_records
 from kubesim.kubelet.status.inputs import StatusInputs
 from kubesim.kubelet.status.phase import FAILED, get_phase, is_terminal_phase
 from kubesim.kubelet.status.pod_ips import host_network_pod_ips, parse_ip, sort_pod_ips
@@ -29,50 +29,46 @@ from kubesim.kubelet.status.probe_overlay import with_probe_results, with_probe_
 from kubesim.runtime.restart_policy import all_containers_could_restart, should_all_containers_restart
 
 
-class _PhaseAndWhy(NamedTuple):
-    phase: str
-    reason: str = ""
-    message: str = ""
-
-
 def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
     """What the status should say. Start time, transition times and observedGeneration are the status manager's."""
     pod, old = inputs.pod, inputs.old_status
     restarting = inputs.gates.enabled("RestartAllContainersOnContainerExits") and should_all_containers_restart(
         pod, inputs.runtime, old
     )
+    records = two_newest_records(inputs.runtime)
     regular = convert_to_api_container_statuses(
-        inputs, pod.spec.containers, old.container_statuses, pod_restarting=restarting
+        inputs, pod.spec.containers, old.container_statuses, records, pod_restarting=restarting
     )
     init = convert_to_api_container_statuses(
         inputs,
         pod.spec.init_containers,
         old.init_container_statuses,
+        records,
         pod_restarting=restarting,
         are_init_containers=True,
     )
     ephemeral = convert_to_api_container_statuses(
-        inputs, pod.spec.ephemeral_containers, old.ephemeral_container_statuses, pod_restarting=restarting
+        inputs, pod.spec.ephemeral_containers, old.ephemeral_container_statuses, records, pod_restarting=restarting
     )
-    phase = _phase(inputs, regular + init)
+    phase, reason, message = _phase_and_why(inputs, regular + init)
     regular = with_probe_results(inputs, regular)
     init = with_probe_results_of_init(inputs, init)
     return PodStatus.make(
-        phase=phase.phase,
-        reason=phase.reason,
-        message=phase.message,
-        conditions=_conditions(inputs, init + regular, phase.phase),
+        phase=phase,
+        reason=reason,
+        message=message,
+        conditions=_conditions(inputs, init + regular, phase),
         init_container_statuses=init,
         container_statuses=regular,
         ephemeral_container_statuses=ephemeral,
         qos_class=pod_qos_class(pod, inputs.gates),
-        **_addresses(inputs),
+        **_addresses(inputs.runtime.ips, inputs.prefers_ipv6, inputs.host_ips, pod.spec.host_network),
         **pod_level_resources(inputs),
     )
 
 
-def _phase(inputs: StatusInputs, statuses: Sequence[ContainerStatus]) -> _PhaseAndWhy:
-    """The phase with the reason that belongs to it. Terminal phases stick, those of the API server above all."""
+def _phase_and_why(inputs: StatusInputs, statuses: Sequence[ContainerStatus]) -> tuple[str, str, str]:
+    """The phase, its reason and its message. Terminal phases stick, those of the API server above all."""
     pod, old = inputs.pod, inputs.old_status
     phase = get_phase(
         pod,
@@ -94,7 +90,7 @@ def _phase(inputs: StatusInputs, statuses: Sequence[ContainerStatus]) -> _PhaseA
         phase, reason, message = FAILED, DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE
     if is_terminal_phase(pod.status.phase):
         phase = pod.status.phase
-    return _PhaseAndWhy(phase, reason, message)
+    return phase, reason, message
 
 
 def _has_any_active_regular_container(inputs: StatusInputs) -> bool:
@@ -105,8 +101,8 @@ def _has_any_active_regular_container(inputs: StatusInputs) -> bool:
     spec = inputs.pod.spec
     if not spec.init_containers:
         return True
-    regular = {container.name for container in spec.containers}
-    return any(record.active and record.name in regular for record in inputs.runtime.containers)
+    active = [record.name for record in inputs.runtime.containers if record.active]
+    return not {container.name for container in spec.containers}.isdisjoint(active)
 
 
 def _conditions(inputs: StatusInputs, statuses: Sequence[ContainerStatus], phase: str) -> tuple[PodCondition, ...]:
@@ -140,27 +136,24 @@ def _resize_condition(inputs: StatusInputs, condition: PodCondition) -> PodCondi
     return condition.changed(observed_generation=0)
 
 
-def _addresses(inputs: StatusInputs) -> dict[str, Any]:
-    pod_ips = sort_pod_ips(inputs.runtime.ips, inputs.prefers_ipv6)
+@lru_cache(maxsize=4096)
+def _addresses(
+    ips: tuple[str, ...], prefers_ipv6: bool, node_ips: tuple[str, ...], host_network: bool
+) -> Mapping[str, Any]:
+    pod_ips = sort_pod_ips(ips, prefers_ipv6)
     fields: dict[str, Any] = {}
-    if inputs.host_ips:
-        host_ips = _host_ips(inputs.host_ips)
+    if node_ips:
+        host_ips = _host_ips(node_ips)
         fields["host_ip"] = host_ips[0].ip
         fields["host_ips"] = host_ips
-        if inputs.pod.spec.host_network:
+        if host_network:
             pod_ips = host_network_pod_ips(pod_ips, [address.ip for address in host_ips])
     if pod_ips:
         fields["pod_ip"] = pod_ips[0]
-        fields["pod_ips"] = _pod_ips(pod_ips)
+        fields["pod_ips"] = tuple(PodIP.make(ip=ip) for ip in pod_ips)
     return fields
 
 
-@lru_cache(maxsize=4096)
-def _pod_ips(addresses: tuple[str, ...]) -> tuple[PodIP, ...]:
-    return tuple(PodIP.make(ip=ip) for ip in addresses)
-
-
-@lru_cache(maxsize=256)
 def _host_ips(addresses: tuple[str, ...]) -> tuple[HostIP, ...]:
     """The node's addresses as every pod of it shows them: the first, and the second if there are just two."""
     spelled = [parsed[1] if (parsed := parse_ip(address)) else address for address in addresses]

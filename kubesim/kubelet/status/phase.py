@@ -9,7 +9,6 @@ Mirrors: pkg/kubelet/kubelet_pods.go getPhase.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kubesim.api.pod import Container, ContainerStatus, Pod, PodSpec
 from kubesim.api.pod_kinds import is_static_pod
@@ -23,8 +22,9 @@ SUCCEEDED = "Succeeded"
 FAILED = "Failed"
 
 
-@dataclass(slots=True)
 class _Counts:
+    """All begin with nothing."""
+
     pending_init: int = 0
     pending_sidecars: int = 0
     failed_init: int = 0

@@ -6,10 +6,11 @@ pkg/kubelet/cm/helpers_linux.go CPURequestsFromConfig, CPULimitsFromConfig, Memo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from kubesim.api.pod import NO_RESOURCES, ResourceList, ResourceRequirements
+from kubesim.api.pod import NO_RESOURCES, Pod, PodSpec, ResourceList, ResourceRequirements
 from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.api.resources import CPU, MEMORY, Resources, pod_limits, pod_requests
 from kubesim.kubelet.status.container_resources import MIN_MILLI_CPU_LIMIT, canonical, correct, requirements
@@ -21,27 +22,47 @@ from kubesim.runtime.types import RuntimeResources
 _UNREADABLE = ResourceConfig()
 
 
-def pod_level_resources(inputs: StatusInputs) -> dict[str, Any]:
+def pod_level_resources(inputs: StatusInputs) -> Mapping[str, Any]:
     """The fields `resources` and `allocated_resources` of a status."""
-    if not inputs.gates.enabled("InPlacePodLevelResourcesVerticalScaling"):
+    gates = inputs.gates
+    if not gates.enabled("InPlacePodLevelResourcesVerticalScaling"):
         return {}
-    skip = not inputs.gates.enabled("PodLevelResources")
-    requests = _texts(pod_requests(inputs.pod, skip_pod_level=skip))
-    if inputs.pod.status.phase == RUNNING:
-        resources = _resources_of_running(inputs, requests)
-    else:
-        resources = requirements(
-            _texts(pod_limits(inputs.pod, skip_pod_level=skip)), dict(requests), inputs.pod.spec.resources
-        )
+    spec, skip = inputs.pod.spec, not gates.enabled("PodLevelResources")
+    if inputs.pod.status.phase != RUNNING:
+        return _allocated(spec, skip)
+    old = inputs.old_status
+    before = old.resources if old.phase == RUNNING and old.resources is not None else NO_RESOURCES
+    cgroup = inputs.pod_cgroup or _UNREADABLE
+    return _in_force(spec, skip, before, cgroup.cpu_shares, cgroup.cpu_quota, cgroup.cpu_period, cgroup.memory)
+
+
+# Every status of a pod says this, and most say what the one before said: then it is the very same object.
+
+
+@lru_cache(maxsize=1024)
+def _allocated(spec: PodSpec, skip_pod_level: bool) -> Mapping[str, Any]:
+    pod = Pod.make(spec=spec)
+    requests = _texts(pod_requests(pod, skip_pod_level=skip_pod_level))
+    limits = _texts(pod_limits(pod, skip_pod_level=skip_pod_level))
+    resources = requirements(limits, dict(requests), spec.resources)
     return {"resources": resources, "allocated_resources": requests} if requests else {"resources": resources}
 
 
-def _resources_of_running(inputs: StatusInputs, aggregated: ResourceList) -> ResourceRequirements:
-    allocated = inputs.pod.spec.resources or NO_RESOURCES
+@lru_cache(maxsize=1024)
+def _in_force(
+    spec: PodSpec,
+    skip_pod_level: bool,
+    before: ResourceRequirements,
+    shares: int | None,
+    quota: int | None,
+    period: int | None,
+    memory: int | None,
+) -> Mapping[str, Any]:
+    fields = _allocated(spec, skip_pod_level)
+    aggregated = fields.get("allocated_resources", {})
+    allocated = spec.resources or NO_RESOURCES
     limits, requests = canonical(allocated.limits), canonical(allocated.requests)
-    old = inputs.old_status
-    before = old.resources if old.phase == RUNNING and old.resources is not None else NO_RESOURCES
-    actual = _resources_from_cgroup(inputs.pod_cgroup or _UNREADABLE)
+    actual = _reported(shares or 0, quota or 0, period or 0, memory or 0)
     correct(requests, CPU, actual.cpu_request, before.requests, least_milli=MIN_SHARES)
     if MEMORY not in requests and MEMORY in aggregated:
         requests[MEMORY] = aggregated[MEMORY]
@@ -49,14 +70,11 @@ def _resources_of_running(inputs: StatusInputs, aggregated: ResourceList) -> Res
     correct(requests, MEMORY, None, before.requests)
     correct(limits, CPU, actual.cpu_limit, before.limits, least_milli=MIN_MILLI_CPU_LIMIT)
     correct(limits, MEMORY, actual.memory_limit, before.limits)
-    return requirements(limits, requests, allocated)
+    resources = requirements(limits, requests, allocated)
+    same = repr(before) == repr(resources)  # also in what is written, and in which order
+    return {**fields, "resources": before if same else resources}
 
 
-def _resources_from_cgroup(config: ResourceConfig) -> RuntimeResources:
-    return _reported(config.cpu_shares or 0, config.cpu_quota or 0, config.cpu_period or 0, config.memory or 0)
-
-
-@lru_cache(maxsize=1024)
 def _reported(shares: int, quota: int, period: int, memory: int) -> RuntimeResources:
     request = shares_to_milli_cpu(shares)
     limit = quota * MILLI_CPU_PER_CPU // period if quota > 0 and period > 0 else 0

@@ -8,13 +8,14 @@ Mirrors: pkg/kubelet/prober/prober_manager.go UpdatePodStatus, isContainerStarte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from kubesim.api.pod import Container, ContainerStatus, PodStatus
 from kubesim.api.timestamps import SECOND
-from kubesim.kubelet.status.conditions import READY, TRUE
+from kubesim.kubelet.status.conditions import READY, is_condition_true
 from kubesim.kubelet.status.inputs import StatusInputs
 from kubesim.runtime.restart_policy import is_restartable_init_container
+from kubesim.runtime.types import RuntimePodStatus
 
 _KUBELET_RESTART_GRACE = 10 * SECOND
 
@@ -22,7 +23,7 @@ _KUBELET_RESTART_GRACE = 10 * SECOND
 def with_probe_results(inputs: StatusInputs, statuses: Sequence[ContainerStatus]) -> tuple[ContainerStatus, ...]:
     """Statuses of regular containers, with Started and Ready."""
     containers = {container.name: container for container in reversed(inputs.pod.spec.containers)}
-    return tuple(_with_results(inputs, status, containers.get(status.name)) for status in statuses)
+    return tuple([_with_results(inputs, status, containers.get(status.name)) for status in statuses])
 
 
 def with_probe_results_of_init(
@@ -40,17 +41,21 @@ def with_probe_results_of_init(
     return tuple(out)
 
 
-def readiness_workers_to_trigger(inputs: StatusInputs, status: PodStatus) -> Iterator[str]:
+def readiness_workers_to_trigger(inputs: StatusInputs, status: PodStatus) -> list[str]:
     """The containers whose readiness probe is to run at once, because the status of `inputs` found no success of it."""
+    names: list[str] = []
     if not inputs.probe_workers:
-        return
-    sidecars = {c.name for c in inputs.pod.spec.init_containers if is_restartable_init_container(c)}
-    probed = [*status.container_statuses, *(s for s in status.init_container_statuses if s.name in sidecars)]
+        return names
+    probed = status.container_statuses
+    if status.init_container_statuses:
+        sidecars = {c.name for c in inputs.pod.spec.init_containers if is_restartable_init_container(c)}
+        probed += tuple([s for s in status.init_container_statuses if s.name in sidecars])
     for container in probed:
         if container.state.running is not None and container.started:
             if inputs.readiness.get(container.container_id) != "success":
                 if (container.name, "readiness") in inputs.probe_workers:
-                    yield container.name
+                    names.append(container.name)
+    return names
 
 
 def _with_results(inputs: StatusInputs, status: ContainerStatus, container: Container | None) -> ContainerStatus:
@@ -84,7 +89,7 @@ def _is_container_ready(inputs: StatusInputs, status: ContainerStatus, container
     ready = (status.name, "readiness") not in inputs.probe_workers
     if container is None or inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart"):
         return ready
-    started_at = next((r.started_at for r in inputs.runtime.containers if r.id == status.container_id), None)
+    started_at = _start_of(status.container_id, inputs.runtime)
     if started_at is None or started_at >= inputs.kubelet_start - _KUBELET_RESTART_GRACE:
         return ready
     # It ran before this kubelet: without any result yet it stays ready, but only if the API says that the pod is.
@@ -93,5 +98,12 @@ def _is_container_ready(inputs: StatusInputs, status: ContainerStatus, container
     return ready or result is None
 
 
+def _start_of(container_id: str, runtime: RuntimePodStatus) -> int | None:
+    for record in runtime.containers:
+        if record.id == container_id:
+            return record.started_at
+    return None
+
+
 def _api_says_ready(inputs: StatusInputs) -> bool:
-    return any(condition.type == READY and condition.status == TRUE for condition in inputs.pod.status.conditions)
+    return is_condition_true(inputs.pod.status.conditions, READY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
@@ -12,6 +13,8 @@ from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.registries import connection_refused, unauthorized
 from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings
+
+_USUAL = ImageBehaviour()
 
 
 class ImageStore:
@@ -38,7 +41,7 @@ class ImageStore:
         if refusal:
             await self._take(self._settings.latencies.refusal)
             raise RuntimeCallError(refusal)
-        behaviour = behaviour or ImageBehaviour()
+        behaviour = behaviour or _USUAL
         await self._take(behaviour.pull or self._settings.latencies.pull)
         failures = self._failures.get(image, 0)
         if behaviour.missing or failures < len(behaviour.errors):
@@ -58,7 +61,7 @@ class ImageStore:
         return self._info(name) if name in self._present else None
 
     def _info(self, image: str) -> ImageInfo:
-        behaviour = self._settings.images.get(image, ImageBehaviour())
+        behaviour = self._settings.images.get(image, _USUAL)
         user = behaviour.user.partition(":")[0]
         return ImageInfo(
             image_id(image),
@@ -70,7 +73,7 @@ class ImageStore:
         )
 
     def stop_signal(self, image: str) -> str:
-        return self._settings.images.get(_with_tag(image), ImageBehaviour()).stop_signal
+        return self._settings.images.get(_with_tag(image), _USUAL).stop_signal
 
     def list(self) -> list[ImageInfo]:
         return [self._info(image) for image in sorted(self._present)]
@@ -91,5 +94,6 @@ def _with_tag(image: str) -> str:
         return image
 
 
+@lru_cache(maxsize=4096)
 def image_id(image: str) -> str:
     return "sha256:" + hashlib.sha256(image.encode()).hexdigest()

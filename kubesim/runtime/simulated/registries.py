@@ -9,12 +9,14 @@ Mirrors: containerd remotes/docker (resolver.go Resolve, MatchLocalhost), pkg/cr
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 
 from kubesim.runtime.image_reference import DEFAULT_DOMAIN, parse_normalized
 
 HTTP_PORT = 80
 
 
+@lru_cache(maxsize=4096)
 def connection_refused(image: str) -> str:
     """The text of the failed pull; empty if the image's registry is not at a loopback address."""
     reference = parse_normalized(image)

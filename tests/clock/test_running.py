@@ -1,0 +1,127 @@
+"""How a program in virtual time ends."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from kubesim.clock import run_virtual
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """As a program finds itself that was started from a terminal."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
+
+
+def test_an_interrupt_lets_the_program_end_in_order() -> None:
+    ended = []
+
+    async def main() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(1)
+            ended.append("in order")
+
+    with pytest.raises(KeyboardInterrupt):
+        run_virtual(main)
+    assert ended == ["in order"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_interrupt_does_not_wait_for_that() -> None:
+    went_on = []
+
+    async def main() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+            await asyncio.sleep(60)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+            went_on.append("went on")
+
+    with pytest.raises(KeyboardInterrupt):
+        run_virtual(main)
+    assert not went_on
+
+
+def test_who_handles_interrupts_goes_on_doing_so() -> None:
+    heard = []
+    signal.signal(signal.SIGINT, lambda *_: heard.append("interrupt"))
+
+    async def main() -> str:
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(1)
+        return "undisturbed"
+
+    assert run_virtual(main) == "undisturbed"
+    assert heard == ["interrupt"]
+
+
+def test_a_thread_that_hears_no_signals_runs_all_the_same() -> None:
+    async def main() -> str:
+        await asyncio.sleep(1)
+        return "done"
+
+    results: list[str] = []
+    thread = threading.Thread(target=lambda: results.append(run_virtual(main)))
+    thread.start()
+    thread.join(60)
+    assert results == ["done"]
+
+
+def test_what_is_left_over_is_cancelled_and_closed() -> None:
+    ended = []
+
+    async def forever() -> None:
+        try:
+            await asyncio.sleep(1_000_000)
+        finally:
+            ended.append("task")
+
+    async def numbers() -> AsyncIterator[int]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            ended.append("generator")
+
+    kept: list[asyncio.Task[None]] = []
+    kept_open: list[AsyncIterator[int]] = []
+
+    async def main() -> None:
+        kept.append(asyncio.create_task(forever()))
+        generator = numbers()
+        kept_open.append(generator)
+        assert await anext(generator) == 1
+        await asyncio.sleep(1)
+
+    run_virtual(main)
+    assert ended == ["task", "generator"]
+
+
+def test_a_failure_on_the_way_out_is_told() -> None:
+    told = []
+
+    async def fails_when_cancelled() -> None:
+        try:
+            await asyncio.sleep(1_000_000)
+        except asyncio.CancelledError:
+            raise ValueError("cannot let go") from None
+
+    async def main() -> asyncio.Task[None]:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(str(context["exception"])))
+        task = asyncio.create_task(fails_when_cancelled())
+        await asyncio.sleep(1)
+        return task
+
+    run_virtual(main)
+    assert told == ["cannot let go"]
