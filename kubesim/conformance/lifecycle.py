@@ -47,7 +47,7 @@ async def _live(story: Mapping[str, Any], seed: int, every_tick: bool) -> list[d
     life = _Life(story, seed, every_tick)
     async with TaskSet() as tasks:
         await tasks.run_until(life.run(tasks))
-    return life.diary.entries
+    return life.diary.finished()
 
 
 class _Life:

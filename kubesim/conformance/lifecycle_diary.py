@@ -19,9 +19,8 @@ class Diary:
     """The trace in the corpus' words. It is also the agent's event recorder."""
 
     def __init__(self, clock: LoopClock) -> None:
-        self.entries: list[dict[str, Any]] = []
         self._clock = clock
-        self._begin = clock.start + LEAD
+        self._entries: list[dict[str, Any]] = []  # with their moments
         self._last_status: dict[str, Any] | None = None  # the last one written down
         self._open: tuple[int, PodStatus | None] | None = None  # this instant's last write; None: the pod is gone
 
@@ -29,7 +28,7 @@ class Diary:
         now = self._clock.now()
         if self._open is not None:
             self.close_instant(now)
-        self.entries.append({"t": self._seconds(now), "kind": kind, **fields})
+        self._entries.append({"t": now, "kind": kind, **fields})
 
     def close_instant(self, now: int) -> None:
         """Write down how an instant that has passed left the pod: gone, or with a status that says something new."""
@@ -38,17 +37,21 @@ class Diary:
         moment, status = self._open
         self._open = None
         if status is None:
-            self.entries.append({"t": self._seconds(moment), "kind": "api", "what": "podRemoved"})
+            self._entries.append({"t": moment, "kind": "api", "what": "podRemoved"})
             return
         view = status_view(status)
         if view != self._last_status:
             self._last_status = view
-            self.entries.append({"t": self._seconds(moment), "kind": "status", **view})
+            self._entries.append({"t": moment, "kind": "status", **view})
 
-    def _seconds(self, moment: int) -> float:
-        since = moment - self._begin
-        # Most moments are whole milliseconds; rounding to so many digits goes through text.
-        return since / SECOND if since % MILLISECOND == 0 else round(since / SECOND, 3)
+    def finished(self) -> list[dict[str, Any]]:
+        """All entries, with their times in seconds since the story began."""
+        begin = self._clock.start + LEAD
+        for entry in self._entries:
+            since = entry["t"] - begin
+            # Most moments are whole milliseconds; rounding to so many digits goes through text.
+            entry["t"] = since / SECOND if since % MILLISECOND == 0 else round(since / SECOND, 3)
+        return self._entries
 
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         if reason == "Pulled":

@@ -60,43 +60,43 @@ class ScriptedRuntime(SimulatedRuntime):
 
     # -- the calls that are noted -------------------------------------------------------------------------------
 
-    def _note(self, call: str, **fields: Any) -> None:
-        self._diary.add("cri", call=call, **fields)
-
     def run_pod_sandbox(self, config: SandboxConfig) -> Coroutine[Any, Any, str]:
         """The uid is noted if it is not the first pod's."""
         uid = config.pod.metadata.uid
-        self._note("RunPodSandbox", attempt=config.attempt, **({} if uid == FIRST_UID else {"uid": uid}))
+        other = {} if uid == FIRST_UID else {"uid": uid}
+        self._diary.add("cri", call="RunPodSandbox", attempt=config.attempt, **other)
         return super().run_pod_sandbox(config)
 
     def stop_pod_sandbox(self, sandbox_id: str) -> Coroutine[Any, Any, None]:
-        self._note("StopPodSandbox", id=sandbox_id)
+        self._diary.add("cri", call="StopPodSandbox", id=sandbox_id)
         return super().stop_pod_sandbox(sandbox_id)
 
     def remove_pod_sandbox(self, sandbox_id: str) -> Coroutine[Any, Any, None]:
-        self._note("RemovePodSandbox", id=sandbox_id)
+        self._diary.add("cri", call="RemovePodSandbox", id=sandbox_id)
         return super().remove_pod_sandbox(sandbox_id)
 
     def create_container(
         self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig
     ) -> Coroutine[Any, Any, str]:
-        self._note("CreateContainer", attempt=config.attempt, name=config.container.name, sandbox=sandbox_id)
+        self._diary.add(
+            "cri", call="CreateContainer", attempt=config.attempt, name=config.container.name, sandbox=sandbox_id
+        )
         return super().create_container(sandbox_id, config, sandbox)
 
     def start_container(self, container_id: str) -> Coroutine[Any, Any, None]:
-        self._note("StartContainer", id=container_id)
+        self._diary.add("cri", call="StartContainer", id=container_id)
         return super().start_container(container_id)
 
     def stop_container(self, container_id: str, timeout: int) -> Coroutine[Any, Any, None]:
-        self._note("StopContainer", id=container_id, timeout=timeout // SECOND)
+        self._diary.add("cri", call="StopContainer", id=container_id, timeout=timeout // SECOND)
         return super().stop_container(container_id, timeout)
 
     def remove_container(self, container_id: str) -> Coroutine[Any, Any, None]:
-        self._note("RemoveContainer", id=container_id)
+        self._diary.add("cri", call="RemoveContainer", id=container_id)
         return super().remove_container(container_id)
 
     def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> Coroutine[Any, Any, str]:
-        self._note("PullImage", image=image)
+        self._diary.add("cri", call="PullImage", image=image)
         return super().pull_image(image, pod, auth)
 
     def exec_sync(
@@ -104,7 +104,7 @@ class ScriptedRuntime(SimulatedRuntime):
     ) -> Coroutine[Any, Any, ExecResult]:
         """Probes come too often to be noted."""
         if command[0] not in PROBE_COMMANDS:
-            self._note("ExecSync", cmd=" ".join(command), id=container_id)
+            self._diary.add("cri", call="ExecSync", cmd=" ".join(command), id=container_id)
         process = self._container(container_id).process
         assert process is not None
         return process.exec(command)

@@ -176,6 +176,7 @@ class Kubelet:
         )
         self.allocation = AllocationManager(
             clock,
+            tasks,
             disk.allocated,
             self.statuses.resize,
             events,
@@ -186,7 +187,6 @@ class Kubelet:
             self._sync_pod_now,
             lambda: self.handlers.sources_ready,
             policies=settings.policies,
-            every_tick=every,
             gates=gates,
         )
         self.care: NodeCare | None = None
@@ -268,7 +268,6 @@ class Kubelet:
         self._begin("runtime poll", 0, self._poll_runtime)
         self._begin("status manager", settings.status_manager_starts, self.statuses.run)
         self._begin("container gc", settings.container_gc_starts, self.container_gc.run)
-        self._begin("allocation manager", 0, self.allocation.run)
         self._begin("volume populator", settings.volume_populator_starts, self.volumes.run_populator)
         self._begin("volume reconciler", settings.volume_reconciler_starts, self.volumes.run_reconciler)
         self._begin("pleg", settings.pleg_starts, self.pleg.run)
@@ -287,6 +286,7 @@ class Kubelet:
         """The agent's process ends: at this instant, and whatever it is doing stays as it is."""
         if self.care is not None:
             self.care.close()
+        self.allocation.close()
         await self._tasks.kill([*self.workers.tasks(), *self.runtime.hooks_under_way()])
 
     def _worker_state_changed(self, uid: str) -> None:

@@ -17,6 +17,7 @@ from kubesim.api.pod import Pod, ResourceRequirements
 from kubesim.api.quantity import ZERO
 from kubesim.api.resources import CPU, GUARANTEED, MEMORY, pod_qos_class, pod_requests
 from kubesim.clock import LoopClock
+from kubesim.concurrency import TaskSet
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.admission.predicates import ADMITTED, AdmissionResult
 from kubesim.kubelet.pod_manager import PodManager
@@ -50,6 +51,7 @@ class AllocationManager:
     def __init__(
         self,
         clock: LoopClock,
+        tasks: TaskSet,
         state: AllocationState,
         conditions: ResizeConditions,
         events: EventRecorder,
@@ -61,7 +63,6 @@ class AllocationManager:
         sources_ready: Callable[[], bool],
         *,
         policies: NodePolicies | None = None,
-        every_tick: bool = False,
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.enabled = gates.enabled("InPlacePodVerticalScaling")
@@ -81,7 +82,7 @@ class AllocationManager:
         self._gates = gates
         self._pending: list[str] = []
         self._lock = asyncio.Lock()  # who preempts waits, and nobody else may allocate meanwhile
-        self._timer = ResizeTimer(clock, self.retry_pending_resizes, self.has_pending_resizes, every=every_tick)
+        self._timer = ResizeTimer(clock, tasks, self.retry_pending_resizes, self.has_pending_resizes)
 
     # -- what is allocated --------------------------------------------------------------------------------------
 
@@ -150,10 +151,9 @@ class AllocationManager:
     def has_pending_resizes(self) -> bool:
         return bool(self._pending)
 
-    async def run(self) -> None:
-        """Without the feature nothing is ever pending."""
-        if self.enabled:
-            await self._timer.run()
+    def close(self) -> None:
+        """What is pending is not looked at any more."""
+        self._timer.stop()
 
     async def push_pending_resize(self, uid: str) -> None:
         async with self._lock:
@@ -201,28 +201,27 @@ class AllocationManager:
         return None
 
     async def retry_pending_resizes(self) -> None:
-        """Look at all of them, in their order."""
+        """Look at all of them, in their order, unless a source has not been heard yet."""
         if not self.enabled:
             return
         async with self._lock:
             ready = self._sources_ready()
             self._timer.reset(ready=ready)
-            if not ready:
-                return
-            still_pending = []
-            for uid in self._pending:
-                pod = self._pods.by_uid(uid)
-                if pod is None:
-                    continue
-                before = self._conditions.get(uid)
-                allocated = await self._handle_resize(pod)
-                if self._conditions.is_deferred(uid):
-                    still_pending.append(uid)
-                after = self._conditions.get(uid)
-                if allocated or list(map(id, after)) != list(map(id, before)):
-                    self._sync_pod_now(pod)
-            self._pending = still_pending
-            self._timer.pending_changed()
+            if ready:
+                self._pending = [uid for uid in self._pending if await self._is_still_pending(uid)]
+            self._timer.wait()
+
+    async def _is_still_pending(self, uid: str) -> bool:
+        """Is it, after another look?"""
+        pod = self._pods.by_uid(uid)
+        if pod is None:
+            return False
+        before = self._conditions.get(uid)
+        allocated = await self._handle_resize(pod)
+        after = self._conditions.get(uid)
+        if allocated or list(map(id, after)) != list(map(id, before)):
+            self._sync_pod_now(pod)
+        return self._conditions.is_deferred(uid)
 
     async def _handle_resize(self, pod: Pod) -> bool:
         """Allocate what the pod asks for by now, or say why not; true if something was allocated."""

@@ -16,32 +16,34 @@ QUEUE_LIMIT = 50  # more are left to the garbage collector
 
 
 class ContainerDeletor:
-    """Its task begins with the first container that is to be deleted."""
+    """There is a task while there is something to delete."""
 
     def __init__(self, tasks: TaskSet, runtime: RuntimeManager, containers_to_keep: int) -> None:
         self._tasks = tasks
         self._runtime = runtime
         self._keep = containers_to_keep
-        self._queue: Channel[str] | None = None
+        self._busy = False
+        self._queue: Channel[str] = Channel("dead containers", QUEUE_LIMIT)
         self._cause = Recorder.cause()  # of all that it does: what began the agent, not who happened to ask first
 
     def delete_containers_in_pod(self, exited_id: str, status: RuntimePodStatus, *, remove_all: bool) -> None:
         wanted = containers_to_delete_in_pod(status, 0) if remove_all else self._superseded(status, exited_id)
         for record in wanted:
-            if self._queue is not None:
+            if self._busy:
                 self._queue.try_send(record.id)
             else:
-                self._queue = Channel("dead containers", QUEUE_LIMIT)
-                self._tasks.go("container deletor", self._run(self._queue, record.id))
+                self._busy = True
+                self._tasks.go("container deletor", self._delete(record.id))
 
     def _superseded(self, status: RuntimePodStatus, exited_id: str) -> tuple[ContainerRecord, ...]:
         return containers_to_delete_in_pod(status, self._keep, exited_id)
 
-    async def _run(self, queue: Channel[str], identifier: str) -> None:
+    async def _delete(self, identifier: str | None) -> None:
         Recorder.because(self._cause)
-        while True:
+        while identifier is not None:
             try:
                 await self._runtime.remove_container(identifier)
             except RuntimeCallError:
                 pass  # the garbage collector comes by once a minute
-            identifier = await queue.receive()
+            identifier = self._queue.try_receive()
+        self._busy = False

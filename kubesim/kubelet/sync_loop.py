@@ -110,9 +110,10 @@ class SyncLoop:
 
     async def _iterate(self, select: Select) -> None:
         clock, settings = self._clock, self._settings
-        pause = settings.runtime_down_backoff
+        pause = shortest = settings.runtime_down_backoff
+        why_not = self._runtime_state.runtime_problem
         while True:
-            problem = self._runtime_state.runtime_problem(clock.now())
+            problem = why_not(clock.now())
             if problem:
                 self._recorder.record(Note(text=f"skipping pod synchronization: {problem}"))
                 self._busy_since = clock.now()
@@ -120,7 +121,7 @@ class SyncLoop:
                 self._free_again()
                 pause = min(2 * pause, settings.runtime_down_backoff_max)
                 continue
-            pause = settings.runtime_down_backoff
+            pause = shortest
             chosen = await select.next()
             self._busy_since = clock.now()
             work = self._dispatch(chosen.channel, chosen.item, chosen.ready)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Literal
 
+from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
 from kubesim.frozen import frozen, replace
@@ -23,7 +24,7 @@ from kubesim.podworkers.updates import (
     effective_grace_period,
     merge_update,
 )
-from kubesim.runtime.types import RuntimePodStatus
+from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 
 Callbacks = tuple[Callable[[], None], ...]
 
@@ -96,15 +97,15 @@ class PodSyncStatuses(PodWorkerQueries):
         from_runtime = options.pod is None
         if not from_runtime and options.running_pod is not None:
             options = replace(options, running_pod=None)
-        uid, name, namespace = _identity(options)
-        title = f"{namespace}/{name}"
+        about = _identity(options)
+        uid, title = about.uid, f"{about.namespace}/{about.name}"
         if from_runtime and options.update_type != "kill":
             return UpdateDecision(uid, title, False, "ignored: a pod that only the runtime knows can only be killed")
 
         status = self.statuses.get(uid)
         first_time = status is None
         if status is None:
-            status = self.statuses[uid] = _first_sight(options, f"{name}_{namespace}", now, cached(uid))
+            status = self.statuses[uid] = _first_sight(options, f"{about.name}_{about.namespace}", now, cached(uid))
         if from_runtime:
             options = _with_known_config(status, options)
         ending = status.terminating_at is not None
@@ -297,13 +298,12 @@ class PodSyncStatuses(PodWorkerQueries):
         return False
 
 
-def _identity(options: UpdatePodOptions) -> tuple[str, str, str]:
+def _identity(options: UpdatePodOptions) -> ObjectMeta | RuntimePod:
+    """Either has the pod's uid, name and namespace."""
     if options.pod is not None:
-        metadata = options.pod.metadata
-        return metadata.uid, metadata.name, metadata.namespace
-    running = options.running_pod
-    assert running is not None, "an update has a pod or a running pod"
-    return running.uid, running.name, running.namespace
+        return options.pod.metadata
+    assert options.running_pod is not None, "an update has a pod or a running pod"
+    return options.running_pod
 
 
 def _first_sight(options: UpdatePodOptions, fullname: str, now: int, cached: RuntimePodStatus | None) -> PodSyncStatus:

@@ -48,6 +48,8 @@ def merge_update(active: UpdatePodOptions | None, other: UpdatePodOptions) -> Up
         kill = active.kill
     if other.kill is not None:
         kill = KillPodOptions(other.kill.evict, other.kill.grace_period_override)
+    if other.update_type == "sync" and pod is other.pod and mirror_pod is other.mirror_pod and kill is other.kill:
+        return other
     return UpdatePodOptions("sync", pod, mirror_pod, other.running_pod, kill)
 
 

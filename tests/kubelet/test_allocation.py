@@ -13,7 +13,8 @@ import pytest
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE, SECOND
-from kubesim.clock import LoopClock, go, run_virtual
+from kubesim.clock import LoopClock, run_virtual
+from kubesim.concurrency import TaskSet
 from kubesim.kubelet.admission.node_admission import NodeAdmission
 from kubesim.kubelet.allocation import AllocationManager, is_resized
 from kubesim.kubelet.pod_manager import PodManager
@@ -58,6 +59,7 @@ class Kubelet:
 
         self.manager = AllocationManager(
             self.clock,
+            TaskSet(),
             self.state,
             self.conditions,
             self,
@@ -249,7 +251,6 @@ def test_who_comes_first() -> None:
 def test_waiting_resizes_are_looked_at_every_three_minutes() -> None:
     async def story() -> None:
         kubelet = Kubelet()
-        task = go(kubelet.manager.run(), "allocation manager")
         await kubelet.add(make("a", "1"), make("b", "3"))
         await kubelet.resize(make("a", "2"))
         kubelet.synced.clear()
@@ -260,7 +261,6 @@ def test_waiting_resizes_are_looked_at_every_three_minutes() -> None:
         kubelet.pods.remove(make("b", "3"))
         await kubelet.clock.sleep(3 * MINUTE)
         assert kubelet.told("a") == [(IN_PROGRESS, "", 1)]
-        task.cancel()
 
     played(story)
 
@@ -271,13 +271,11 @@ def test_nothing_is_allocated_before_every_source_was_heard() -> None:
         await kubelet.add(make("a", "1"))
         kubelet.ready = False
         assert await kubelet.resize(make("a", "2")) == []
-        task = go(kubelet.manager.run(), "allocation manager")
         await kubelet.clock.sleep(31 * SECOND)
         assert kubelet.told("a") == []
         kubelet.ready = True
         await kubelet.clock.sleep(30 * SECOND)
         assert kubelet.told("a") == [(IN_PROGRESS, "", 1)]
-        task.cancel()
 
     played(story)
 

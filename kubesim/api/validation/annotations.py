@@ -30,7 +30,9 @@ _INT32 = range(-(2**31), 2**31)
 
 
 def validate_pod_annotations(errors: Errors, pod: JsonObject, path: str, options: Options) -> None:
-    annotations = (pod.get("metadata") or {}).get("annotations") or {}
+    annotations = (pod.get("metadata") or {}).get("annotations")
+    if not annotations:
+        return
     spec = pod.get("spec") or {}
     if CONFIG_MIRROR in annotations and not spec.get("nodeName"):
         detail = "must set spec.nodeName if mirror pod annotation is set"
@@ -96,7 +98,9 @@ def _validate_app_armor_annotations(errors: Errors, annotations: dict[str, str],
 
 def validate_seccomp_agreement(errors: Errors, pod: JsonObject, path: str) -> None:
     """Where both the annotation and the field are given, they must say the same."""
-    annotations, spec = (pod.get("metadata") or {}).get("annotations") or {}, pod.get("spec") or {}
+    annotations, spec = (pod.get("metadata") or {}).get("annotations"), pod.get("spec") or {}
+    if not annotations:
+        return
     owners = [(spec, path, SECCOMP_POD)]
     owners += [
         (container, where, SECCOMP_CONTAINER_PREFIX + container.get("name", ""))
@@ -109,8 +113,8 @@ def validate_seccomp_agreement(errors: Errors, pod: JsonObject, path: str) -> No
 
 
 def validate_app_armor_agreement(errors: Errors, pod: JsonObject, path: str) -> None:
-    annotations, spec = (pod.get("metadata") or {}).get("annotations") or {}, pod.get("spec") or {}
-    if (spec.get("os") or {}).get("name") == "windows":
+    annotations, spec = (pod.get("metadata") or {}).get("annotations"), pod.get("spec") or {}
+    if not annotations or (spec.get("os") or {}).get("name") == "windows":
         return
     of_pod = (spec.get("securityContext") or {}).get("appArmorProfile")
     for container, where in containers_with_path(spec, path):

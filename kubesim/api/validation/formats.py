@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -50,7 +52,11 @@ def range_error(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-def dns1123_label(text: str) -> list[str]:
+# Pods of one template say the same again and again.
+
+
+@lru_cache(maxsize=1024)
+def dns1123_label(text: str) -> Sequence[str]:
     errors = [] if size(text) <= LABEL_MAX else [f"must be no more than {LABEL_MAX} characters"]
     if not _LABEL_RE.fullmatch(text):
         if _SUBDOMAIN_RE.fullmatch(text):
@@ -61,7 +67,8 @@ def dns1123_label(text: str) -> list[str]:
     return errors
 
 
-def dns1123_subdomain(text: str, unit: str = "characters") -> list[str]:
+@lru_cache(maxsize=1024)
+def dns1123_subdomain(text: str, unit: str = "characters") -> Sequence[str]:
     errors = [] if size(text) <= SUBDOMAIN_MAX else [f"must be no more than {SUBDOMAIN_MAX} {unit}"]
     if not _SUBDOMAIN_RE.fullmatch(text):
         message = f"a lowercase RFC 1123 subdomain must consist of {_LOWER}, '-' or '.', {_ALPHANUMERIC_ENDS}"
@@ -82,7 +89,8 @@ def name_prefix(text: str) -> str:
     return text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text
 
 
-def label_key(text: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def label_key(text: str) -> Sequence[str]:
     """A qualified name: `name` or `example.com/name`."""
     parts = text.split("/")
     if len(parts) > 2:
