@@ -8,6 +8,8 @@ toKubeContainerResources; kuberuntime_container.go toKubeContainerStatus
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.api.quantity import BINARY_SI, Quantity, quantity
 from kubesim.api.resources import CPU, MEMORY
@@ -28,13 +30,17 @@ def linux_container_resources(pod: Pod, container: Container, gates: FeatureGate
     pod_level = pod.spec.resources if gates.enabled("PodLevelResources") else None
     amounts = container_resources(container.resources, pod_level)
     asked = amounts.cpu_request_milli if CPU in container.resources.requests else amounts.cpu_limit_milli
-    request = shares_to_milli_cpu(milli_cpu_to_shares(asked))
-    limit = milli_cpu_to_quota(amounts.cpu_limit_milli) * MILLI_CPU_PER_CPU // QUOTA_PERIOD
-    memory = amounts.memory_limit
+    return _reported(asked, amounts.cpu_limit_milli, amounts.memory_limit)
+
+
+@lru_cache(maxsize=4096)
+def _reported(milli_cpu_request: int, milli_cpu_limit: int, memory_limit: int) -> RuntimeResources:
+    request = shares_to_milli_cpu(milli_cpu_to_shares(milli_cpu_request))
+    limit = milli_cpu_to_quota(milli_cpu_limit) * MILLI_CPU_PER_CPU // QUOTA_PERIOD
     return RuntimeResources(
         cpu_request=str(quantity(f"{request}m")),
         cpu_limit=str(quantity(f"{limit}m")) if limit > 0 else None,
-        memory_limit=str(Quantity(memory, 0, BINARY_SI)) if memory > 0 else None,
+        memory_limit=str(Quantity(memory_limit, 0, BINARY_SI)) if memory_limit > 0 else None,
     )
 
 

@@ -36,7 +36,14 @@ from kubesim.runtime.images import ImageManager
 from kubesim.runtime.init_actions import init_records, superseded_init_records
 from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
 from kubesim.runtime.naming import format_pod, pod_logs_directory
-from kubesim.runtime.pod_listing import group_by_pod, running_pod, runtime_pod, runtime_pod_status, sandbox_ips
+from kubesim.runtime.pod_listing import (
+    ContainerRecords,
+    group_by_pod,
+    running_pod,
+    runtime_pod,
+    runtime_pod_status,
+    sandbox_ips,
+)
 from kubesim.runtime.pod_resize import PodResizer, is_pod_resize_in_progress
 from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig, SandboxInfo
 from kubesim.runtime.restart_policy import is_restartable_init_container
@@ -60,6 +67,19 @@ class ProbeResults:
 
     liveness: Mapping[str, ProbeResult]
     startup: Mapping[str, ProbeResult]
+
+
+class _KnownPod:
+    """A pod as the runtime last listed it, and the records of its containers; until the runtime knows it no more."""
+
+    __slots__ = ("containers", "pod", "records", "sandboxes")
+
+    sandboxes: list[SandboxInfo]
+    containers: list[ContainerInfo]
+    pod: RuntimePod
+
+    def __init__(self) -> None:
+        self.records = ContainerRecords()
 
 
 class RuntimeManager:
@@ -99,7 +119,7 @@ class RuntimeManager:
         self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
         # What was last decided about each pod, and all that was looked at: if that is the same, so is the decision.
         self._decided: dict[str, tuple[list[object], PodActions]] = {}
-        self._listed: dict[str, tuple[list[SandboxInfo], list[ContainerInfo], RuntimePod]] = {}
+        self._known: dict[str, _KnownPod] = {}
         self._running: dict[str, RuntimePod] = {}
         self._changed: dict[str, None] | None = None  # pods to look up again; None: all
         runtime.on_change(self._pod_changed)
@@ -118,7 +138,8 @@ class RuntimeManager:
         """Bring the pod's sandbox and containers to what its spec asks for."""
         result = PodSyncResult()
         actions = self._decide(pod, status, probes, restart_all_containers=restart_all_containers)
-        self._record(pod, actions)
+        if self._recorder.on:
+            self._record(pod, actions)
         if actions.create_sandbox and actions.sandbox_id:
             message = "Pod sandbox changed, it will be killed and re-created."
             self._events.event(pod, "Normal", "SandboxChanged", message)
@@ -192,16 +213,15 @@ class RuntimeManager:
         return actions
 
     def _record(self, pod: Pod, actions: PodActions) -> None:
-        if self._recorder.on:
-            metadata = pod.metadata
-            self._recorder.record(
-                Actions(
-                    pod=f"{metadata.namespace}/{metadata.name}",
-                    uid=metadata.uid,
-                    why="; ".join(actions.why),
-                    decision=_summary(actions),
-                )
+        metadata = pod.metadata
+        self._recorder.record(
+            Actions(
+                pod=f"{metadata.namespace}/{metadata.name}",
+                uid=metadata.uid,
+                why="; ".join(actions.why),
+                decision=_summary(actions),
             )
+        )
 
     async def _kill_step(self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult) -> bool:
         """Steps 2 and 3: stop what must not go on. False when that failed and the round is over."""
@@ -369,8 +389,8 @@ class RuntimeManager:
         sandboxes = await self.runtime.list_pod_sandboxes()
         containers = await self.runtime.list_containers()
         grouped = group_by_pod(sandboxes, containers)
-        for uid in [uid for uid in self._listed if uid not in grouped]:
-            del self._listed[uid]
+        for uid in [uid for uid in self._known if uid not in grouped]:
+            del self._known[uid]
         pods = [self._listing(uid, *infos) for uid, infos in grouped.items()]
         pods.sort(key=lambda pod: -pod.created_at)
         return pods
@@ -403,16 +423,19 @@ class RuntimeManager:
         sandboxes = await self.runtime.list_pod_sandboxes(uid)
         containers = await self.runtime.list_containers(uid)
         if not sandboxes and not containers:
+            self._known.pop(uid, None)
             return None
         return self._listing(uid, sandboxes, containers)
 
     def _listing(self, uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> RuntimePod:
-        known = self._listed.get(uid)
-        if known is not None and _same(known[0], sandboxes) and _same(known[1], containers):
-            return known[2]
-        pod = runtime_pod(uid, sandboxes, containers)
-        self._listed[uid] = (sandboxes, containers, pod)
-        return pod
+        known = self._known.get(uid)
+        if known is None:
+            known = self._known[uid] = _KnownPod()
+        elif _same(known.sandboxes, sandboxes) and _same(known.containers, containers):
+            return known.pod
+        known.sandboxes, known.containers = sandboxes, containers
+        known.pod = runtime_pod(uid, sandboxes, containers)
+        return known.pod
 
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
         """Ask for every sandbox and container of a listing; one that has gone meanwhile is left out."""
@@ -429,7 +452,8 @@ class RuntimeManager:
                 continue
         resizable = self._gates.enabled("InPlacePodVerticalScaling")
         actuated = self.actuated.containers(pod.uid) if resizable else _NOTHING_ACTUATED
-        return runtime_pod_status(pod, sandboxes, containers, actuated)
+        known = self._known.get(pod.uid)
+        return runtime_pod_status(pod, sandboxes, containers, actuated, known.records if known is not None else None)
 
 
 def _container_type(pod: Pod, container: Container) -> str:

@@ -1,9 +1,11 @@
-"""Listings of pods: which of several sandboxes or containers counts as the newest."""
+"""Listings of pods: which of several sandboxes or containers counts as the newest, and what did not change."""
 
 from __future__ import annotations
 
-from kubesim.runtime.pod_listing import runtime_pod, runtime_pod_status
-from kubesim.runtime.protocol import SandboxInfo
+from kubesim.api.pod import ResourceRequirements
+from kubesim.frozen import replace
+from kubesim.runtime.pod_listing import ContainerRecords, runtime_pod, runtime_pod_status
+from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
 from kubesim.runtime.types import SandboxNetwork
 
 
@@ -26,3 +28,13 @@ def test_no_sandbox_takes_the_place_of_the_newest_if_that_one_goes_between_listi
     listed = runtime_pod("u", [older, newer], [])
     assert runtime_pod_status(listed, [newer, older], [], {}).ips == ("10.0.0.2",)
     assert runtime_pod_status(listed, [older], [], {}).ips == ()
+
+
+def test_a_record_is_made_anew_when_the_container_its_sandbox_or_its_resources_changed() -> None:
+    info = ContainerInfo("c", "s", "u", "main", attempt=0, state="running", created_at=1)
+    records, applied = ContainerRecords(), {"main": ResourceRequirements()}
+    first = records.of([info], "s", applied)[0]
+    assert records.of([info], "s", applied)[0] is first
+    assert records.of([info], "another", applied)[0].active is False
+    assert records.of([info], "s", {"main": ResourceRequirements(requests={"memory": "1Mi"})})[0].resources is not None
+    assert records.of([replace(info, state="exited")], "s", applied)[0].state == "exited"

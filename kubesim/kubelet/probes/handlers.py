@@ -49,6 +49,9 @@ class Answer:
     error: str | None = None
 
 
+_SUCCESS = Answer("success")
+
+
 def cut(output: bytes) -> str:
     return output[:MAX_OUTPUT].decode(errors="replace")
 
@@ -73,8 +76,9 @@ async def exec_probe(
     except RuntimeCallError as error:
         return Answer("unknown", error=str(error))
     output = result.stdout + result.stderr
-    shown = cut(output.encode(errors="replace")) if output else ""
-    return Answer("success" if result.exit_code == 0 else "failure", shown)
+    if not output and result.exit_code == 0:
+        return _SUCCESS
+    return Answer("success" if result.exit_code == 0 else "failure", cut(output.encode(errors="replace")))
 
 
 async def tcp_probe(network: Network, host: str, port: int, timeout: int) -> Answer:
@@ -82,7 +86,7 @@ async def tcp_probe(network: Network, host: str, port: int, timeout: int) -> Ans
         await network.tcp_connect(host, port, timeout)
     except NetworkError as error:
         return Answer("failure", str(error))
-    return Answer("success")
+    return _SUCCESS
 
 
 async def http_probe(network: Network, clock: LoopClock, request: HttpRequest, timeout: int) -> Answer:

@@ -24,6 +24,7 @@ class ImageStore:
         self._settings = settings
         self._take = take
         self._present = {name for name, image in settings.images.items() if image.present}
+        self._infos: dict[str, ImageInfo] = {}  # of those that were ever present and asked for
         self._failures: dict[str, int] = {}  # of pulls, by image
         self._listeners: list[Callable[[], None]] = []
 
@@ -61,16 +62,10 @@ class ImageStore:
         return self._info(name) if name in self._present else None
 
     def _info(self, image: str) -> ImageInfo:
-        behaviour = self._settings.images.get(image, _USUAL)
-        user = behaviour.user.partition(":")[0]
-        return ImageInfo(
-            image_id(image),
-            tags=(image,),
-            size=behaviour.size,
-            uid=int(user) if user.isdigit() else None,
-            username="" if user.isdigit() else user,
-            stop_signal=behaviour.stop_signal,
-        )
+        info = self._infos.get(image)
+        if info is None:
+            info = self._infos[image] = _info(image, self._settings.images.get(image, _USUAL))
+        return info
 
     def stop_signal(self, image: str) -> str:
         return self._settings.images.get(_with_tag(image), _USUAL).stop_signal
@@ -85,6 +80,18 @@ class ImageStore:
     def size(self) -> int:
         """What all images take on the disk, in bytes."""
         return sum(self._info(image).size for image in self._present)
+
+
+def _info(image: str, behaviour: ImageBehaviour) -> ImageInfo:
+    user = behaviour.user.partition(":")[0]
+    return ImageInfo(
+        image_id(image),
+        tags=(image,),
+        size=behaviour.size,
+        uid=int(user) if user.isdigit() else None,
+        username="" if user.isdigit() else user,
+        stop_signal=behaviour.stop_signal,
+    )
 
 
 def _with_tag(image: str) -> str:
