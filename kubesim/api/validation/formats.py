@@ -88,12 +88,13 @@ def name_prefix(text: str) -> str:
     return text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text
 
 
-def label_key(text: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def label_key(text: str) -> tuple[str, ...]:
     """A qualified name: `name` or `example.com/name`."""
     parts = text.split("/")
     if len(parts) > 2:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return [f"a valid label key {_KEY_ERROR} {optional}"]
+        return (f"a valid label key {_KEY_ERROR} {optional}",)
     errors = []
     if len(parts) == 2:
         if not parts[0]:
@@ -106,7 +107,7 @@ def label_key(text: str) -> list[str]:
         errors.append(f"name part must be no more than {LABEL_MAX} bytes")
     if not _KEY_RE.fullmatch(name):
         errors.append(f"name part {_KEY_ERROR}")
-    return errors
+    return tuple(errors)
 
 
 def label_value(text: str) -> list[str]:
