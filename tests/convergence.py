@@ -56,7 +56,7 @@ async def _converge(tasks: TaskSet, pods: int, failing: float, hanging: float, s
     node, clock = simulation.nodes["node-1"], simulation.clock
     stream = Randomness(seed).stream("faults")
     faulty = FaultyRuntime(node.service.runtime, clock, stream, failing=failing, hanging=hanging)
-    node.service.runtime = faulty
+    node.service.serve(faulty)
     simulation.world.ensure_namespace("default")
     node.start()
     await clock.sleep_until(VIRTUAL_START)

@@ -98,7 +98,7 @@ class _Life:
         cut_off = any(happening.what == "restart runtime" for happening in story.happenings)
         self._rules = LifeRules(self._clock, self._node.runtime, strict=story.faults.none and not cut_off)
         faults = story.faults
-        self._node.service.runtime = FaultyRuntime(
+        faulty = FaultyRuntime(
             self._node.service.runtime,
             self._clock,
             Randomness(story.seed).stream("faults"),
@@ -108,6 +108,7 @@ class _Life:
             until=VIRTUAL_START + STORM,
             heard=self._rules.called,
         )
+        self._node.service.serve(faulty)
 
     async def run(self) -> str:
         clock, story = self._clock, self._story

@@ -13,7 +13,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.kubelet.status import container_statuses, generate, phase
 from kubesim.podworkers import requeue, workers
 from kubesim.podworkers.state import PodSyncStatuses
-from kubesim.runtime import actions, container_kill, init_actions, termination
+from kubesim.runtime import actions, container_kill, init_actions, manager, termination
 from kubesim.runtime.action_types import PodActions
 from kubesim.runtime.container_kill import ContainerKiller, TerminationOrdering
 from kubesim.runtime.container_start import ContainerStarter
@@ -166,7 +166,7 @@ UNHEALTHY = Story(1, spec(main(DEAF, livenessProbe={**FALSE, "terminationGracePe
         (returns(actions, "compute_init_container_actions", True), WAITS, "created before init0 is done"),
         (returns(init_actions, "is_init_container_failed", False), WAITS, "created before init0 is done"),
         (does_not_wait_for_startup, Story(1, spec(main(PROMPT), init=SLOW_SIDECAR)), "main0 is created before init0"),
-        (returns_later(RuntimeManager, "_remove_init_containers", None), REBUILT, "main0 is created before init0"),
+        (returns(manager, "init_records", []), REBUILT, "main0 is created before init0"),
         (returns(ContainerStarter, "_restart_count", 0), RESTARTED, "created with attempt 0"),
         (forgets_restarts, HALF_BUILT, "init1 restarted"),
         (returns(actions, "should_container_be_restarted", True), ENDS, "created again, with policy Never"),

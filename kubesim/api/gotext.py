@@ -39,7 +39,7 @@ def _raw_byte(escaped: str) -> str:
 
 def listed(values: Iterable[object]) -> str:
     """`%v` of a slice: `[a b c]`."""
-    return "[" + " ".join(str(value) for value in values) + "]"
+    return f"[{' '.join(map(str, values))}]"
 
 
 def aggregate(errors: Sequence[object]) -> str:

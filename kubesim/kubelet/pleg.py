@@ -122,15 +122,20 @@ class GenericPleg:
 
     def healthy(self, now: int) -> tuple[bool, str]:
         """Whether the last good listing is recent enough, and if not, why in the kubelet's words."""
-        if self._relist_time is None or now - self._relist_time > self._threshold:
+        relisted = self._relist_time
+        if relisted is None or now - relisted > self._threshold:
             self._catch_up()
-        if self._relist_time is None:
-            return False, "pleg has yet to be successful"
-        elapsed = now - self._relist_time
-        if elapsed > self._threshold:
-            threshold = duration(self._threshold)
-            return False, f"pleg was last seen active {duration(elapsed)} ago; threshold is {threshold}"
+            problem = self._problem(now)
+            return not problem, problem
         return True, ""
+
+    def _problem(self, now: int) -> str:
+        if self._relist_time is None:
+            return "pleg has yet to be successful"
+        elapsed = now - self._relist_time
+        if elapsed <= self._threshold:
+            return ""
+        return f"pleg was last seen active {duration(elapsed)} ago; threshold is {duration(self._threshold)}"
 
     def fails(self) -> bool:
         """Whether the last listing was tried and has not succeeded (yet), or the next one may not: the runtime itself
@@ -302,7 +307,7 @@ class GenericPleg:
             self._reinspect[uid] = cause
             return
         if not events:
-            events.append(PodLifecycleEvent(uid, "PodSync", why="the pod was inspected again as was asked for"))
+            events.append(PodLifecycleEvent(uid, "PodSync"))
         self._records.update(uid)
         for event in events:
             if event.type != "ContainerChanged":  # computed, but nobody acts on it

@@ -16,7 +16,11 @@ from kubesim.runtime.types import ListedContainer, RuntimePod, RuntimePodStatus
 
 EventType = Literal["ContainerStarted", "ContainerDied", "ContainerRemoved", "ContainerChanged", "PodSync"]
 
-_State = Literal["running", "exited", "unknown", "non-existent"]
+State = Literal["running", "exited", "unknown", "non-existent"]
+
+_WAS = {"running": "was running", "exited": "was dead", "unknown": "was neither running nor dead",
+        "non-existent": "did not exist"}  # fmt: skip
+_NOW = {"running": "runs", "exited": "is dead", "unknown": "is neither running nor dead", "non-existent": "is gone"}
 
 
 @frozen
@@ -28,7 +32,15 @@ class PodLifecycleEvent:
     data: str = ""
     cause: int | None = None
     container: str = ""
-    why: str = ""
+    was: State = "non-existent"
+    now: State = "non-existent"
+
+    @property
+    def why(self) -> str:
+        if self.was == self.now:
+            return "the pod was inspected again as was asked for"
+        what = f"container {self.container}" if self.container else "the sandbox"
+        return f"{what} {_WAS[self.was]} when it was last looked at and now {_NOW[self.now]}"
 
 
 class PodRecords:
@@ -120,14 +132,14 @@ def _by_id(pod: RuntimePod | None) -> dict[str, ListedContainer]:
     return found
 
 
-def _state(container: ListedContainer | None) -> _State:
+def _state(container: ListedContainer | None) -> State:
     if container is None:
         return "non-existent"
     # The kubelet does nothing with a container that is only created: it counts as unknown.
     return "unknown" if container.state == "created" else container.state
 
 
-def _generate(uid: str, container: ListedContainer, was: _State, now: _State) -> list[PodLifecycleEvent]:
+def _generate(uid: str, container: ListedContainer, was: State, now: State) -> list[PodLifecycleEvent]:
     types: tuple[EventType, ...]
     if was == now:
         return []
@@ -141,15 +153,4 @@ def _generate(uid: str, container: ListedContainer, was: _State, now: _State) ->
         types = ("ContainerRemoved",)  # its death was told before
     else:
         types = ("ContainerDied", "ContainerRemoved")
-    name, why = container.name, _why(container.name, was, now)
-    return [PodLifecycleEvent(uid, kind, container.id, container=name, why=why) for kind in types]
-
-
-_WAS = {"running": "was running", "exited": "was dead", "unknown": "was neither running nor dead",
-        "non-existent": "did not exist"}  # fmt: skip
-_NOW = {"running": "runs", "exited": "is dead", "unknown": "is neither running nor dead", "non-existent": "is gone"}
-
-
-def _why(name: str, was: _State, now: _State) -> str:
-    what = f"container {name}" if name else "the sandbox"
-    return f"{what} {_WAS[was]} when it was last looked at and now {_NOW[now]}"
+    return [PodLifecycleEvent(uid, kind, container.id, None, container.name, was, now) for kind in types]

@@ -35,10 +35,9 @@ def fnv1a(data: bytes, bits: int) -> int:
 
 def resources_text(resources: ResourceRequirements) -> str:
     """ResourceRequirements.String(): part of the back-off key, so that new resources start a fresh back-off."""
-    claims = resources.extra.get("claims") or ()
-    claims_text = "".join(
-        f"ResourceClaim{{Name:{claim.get('name', '')},Request:{claim.get('request', '')},}}," for claim in claims
-    )
+    claims_text = ""
+    for claim in resources.extra.get("claims") or ():
+        claims_text += f"ResourceClaim{{Name:{claim.get('name', '')},Request:{claim.get('request', '')},}},"
     return (
         f"&ResourceRequirements{{Limits:{_resource_list_text(resources.limits)},"
         f"Requests:{_resource_list_text(resources.requests)},Claims:[]ResourceClaim{{{claims_text}}},}}"
@@ -46,6 +45,8 @@ def resources_text(resources: ResourceRequirements) -> str:
 
 
 def _resource_list_text(resources: ResourceList) -> str:
+    if not resources:
+        return "ResourceList{}"
     return "ResourceList{" + "".join(f"{k}: {quantity_text(v)}," for k, v in sorted(resources.items())) + "}"
 
 

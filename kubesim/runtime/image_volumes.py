@@ -21,7 +21,8 @@ _NONE: ImageVolumePulls = {}
 
 
 def has_image_volumes(pod: Pod) -> bool:
-    return any(volume.get("image") is not None for volume in pod.spec.volumes)
+    volumes = pod.spec.volumes
+    return bool(volumes) and any(volume.get("image") is not None for volume in volumes)
 
 
 async def pull_image_volumes(pod: Pod, images: ImageManager) -> ImageVolumePulls:

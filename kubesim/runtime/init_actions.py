@@ -3,8 +3,8 @@
 The list is read backwards: records of finished init containers may have been collected, so the last one with a record
 tells how far the pod came. What is found on the way is turned round at the end, so that starts are in the pod's order.
 
-Mirrors: kuberuntime_container.go computeInitContainerActions, HasAnyRegularContainerCreated; helpers.go
-isInitContainerFailed.
+Mirrors: kuberuntime_container.go computeInitContainerActions, HasAnyRegularContainerCreated,
+pruneInitContainersBeforeStart, purgeInitContainers; helpers.go isInitContainerFailed.
 """
 
 from __future__ import annotations
@@ -30,6 +30,26 @@ def has_any_regular_container_created(pod: Pod, status: RuntimePodStatus) -> boo
         if record is not None and record.state != "unknown":
             return True
     return False
+
+
+def init_records(pod: Pod, status: RuntimePodStatus) -> list[ContainerRecord]:
+    """All of the pod's init containers, in the order of its spec."""
+    names = dict.fromkeys([container.name for container in pod.spec.init_containers])
+    return [record for name in names for record in status.containers if record.name == name]
+
+
+def superseded_init_records(pod: Pod, status: RuntimePodStatus) -> list[ContainerRecord]:
+    """The dead init containers of which there is a newer dead one: nobody needs them."""
+    if not pod.spec.init_containers or len(status.containers) < 2:
+        return []
+    seen: set[str] = set()
+    superseded = []
+    for record in init_records(pod, status):
+        if record.state in ("exited", "unknown"):
+            if record.name in seen:
+                superseded.append(record)
+            seen.add(record.name)
+    return superseded
 
 
 def is_init_container_failed(record: ContainerRecord) -> bool:

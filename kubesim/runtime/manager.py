@@ -33,6 +33,7 @@ from kubesim.runtime.image_volumes import (
     pull_image_volumes,
 )
 from kubesim.runtime.images import ImageManager
+from kubesim.runtime.init_actions import init_records, superseded_init_records
 from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
 from kubesim.runtime.naming import format_pod, pod_logs_directory
 from kubesim.runtime.pod_listing import group_by_pod, running_pod, runtime_pod, runtime_pod_status, sandbox_ips
@@ -46,7 +47,7 @@ from kubesim.runtime.results import (
     REMOVE_CONTAINER_ERROR,
     PodSyncResult,
 )
-from kubesim.runtime.types import ProbeResult, RuntimePod, RuntimePodStatus, bare_id
+from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePod, RuntimePodStatus, bare_id
 from kubesim.trace import Recorder
 from kubesim.trace.records import Actions
 
@@ -123,8 +124,9 @@ class RuntimeManager:
             self._events.event(pod, "Normal", "SandboxChanged", message)
         if actions.stops_something() and not await self._kill_step(pod, status, actions, result):
             return result
-        if pod.spec.init_containers:
-            await self._remove_init_containers(pod, status, keep_newest=True)
+        superseded = superseded_init_records(pod, status)
+        if superseded:
+            await self._remove_records(superseded)
         if not actions.starts_something():
             await self._resize_step(pod, actions, result)
             await pull_image_volumes(pod, self._images)
@@ -163,9 +165,7 @@ class RuntimeManager:
             return False
         if actions.stops_something() or actions.starts_something() or actions.resizes_something():
             return False
-        init = {container.name for container in pod.spec.init_containers}
-        dead = [r.name for r in status.containers if r.name in init and r.state in ("exited", "unknown")]
-        return len(dead) == len(set(dead))  # else superseded init records would be dropped
+        return not superseded_init_records(pod, status)  # else they would be dropped
 
     def _decide(
         self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, *, restart_all_containers: bool
@@ -211,7 +211,7 @@ class RuntimeManager:
             if killed.error():
                 return False
             if actions.create_sandbox:
-                await self._remove_init_containers(pod, status, keep_newest=False)
+                await self._remove_records(init_records(pod, status))
             return True
         for kill in actions.containers_to_kill.values():
             outcome = result.add("KillContainer", kill.name)
@@ -240,17 +240,12 @@ class RuntimeManager:
                 return False
         return True
 
-    async def _remove_init_containers(self, pod: Pod, status: RuntimePodStatus, *, keep_newest: bool) -> None:
-        """Drop init records: all of them for a new sandbox, otherwise the superseded dead ones."""
-        for name in dict.fromkeys(container.name for container in pod.spec.init_containers):
-            records = [record for record in status.containers if record.name == name]
-            if keep_newest:
-                records = [record for record in records if record.state in ("exited", "unknown")][1:]
-            for record in records:
-                try:
-                    await self.remove_container(record.id)
-                except RuntimeCallError:
-                    continue  # the next round, or the garbage collector, tries again
+    async def _remove_records(self, records: Sequence[ContainerRecord]) -> None:
+        for record in records:
+            try:
+                await self.remove_container(record.id)
+            except RuntimeCallError:
+                continue  # the next round, or the garbage collector, tries again
 
     async def _sandbox_step(
         self,
@@ -474,13 +469,13 @@ def _sandbox_config(pod: Pod, attempt: int) -> SandboxConfig:
 
 def _running_part(pod: RuntimePod) -> RuntimePod | None:
     """A listing without what is dead, if anything is left (listOptions.onlyRunningReady)."""
-    containers = tuple([container for container in pod.containers if container.state == "running"])
-    sandboxes = tuple([sandbox for sandbox in pod.sandboxes if sandbox.state == "running"])
+    containers = [container for container in pod.containers if container.state == "running"]
+    sandboxes = [sandbox for sandbox in pod.sandboxes if sandbox.state == "running"]
     if not containers and not sandboxes:
         return None
     if len(containers) == len(pod.containers) and len(sandboxes) == len(pod.sandboxes):
         return pod
-    return replace(pod, containers=containers, sandboxes=sandboxes)
+    return replace(pod, containers=tuple(containers), sandboxes=tuple(sandboxes))
 
 
 def _same(known: Sequence[object], found: Sequence[object]) -> bool:

@@ -45,8 +45,10 @@ def group_by_pod(sandboxes: Iterable[SandboxInfo], containers: Iterable[Containe
 
 def runtime_pod(uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> RuntimePod:
     """A pod in a listing; newest first, then by id. Of sandboxes, the latest attempt counts as the newest."""
-    sandboxes = sorted(sandboxes, key=lambda s: (-s.attempt, -s.created_at, s.id))
-    containers = sorted(containers, key=lambda c: (-c.created_at, c.id))
+    if len(sandboxes) > 1:
+        sandboxes = sorted(sandboxes, key=lambda s: (-s.attempt, -s.created_at, s.id))
+    if len(containers) > 1:
+        containers = sorted(containers, key=lambda c: (-c.created_at, c.id))
     labels = containers[0].labels if containers else {}
     return RuntimePod(
         uid=uid,
@@ -118,6 +120,8 @@ def runtime_pod_status(
     """Everything about one pod; `actuated`, by container name, is what the kubelet last applied. Addresses come from
     the newest sandbox of the listing only, and only while it is ready; what has gone since the listing is not among
     `sandboxes` and `containers`."""
+    if len(containers) > 1:
+        containers = sorted(containers, key=lambda c: -c.created_at)
     newest = sandboxes[0] if sandboxes and container_id(sandboxes[0].id) == pod.sandboxes[0].id else None
     active = newest.id if newest is not None and newest.ready else None
     return RuntimePodStatus(
@@ -126,12 +130,7 @@ def runtime_pod_status(
         namespace=pod.namespace,
         ips=sandbox_ips(newest.network) if newest is not None and active else (),
         sandboxes=tuple([sandbox_record(s) for s in sandboxes]),
-        containers=tuple(
-            [
-                container_record(c, c.sandbox_id == active, actuated.get(c.name))
-                for c in sorted(containers, key=lambda c: -c.created_at)
-            ]
-        ),
+        containers=tuple([container_record(c, c.sandbox_id == active, actuated.get(c.name)) for c in containers]),
     )
 
 

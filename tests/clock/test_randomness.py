@@ -30,9 +30,12 @@ def test_draws_in_one_stream_change_nothing_in_another() -> None:
     assert draws(randomness, "quiet") == before
 
 
-def test_a_fraction_is_the_first_draw_of_the_stream_of_its_names() -> None:
+def test_a_fraction_belongs_to_seed_and_names_and_is_drawn_evenly() -> None:
     randomness = Randomness(1)
-    assert [randomness.fraction("worker", n) for n in "aba"] == [draws(randomness, "worker", n)[0] for n in "aba"]
+    assert randomness.fraction("worker", "a") == Randomness(1).fraction("worker", "a")
+    fractions = [randomness.fraction("worker", str(number)) for number in range(1000)]
+    assert len({*fractions, Randomness(2).fraction("worker", "0")}) == 1001
+    assert [sum(tenth <= 10 * f < tenth + 1 for f in fractions) > 70 for tenth in range(10)] == [True] * 10
 
 
 def test_random_bits_are_spelled_as_uuids_of_version_4() -> None:

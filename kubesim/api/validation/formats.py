@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -51,15 +52,14 @@ def range_error(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-@lru_cache(maxsize=1024)  # the names of nodes, accounts and taints are those of every pod
-def _is_subdomain(text: str) -> bool:
-    return _SUBDOMAIN_RE.fullmatch(text) is not None
+# Pods of one template say the same again and again.
 
 
-def dns1123_label(text: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def dns1123_label(text: str) -> Sequence[str]:
     errors = [] if size(text) <= LABEL_MAX else [f"must be no more than {LABEL_MAX} characters"]
     if not _LABEL_RE.fullmatch(text):
-        if _is_subdomain(text):
+        if _SUBDOMAIN_RE.fullmatch(text):
             errors.append("must not contain dots")
         else:
             message = f"a lowercase RFC 1123 label must consist of {_LOWER} or '-', {_ALPHANUMERIC_ENDS}"
@@ -67,9 +67,10 @@ def dns1123_label(text: str) -> list[str]:
     return errors
 
 
-def dns1123_subdomain(text: str, unit: str = "characters") -> list[str]:
+@lru_cache(maxsize=1024)
+def dns1123_subdomain(text: str, unit: str = "characters") -> Sequence[str]:
     errors = [] if size(text) <= SUBDOMAIN_MAX else [f"must be no more than {SUBDOMAIN_MAX} {unit}"]
-    if not _is_subdomain(text):
+    if not _SUBDOMAIN_RE.fullmatch(text):
         message = f"a lowercase RFC 1123 subdomain must consist of {_LOWER}, '-' or '.', {_ALPHANUMERIC_ENDS}"
         errors.append(regex_error(message, _SUBDOMAIN, "example.com"))
     return errors
@@ -89,12 +90,12 @@ def name_prefix(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def label_key(text: str) -> tuple[str, ...]:
+def label_key(text: str) -> Sequence[str]:
     """A qualified name: `name` or `example.com/name`."""
     parts = text.split("/")
     if len(parts) > 2:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return (f"a valid label key {_KEY_ERROR} {optional}",)
+        return [f"a valid label key {_KEY_ERROR} {optional}"]
     errors = []
     if len(parts) == 2:
         if not parts[0]:
@@ -107,7 +108,7 @@ def label_key(text: str) -> tuple[str, ...]:
         errors.append(f"name part must be no more than {LABEL_MAX} bytes")
     if not _KEY_RE.fullmatch(name):
         errors.append(f"name part {_KEY_ERROR}")
-    return tuple(errors)
+    return errors
 
 
 def label_value(text: str) -> list[str]:

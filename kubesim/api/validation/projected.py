@@ -5,7 +5,7 @@ Mirrors: pkg/apis/core/validation validateProjectionSources, validateDownwardAPI
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from kubesim.api.gotext import quoted
 from kubesim.api.validation import formats
@@ -132,7 +132,7 @@ def _validate_trust_bundle(errors: Errors, source: JsonObject, path: str, files:
     files.add(file, file)
 
 
-def _trust_bundle_name(name: str) -> list[str]:
+def _trust_bundle_name(name: str) -> Sequence[str]:
     """The name of a bundle that belongs to a signer begins with the signer's."""
     prefix, colon, rest = name.rpartition(":")
     if not colon:
@@ -166,7 +166,7 @@ def validate_signer_name(errors: Errors, signer: str, path: str) -> None:
         errors.too_long(path, _SIGNER_MAX)
 
 
-def _first_bad_label(errors: Errors, text: str, path: str, rule: Callable[[str], list[str]]) -> None:
+def _first_bad_label(errors: Errors, text: str, path: str, rule: Callable[[str], Sequence[str]]) -> None:
     for label in text.split("."):
         complaints = rule(label)
         for complaint in complaints:

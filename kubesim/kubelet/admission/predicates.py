@@ -171,6 +171,9 @@ def insufficient_resources(
 def _without_missing_resources(pod: Pod, allocatable: NodeResources, gates: FeatureGates) -> Pod:
     """The pod without requests that this node does not account for: extended resources that it does not know (they
     belong to the cluster), and those that dynamic resource allocation provides."""
+    spec = pod.spec
+    if not [container for container in (*spec.init_containers, *spec.containers) if container.resources.requests]:
+        return pod
     claimed: set[tuple[str, str]] = set()
     if gates.enabled("DRAExtendedResource"):
         claim = pod.status.extra.get("extendedResourceClaimStatus") or {}
@@ -188,7 +191,6 @@ def _without_missing_resources(pod: Pod, allocatable: NodeResources, gates: Feat
             return container
         return container.changed(resources=container.resources.changed(requests=kept))
 
-    spec = pod.spec
     containers, init_containers = tuple(map(filtered, spec.containers)), tuple(map(filtered, spec.init_containers))
     if containers == spec.containers and init_containers == spec.init_containers:
         return pod

@@ -98,7 +98,7 @@ class Worker:
                 return
             ticker = Ticker(clock, "tick of a probe worker", period, phase=clock.now(), every=True)
             turns = Select((self._stop, ticker.channel, self._manual), stream)
-            while await self._carry_out(turn):
+            while (turn.next == "wait" and not turn.writes) or await self._carry_out(turn):
                 selected = await turns.next()
                 if selected.channel is self._stop:
                     break
@@ -131,7 +131,7 @@ class Worker:
         result = await self._environment.prober.probe(self.subject, status, self.state.container_id)
         if result is not None:
             self.results[result] = self.results.get(result, 0) + 1
-            counted = after_probe(self.subject, self.state, result)
+            counted = after_probe(self.subject, self.state, result, self._results.by_id.get(self.state.container_id))
             self.state = counted.state
             if counted.state.on_hold:
                 self._settled_with = None
@@ -148,7 +148,8 @@ class Worker:
         turn = before_probe(
             self.subject, before, status, environment.clock.now(), environment.kubelet_start, environment.gates
         )
-        self.state, self._last_turn = turn.state, turn
+        self.state = turn.state
+        self._last_turn = Turn(turn.state, turn.next) if turn.writes else turn  # what is written once is known
         # It goes on probing until the container is on hold. An initial delay ends by itself; all else that makes a
         # worker wait ends with another status.
         settled = turn.next == "probe" or (turn.next == "wait" and not self.subject.spec.initial_delay_seconds)

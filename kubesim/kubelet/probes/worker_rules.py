@@ -140,18 +140,20 @@ def before_probe(
     return Turn(state, "probe", writes)
 
 
-def after_probe(subject: WorkerSubject, state: WorkerState, result: ProbeResult) -> Turn:
-    """Count an answer. A verdict is written from the threshold on; below it the old one stands."""
+def after_probe(
+    subject: WorkerSubject, state: WorkerState, result: ProbeResult, verdict: ProbeResult | None = None
+) -> Turn:
+    """Count an answer. From the threshold on it is the verdict, and written if that was another; below, that stands."""
     run = state.result_run + 1 if state.last_result == result else 1
     state = WorkerState(state.container_id, result, run, state.on_hold)
     threshold = subject.spec.failure_threshold if result == "failure" else subject.spec.success_threshold
     if run < threshold:
         return Turn(state, "wait")
-    write = Write(state.container_id, result, _counted(subject, result, run, threshold))
+    write = () if result == verdict else (Write(state.container_id, result, _counted(subject, result, run, threshold)),)
     if subject.probe_type == "startup" or (subject.probe_type == "liveness" and result == "failure"):
         # The container will be restarted, or has started: no more probes until there is another one.
         state = replace(state, on_hold=True, result_run=0)
-    return Turn(state, "wait", (write,))
+    return Turn(state, "wait", write)
 
 
 def _container_status(status: PodStatus, name: str) -> ContainerStatus | None:

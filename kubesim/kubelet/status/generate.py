@@ -50,14 +50,14 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
     ephemeral = convert_to_api_container_statuses(
         inputs, pod.spec.ephemeral_containers, old.ephemeral_container_statuses, records, pod_restarting=restarting
     )
-    phase, reason, message = _phase_and_why(inputs, regular + init)
+    phase, reason, message = _phase_and_why(inputs, old, regular + init)
     regular = with_probe_results(inputs, regular)
     init = with_probe_results_of_init(inputs, init)
     return PodStatus.make(
         phase=phase,
         reason=reason,
         message=message,
-        conditions=_conditions(inputs, init + regular, phase),
+        conditions=_conditions(inputs, old, init + regular, phase),
         init_container_statuses=init,
         container_statuses=regular,
         ephemeral_container_statuses=ephemeral,
@@ -67,9 +67,9 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
     )
 
 
-def _phase_and_why(inputs: StatusInputs, statuses: Sequence[ContainerStatus]) -> tuple[str, str, str]:
+def _phase_and_why(inputs: StatusInputs, old: PodStatus, statuses: Sequence[ContainerStatus]) -> tuple[str, str, str]:
     """The phase, its reason and its message. Terminal phases stick, those of the API server above all."""
-    pod, old = inputs.pod, inputs.old_status
+    pod = inputs.pod
     phase = get_phase(
         pod,
         statuses,
@@ -105,8 +105,10 @@ def _has_any_active_regular_container(inputs: StatusInputs) -> bool:
     return not {container.name for container in spec.containers}.isdisjoint(active)
 
 
-def _conditions(inputs: StatusInputs, statuses: Sequence[ContainerStatus], phase: str) -> tuple[PodCondition, ...]:
-    pod, old, gates = inputs.pod, inputs.old_status, inputs.gates
+def _conditions(
+    inputs: StatusInputs, old: PodStatus, statuses: Sequence[ContainerStatus], phase: str
+) -> tuple[PodCondition, ...]:
+    pod, gates = inputs.pod, inputs.gates
     own = make.conditions_by_kubelet(gates)
     found = [c for c in pod.status.conditions if c.type not in own]
     if gates.enabled("InPlacePodVerticalScaling") and not inputs.pod_is_terminal:
@@ -154,6 +156,7 @@ def _addresses(
     return fields
 
 
+@lru_cache(maxsize=256)
 def _host_ips(addresses: tuple[str, ...]) -> tuple[HostIP, ...]:
     """The node's addresses as every pod of it shows them: the first, and the second if there are just two."""
     spelled = [parsed[1] if (parsed := parse_ip(address)) else address for address in addresses]

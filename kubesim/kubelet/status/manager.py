@@ -88,7 +88,7 @@ class StatusManager:
     # ---- what the kubelet tells and asks
 
     def get_pod_status(self, uid: str) -> PodStatus | None:
-        found = self._statuses.get(self._pods.translate_uid(uid))
+        found = self._statuses.get(uid) or self._statuses.get(self._pods.translate_uid(uid))
         return None if found is None else found.status
 
     def versioned_status(self, uid: str) -> VersionedStatus | None:

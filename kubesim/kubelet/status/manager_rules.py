@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from operator import is_not
+from functools import lru_cache
+from operator import attrgetter, is_not
 from typing import Any
 
 from kubesim.api.pod import (
@@ -65,6 +66,7 @@ _TIMED_CONDITIONS = frozenset(
 _FOREIGN_FIELDS = ("resourceClaimStatuses", "extendedResourceClaimStatus", "nodeAllocatableResourceClaimStatuses")
 _COMPARED_APART = frozenset({"conditions", "allocated_resources", "resources"})
 _CONTAINER_LISTS = frozenset({"init_container_statuses", "container_statuses", "ephemeral_container_statuses"})
+_NAME = attrgetter("name")
 _BROKEN_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -111,32 +113,45 @@ def _must_stay_terminated(
         return False
     if not gates.enabled("ContainerRestartRules"):
         return True
-    return not any(
-        container.name == status.name and container_should_restart(container, spec, terminated.exit_code, gates)
-        for container in containers
-    )
+    own = [container for container in containers if container.name == status.name]
+    return not [c for c in own if container_should_restart(c, spec, terminated.exit_code, gates)]
 
 
 def _revived(old: ContainerStatus, statuses: Sequence[ContainerStatus]) -> bool:
-    return any(status.name == old.name and status.state.terminated is None for status in statuses)
+    return old.name in [status.name for status in statuses if status.state.terminated is None]
 
 
 def with_transition_times(
-    conditions: Sequence[PodCondition], old: Sequence[PodCondition], now: int
+    conditions: tuple[PodCondition, ...], old: tuple[PodCondition, ...], now: int
 ) -> tuple[PodCondition, ...]:
     """The kubelet's conditions with their times: the old one while the condition's status is the same, else now."""
+    timed, turned = _with_old_times(conditions, old)
+    if not turned:
+        return timed
+    out = list(timed)
+    for place in turned:
+        out[place] = condition_since(out[place], format_time(now))
+    return tuple(out)
+
+
+@lru_cache(maxsize=4096)
+def _with_old_times(
+    conditions: tuple[PodCondition, ...], old: tuple[PodCondition, ...]
+) -> tuple[tuple[PodCondition, ...], list[int]]:
+    """Those that are as they were have the old time; and the places of those that are not."""
     before = {condition.type: condition for condition in reversed(old)}
     untimed = set(_TIMED_CONDITIONS)  # of each type the first one counts
-    out = []
-    for condition in conditions:
+    timed, turned = list(conditions), []
+    for place, condition in enumerate(conditions):
         kind = condition.type
         if kind in untimed:
             untimed.remove(kind)
             was = before.get(kind)
-            same = was if was is not None and was.status == condition.status else None
-            condition = condition_since(condition, format_time(now) if same is None else same.last_transition_time)
-        out.append(condition)
-    return tuple(out)
+            if was is not None and was.status == condition.status:
+                timed[place] = condition_since(condition, was.last_transition_time)
+            else:
+                turned.append(place)
+    return tuple(timed), turned
 
 
 def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
@@ -159,7 +174,7 @@ def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
         if name == "init_container_statuses":
             _sort_init(spec.init_containers, statuses)
         elif len(statuses) > 1:
-            statuses.sort(key=lambda s: s.name)
+            statuses.sort(key=_NAME)
         if any(map(is_not, statuses, before)):
             changes[name] = tuple(statuses)
     return status.changed(**changes) if changes else status
@@ -172,6 +187,7 @@ def _normalized_container(status: ContainerStatus, room: int) -> ContainerStatus
     return status if last_state is status.last_state else status.changed(last_state=last_state)
 
 
+@lru_cache(maxsize=4096)
 def _normalized_state(state: ContainerState, room: int) -> ContainerState:
     terminated = state.terminated
     if terminated is None or len(terminated.message) * 4 <= room or len(encoded := terminated.message.encode()) <= room:
@@ -194,29 +210,27 @@ def _sort_init(containers: Sequence[Container], statuses: list[ContainerStatus])
 
 def is_pod_status_by_kubelet_equal(old: PodStatus, new: PodStatus, gates: FeatureGates = DEFAULT_GATES) -> bool:
     """Do two normalized statuses say the same, in what is the kubelet's to say? Times of conditions do not count."""
-    if old == new:
+    if old.conditions != new.conditions:
+        own = conditions_by_kubelet(gates)
+        if _said_by_kubelet(old.conditions, own) != _said_by_kubelet(new.conditions, own):
+            return False
+    elif old == new:
         return True
-    if old.conditions != new.conditions and _said_by_kubelet(old, gates) != _said_by_kubelet(new, gates):
-        return False
     left, right = old.__dict__, new.__dict__
     for name, value in left.items():
-        if name in _COMPARED_APART:
-            continue
         other = right[name]
-        if value != other and not (name in _CONTAINER_LISTS and _same_containers(value, other)):
+        if value is other or name in _COMPARED_APART:
+            continue
+        if not _same_containers(value, other) if name in _CONTAINER_LISTS else value != other:
             return False
     if not _same_amounts(old.allocated_resources, new.allocated_resources):
         return False
     return _same_resources(old.resources, new.resources) and _own_extra(old) == _own_extra(new)
 
 
-def _said_by_kubelet(status: PodStatus, gates: FeatureGates) -> dict[str, tuple[str, str, str]]:
-    own = conditions_by_kubelet(gates)
-    return {
-        c.type: (c.status, c.reason, c.message)
-        for c in status.conditions
-        if c.type in own or c.type == DISRUPTION_TARGET
-    }
+@lru_cache(maxsize=4096)
+def _said_by_kubelet(conditions: tuple[PodCondition, ...], own: frozenset[str]) -> Mapping[str, tuple[str, str, str]]:
+    return {c.type: (c.status, c.reason, c.message) for c in conditions if c.type in own or c.type == DISRUPTION_TARGET}
 
 
 def _own_extra(status: PodStatus) -> dict[str, Any]:
@@ -225,15 +239,17 @@ def _own_extra(status: PodStatus) -> dict[str, Any]:
 
 
 def _same_containers(left: Sequence[ContainerStatus], right: Sequence[ContainerStatus]) -> bool:
+    return len(left) == len(right) and all(map(_same_container, left, right))
+
+
+def _same_container(left: ContainerStatus, right: ContainerStatus) -> bool:
     """Equal but for the spelling of quantities."""
-    return len(left) == len(right) and all(
-        one == other
-        or (
-            _same_resources(one.resources, other.resources)
-            and _same_amounts(one.allocated_resources, other.allocated_resources)
-            and one.changed(resources=other.resources, allocated_resources=other.allocated_resources) == other
-        )
-        for one, other in zip(left, right, strict=True)
+    if left == right:
+        return True
+    return (
+        _same_resources(left.resources, right.resources)
+        and _same_amounts(left.allocated_resources, right.allocated_resources)
+        and left.changed(resources=right.resources, allocated_resources=right.allocated_resources) == right
     )
 
 
@@ -272,11 +288,14 @@ def merge_pod_status(
     ends = becomes_terminal(old, new)
     own = conditions_by_kubelet(gates)
     conditions = [c for c in old.conditions if c.type not in own]
-    for condition in new.conditions:
-        if condition.type in own:
-            conditions.append(condition)
-        elif condition.type == DISRUPTION_TARGET and ends and not could_have_running_containers:
-            put_condition(conditions, *with_transition_times((condition,), old.conditions, now))
+    if ends and not could_have_running_containers:
+        for condition in new.conditions:
+            if condition.type in own:
+                conditions.append(condition)
+            elif condition.type == DISRUPTION_TARGET:
+                put_condition(conditions, *with_transition_times((condition,), old.conditions, now))
+    else:
+        conditions += [c for c in new.conditions if c.type in own]
     changes: dict[str, Any] = {}
     if ends and could_have_running_containers:
         changes = {"phase": old.phase, "reason": old.reason, "message": old.message}
@@ -303,7 +322,7 @@ def _not_ready_any_more(pod: Pod, old: PodStatus, kind: str, phase: str, gates: 
 
 
 def _update_condition(conditions: list[PodCondition], condition: PodCondition, now: int) -> None:
-    put_condition(conditions, *with_transition_times((condition,), conditions, now))
+    put_condition(conditions, *with_transition_times((condition,), tuple(conditions), now))
 
 
 def _with_foreign_fields(status: PodStatus, old: PodStatus) -> PodStatus:

@@ -27,13 +27,16 @@ def pod_level_resources(inputs: StatusInputs) -> Mapping[str, Any]:
     gates = inputs.gates
     if not gates.enabled("InPlacePodLevelResourcesVerticalScaling"):
         return {}
-    spec, skip = inputs.pod.spec, not gates.enabled("PodLevelResources")
+    spec = inputs.pod.spec
+    fields = _allocated(spec, not gates.enabled("PodLevelResources"))
     if inputs.pod.status.phase != RUNNING:
-        return _allocated(spec, skip)
+        return fields
     old = inputs.old_status
     before = old.resources if old.phase == RUNNING and old.resources is not None else NO_RESOURCES
+    memory = fields["allocated_resources"].get(MEMORY) if "allocated_resources" in fields else None
     cgroup = inputs.pod_cgroup or _UNREADABLE
-    return _in_force(spec, skip, before, cgroup.cpu_shares, cgroup.cpu_quota, cgroup.cpu_period, cgroup.memory)
+    limits = cgroup.cpu_shares, cgroup.cpu_quota, cgroup.cpu_period, cgroup.memory
+    return {**fields, "resources": _in_force(spec.resources or NO_RESOURCES, memory, before, *limits)}
 
 
 # Every status of a pod says this, and most say what the one before said: then it is the very same object.
@@ -50,29 +53,25 @@ def _allocated(spec: PodSpec, skip_pod_level: bool) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _in_force(
-    spec: PodSpec,
-    skip_pod_level: bool,
+    allocated: ResourceRequirements,
+    memory_request: str | None,
     before: ResourceRequirements,
     shares: int | None,
     quota: int | None,
     period: int | None,
     memory: int | None,
-) -> Mapping[str, Any]:
-    fields = _allocated(spec, skip_pod_level)
-    aggregated = fields.get("allocated_resources", {})
-    allocated = spec.resources or NO_RESOURCES
+) -> ResourceRequirements:
     limits, requests = canonical(allocated.limits), canonical(allocated.requests)
     actual = _reported(shares or 0, quota or 0, period or 0, memory or 0)
     correct(requests, CPU, actual.cpu_request, before.requests, least_milli=MIN_SHARES)
-    if MEMORY not in requests and MEMORY in aggregated:
-        requests[MEMORY] = aggregated[MEMORY]
+    if MEMORY not in requests and memory_request is not None:
+        requests[MEMORY] = memory_request
     # No cgroup holds a memory request, so the one that was shown stays shown.
     correct(requests, MEMORY, None, before.requests)
     correct(limits, CPU, actual.cpu_limit, before.limits, least_milli=MIN_MILLI_CPU_LIMIT)
     correct(limits, MEMORY, actual.memory_limit, before.limits)
-    resources = requirements(limits, requests, allocated)
-    same = repr(before) == repr(resources)  # also in what is written, and in which order
-    return {**fields, "resources": before if same else resources}
+    made = requirements(limits, requests, allocated)
+    return before if repr(before) == repr(made) else made  # the same also in what is written, and in which order
 
 
 def _reported(shares: int, quota: int, period: int, memory: int) -> RuntimeResources:

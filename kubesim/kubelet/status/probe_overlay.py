@@ -87,7 +87,9 @@ def _is_container_ready(inputs: StatusInputs, status: ContainerStatus, container
     if result == "success":
         return True
     ready = (status.name, "readiness") not in inputs.probe_workers
-    if container is None or inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart"):
+    if container is None or (ready and container.readiness_probe is None):
+        return ready
+    if inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart"):
         return ready
     started_at = _start_of(status.container_id, inputs.runtime)
     if started_at is None or started_at >= inputs.kubelet_start - _KUBELET_RESTART_GRACE:

@@ -58,4 +58,4 @@ def command_line(container: Container, environment: Mapping[str, str]) -> tuple[
     else:
         program = image_program(container.image)
         words = (*program.entrypoint, *(container.args or program.command))
-    return tuple(expand(word, environment) for word in words)
+    return tuple([expand(word, environment) for word in words]) if "$" in "".join(words) else words

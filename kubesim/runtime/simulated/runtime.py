@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import ipaddress
 from collections.abc import Callable, Iterator
+from socket import inet_ntoa
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
@@ -491,9 +492,10 @@ class _Addresses:
         self._taken: dict[str, int] = {}
 
     def take(self, sandbox_id: str) -> str:
-        self._taken[sandbox_id] = self._next
+        address = self._taken[sandbox_id] = self._next
         self._next += 1
-        return str(ipaddress.ip_address(self._taken[sandbox_id]))
+        # The text that the module gives, which makes an object of it first.
+        return inet_ntoa(address.to_bytes(4, "big")) if address < 1 << 32 else str(ipaddress.ip_address(address))
 
     def release(self, sandbox_id: str) -> None:
         self._taken.pop(sandbox_id, None)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE
@@ -61,20 +61,29 @@ class RuntimeService:
     def connect(self, request_timeout: int = REQUEST_TIMEOUT) -> RuntimeConnection:
         connection = RuntimeConnection(self, request_timeout)
         self._connections.append(connection)
+        connection.reaches(self.runtime if self.up else _Unreachable(REFUSED))
         return connection
 
     def disconnect(self, connection: RuntimeConnection) -> None:
         if connection in self._connections:
             self._connections.remove(connection)
 
+    def serve(self, runtime: Runtime) -> None:
+        """This is the runtime that the connections reach from now on."""
+        self.runtime = runtime
+        for connection in self._connections:
+            connection.reaches(runtime)
+
     def stop(self) -> None:
         self.up = False
         for connection in self._connections:
+            connection.reaches(_Unreachable(REFUSED))
             connection.cut_off()
             connection.changed("")
 
     def start(self) -> None:
         self.up = True
+        self.serve(self.runtime)
         self._changed("")
 
     def hang(self) -> None:
@@ -104,6 +113,16 @@ class RuntimeService:
                 connection.changed(uid)
 
 
+class _Unreachable:
+    """In place of a runtime that cannot be reached: whatever is called fails."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeCallError(self._why)
+
+
 class RuntimeConnection:
     """Implements `Runtime` for one agent."""
 
@@ -114,7 +133,7 @@ class RuntimeConnection:
         self._listeners: list[Callable[[str], None]] = []
         self._request_timeout = request_timeout
         self._calls: dict[asyncio.Task[Any], str] = {}  # tasks with a call under way -> why it was given up
-        self._closed = False
+        self._runtime: Runtime  # set by the service
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         self._listeners.append(listener)
@@ -123,8 +142,11 @@ class RuntimeConnection:
         for listener in self._listeners:
             listener(uid)
 
+    def reaches(self, runtime: Runtime | _Unreachable) -> None:
+        self._runtime = cast(Runtime, runtime)
+
     def close(self) -> None:
-        self._closed = True
+        self.reaches(_Unreachable(CLOSED))
         self._listeners.clear()
         self._service.disconnect(self)
 
@@ -137,14 +159,6 @@ class RuntimeConnection:
         if not self._calls[task]:
             self._calls[task] = why
             task.cancel(why)
-
-    @property
-    def _runtime(self) -> Runtime:
-        if self._closed:
-            raise RuntimeCallError(CLOSED)
-        if not self._service.up:
-            raise RuntimeCallError(REFUSED)
-        return self._service.runtime
 
     async def _takes_time(self, call: Call[T], patience: int | None) -> T:
         """A call that may be given up: its task is cancelled, and here that becomes an error of the call."""

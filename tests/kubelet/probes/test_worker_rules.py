@@ -129,6 +129,12 @@ def test_the_reason_of_a_verdict_is_a_sentence() -> None:
     assert third.writes == (Write("containerd://1", "failure", why),)
 
 
+def test_a_verdict_that_stands_is_not_written_again() -> None:
+    who, twice = subject(pod(readinessProbe=EXEC), "readiness"), WorkerState("containerd://1", "failure", 2)
+    assert after_probe(who, twice, "failure", verdict="failure").writes == ()
+    assert after_probe(who, twice, "failure", verdict="success").writes != ()
+
+
 def test_a_decided_startup_or_a_failed_liveness_puts_the_worker_on_hold_until_the_container_changes() -> None:
     of = pod(startupProbe=EXEC, livenessProbe={**EXEC, "failureThreshold": 1}, readinessProbe=EXEC)
     held = WorkerState("containerd://1", "success", 0, True)

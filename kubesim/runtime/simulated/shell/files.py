@@ -83,7 +83,7 @@ class Volume:
     # For the embedding: parents are made as needed.
 
     def write(self, path: str, text: str, now: int = 0, *, executable: bool = False) -> None:
-        parent = posixpath.dirname(path)
+        parent = posixpath.dirname(path) if "/" in path else ""
         while parent:
             self._entries.setdefault(parent, None)
             parent = posixpath.dirname(parent)
@@ -173,8 +173,11 @@ class VirtualFiles:
 
     def mount(self, path: str, volume: Volume, *, sub_path: str = "", read_only: bool = False) -> None:
         mount = Mount(normal(path), volume, sub_path.strip("/"), read_only)
-        others = (other for other in self._mounts if other.path != mount.path)
-        self._mounts = tuple(sorted((*others, mount), key=lambda each: (-len(each.path), each.path)))
+        mounts = [other for other in self._mounts if other.path != mount.path]
+        mounts.append(mount)
+        if len(mounts) > 1:
+            mounts.sort(key=lambda each: (-len(each.path), each.path))
+        self._mounts = tuple(mounts)
 
     def locate(self, path: str) -> tuple[Volume, str, bool]:
         """The volume, the path in it, and whether it may not be written."""
