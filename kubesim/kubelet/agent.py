@@ -126,7 +126,7 @@ class Kubelet:
             every=every,
             gates=gates,
         )
-        self.runtime_state = RuntimeState(runtime, self.pleg.healthy, self.pleg.fails)
+        self.runtime_state = RuntimeState(runtime, self.pleg.healthy, self.pleg.unhealthy_from, self.pleg.fails)
         reasons = ReasonCache()
         generator = StatusGenerator(
             clock, settings, gates, self.statuses, self.probes, reasons, events, self.runtime.pod_cgroup

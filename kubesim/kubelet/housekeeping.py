@@ -81,9 +81,10 @@ class Housekeeping:
         self._statuses.remove_orphaned_statuses(desired | mirrors if mirrors else desired)
         self._allocation.remove_orphaned_pods(desired)
         volumes_left = self._volumes.cleanup_orphaned_pod_dirs(lambda uid: uid in desired or uid in running)
-        await self._delete_orphaned_mirrors()
+        if mirrors:
+            await self._delete_orphaned_mirrors()
         worked_on = states.statuses.keys()
-        acted_on = set[str]()
+        acted_on: set[str] = set()
         if not desired <= worked_on:
             idle = [pod for pod in self._pods.pods() if pod.metadata.uid not in worked_on]
             acted_on |= self._restart_unknown(idle)
@@ -91,17 +92,25 @@ class Housekeeping:
         if not running.keys() <= worked_on:
             acted_on |= self._end_orphans([pod for uid, pod in running.items() if uid not in worked_on])
         for uid in self._runtime.pods_with_cgroup():
-            is_over = uid not in states.statuses or states.statuses[uid].is_terminated
+            state = states.statuses.get(uid)
+            is_over = state is None or state.terminated_at is not None
             if is_over and not self._volumes.pod_volumes_exist(uid):  # memory of a volume counts for the pod's group
                 self._runtime.destroy_pod_cgroup(uid)
-        self._runtime.backoff.gc(self._clock.now())
+        self._forget_backoffs(self._clock.now())
         if acted_on:
             self._tell(acted_on)
-        expiry = self._runtime.backoff.next_expiry()
-        if expiry is not None and self.ticker is not None:
-            self.ticker.want(expiry)
         if acted_on or volumes_left or not worked_on <= desired:
             self.wanted()
+
+    def _forget_backoffs(self, now: int) -> None:
+        """Those whose time is over, and ask for the tick at which the next one's is."""
+        backoff = self._runtime.backoff
+        expiry = backoff.next_expiry()
+        if expiry is not None and expiry <= now:
+            backoff.gc(now)
+            expiry = backoff.next_expiry()
+        if expiry is not None and self.ticker is not None:
+            self.ticker.want(expiry)
 
     async def _delete_orphaned_mirrors(self) -> None:
         for name in self._pods.orphaned_mirror_full_names():

@@ -18,11 +18,17 @@ UNSEEN_AFTER = 30 * SECOND  # a runtime that did not answer for so long counts a
 
 class RuntimeState:
     def __init__(
-        self, runtime: Runtime, pleg_healthy: Callable[[int], tuple[bool, str]], pleg_fails: Callable[[], bool]
+        self,
+        runtime: Runtime,
+        pleg_healthy: Callable[[int], tuple[bool, str]],
+        pleg_unhealthy_from: Callable[[], int | None],
+        pleg_fails: Callable[[], bool],
     ) -> None:
         self._runtime = runtime
         self._pleg_healthy = pleg_healthy
+        self._pleg_unhealthy_from = pleg_unhealthy_from
         self._pleg_fails = pleg_fails
+        self._pleg_well_until = 0  # what was found when it was asked last; it may be well for longer
         self._asked = False
         self._good_until: int | None = None  # the last good poll before polls began to fail; None while they are good
         self._runtime_problem = ""
@@ -50,7 +56,10 @@ class RuntimeState:
 
     def runtime_problem(self, now: int) -> str:
         """Why pods cannot be synced now; empty if they can."""
-        healthy, why = self._pleg_healthy(now)
+        healthy, why = True, ""
+        if now >= self._pleg_well_until:
+            healthy, why = self._pleg_healthy(now)
+            self._pleg_well_until = self._pleg_unhealthy_from() or 0
         if healthy and self._asked and self._good_until is None:
             return self._runtime_problem
         problems = []

@@ -5,7 +5,7 @@ Mirrors: pkg/apis/core/validation validateProjectionSources, validateDownwardAPI
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kubesim.api.gotext import quoted
 from kubesim.api.validation import formats
@@ -64,19 +64,11 @@ def _validate_downward_api_file(errors: Errors, item: JsonObject, path: str) -> 
 def validate_projected(errors: Errors, source: JsonObject, path: str) -> None:
     validate_file_mode(errors, source.get("defaultMode"), f"{path}.defaultMode")
     files = _Paths(errors, path)
-    rules: dict[str, Callable[[Errors, JsonObject, str, _Paths], None]] = {
-        "secret": _validate_keys,
-        "configMap": _validate_keys,
-        "downwardAPI": _validate_downward_api_projection,
-        "serviceAccountToken": _validate_token,
-        "clusterTrustBundle": _validate_trust_bundle,
-        "podCertificate": _validate_certificate,
-    }
     for n, projection in enumerate(source.get("sources") or ()):
         where = f"{path}.sources[{n}]"
-        given = [kind for kind in rules if projection.get(kind) is not None]
+        given = [kind for kind in _RULES if projection.get(kind) is not None]
         for kind in given:
-            rules[kind](errors, projection[kind], f"{where}.{kind}", files)
+            _RULES[kind](errors, projection[kind], f"{where}.{kind}", files)
         if len(given) > 1:
             errors.forbidden(where, "may not specify more than 1 volume type per source")
 
@@ -226,3 +218,13 @@ def _validate_domain_prefixed_key(errors: Errors, key: str, path: str) -> None:
     errors.all_invalid(path, key, complaints)
     if not complaints and "/" not in key:
         errors.invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")')
+
+
+_RULES: Mapping[str, Callable[[Errors, JsonObject, str, _Paths], None]] = {
+    "secret": _validate_keys,
+    "configMap": _validate_keys,
+    "downwardAPI": _validate_downward_api_projection,
+    "serviceAccountToken": _validate_token,
+    "clusterTrustBundle": _validate_trust_bundle,
+    "podCertificate": _validate_certificate,
+}

@@ -62,6 +62,8 @@ def validate_pod_security_context(errors: Errors, spec: JsonObject, path: str, o
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
         detail = "ShareProcessNamespace and HostPID cannot both be enabled"
         errors.invalid(f"{path}.shareProcessNamespace", True, detail)
+    if not context:
+        return
     _validate_sysctls(errors, spec, context.get("sysctls") or [], f"{path}.sysctls")
     _unless_one_of(errors, context, "fsGroupChangePolicy", ("Always", "OnRootMismatch"), path)
     validate_seccomp_profile(errors, context.get("seccompProfile"), f"{path}.seccompProfile")

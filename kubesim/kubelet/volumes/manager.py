@@ -291,11 +291,14 @@ class VolumeManager:
 
     def cleanup_orphaned_pod_dirs(self, is_kept: Callable[[str], bool]) -> bool:
         """Remove the directories of pods that are gone; True if some of them still have volumes."""
-        orphans = [uid for uid in self._directories.pods() if not is_kept(uid)]
-        for uid in orphans:
-            if not self.pod_volumes_exist(uid):
-                self._directories.remove_pod(uid)
-        return any(self.pod_volumes_exist(uid) for uid in orphans)
+        some_left = False
+        for uid in self._directories.pods():
+            if not is_kept(uid):
+                if self.pod_volumes_exist(uid):
+                    some_left = True
+                else:
+                    self._directories.remove_pod(uid)
+        return some_left
 
 
 def _shows_the_same(pod: Pod, known: Pod) -> bool:
