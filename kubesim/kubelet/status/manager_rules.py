@@ -375,6 +375,5 @@ def _find_container(status: PodStatus, container_id: str) -> tuple[str, Containe
 
 
 def _with_container(status: PodStatus, field: str, old: ContainerStatus, new: ContainerStatus) -> PodStatus:
-    statuses = getattr(status, field)
-    index = next(n for n, container in enumerate(statuses) if container is old)
-    return status.changed(**{field: (*statuses[:index], new, *statuses[index + 1 :])})
+    statuses = [new if container is old else container for container in getattr(status, field)]
+    return status.changed(**{field: tuple(statuses)})
