@@ -80,6 +80,8 @@ class PodRecords:
         if listed is None:
             return [uid for uid in known if old(uid) is not current(uid) or uid in reinspect]
         candidates = listed if not reinspect else {**dict.fromkeys(listed), **dict.fromkeys(reinspect)}
+        if not candidates:
+            return []
         found = [u for u in candidates if u in known and (old(u) is not current(u) or u in reinspect)]
         if len(found) > 1:
             found.sort(key=known.__getitem__)
@@ -112,7 +114,9 @@ def compute_events(old: RuntimePod | None, current: RuntimePod | None) -> list[P
     for identifier, container in {**before, **after}.items():
         was, now = before.get(identifier), after.get(identifier)
         if was is None or now is None or was.state != now.state:
-            events += _generate(uid, container, _state(was), _state(now))
+            before_it, after_it = _state(was), _state(now)
+            for kind in _event_types(before_it, after_it):
+                events.append(PodLifecycleEvent(uid, kind, identifier, None, container.name, before_it, after_it))
     return events
 
 
@@ -139,18 +143,14 @@ def _state(container: ListedContainer | None) -> State:
     return "unknown" if container.state == "created" else container.state
 
 
-def _generate(uid: str, container: ListedContainer, was: State, now: State) -> list[PodLifecycleEvent]:
-    types: tuple[EventType, ...]
+def _event_types(was: State, now: State) -> tuple[EventType, ...]:
     if was == now:
-        return []
+        return ()
     if now == "running":
-        types = ("ContainerStarted",)
-    elif now == "exited":
-        types = ("ContainerDied",)
-    elif now == "unknown":
-        types = ("ContainerChanged",)
-    elif was == "exited":
-        types = ("ContainerRemoved",)  # its death was told before
-    else:
-        types = ("ContainerDied", "ContainerRemoved")
-    return [PodLifecycleEvent(uid, kind, container.id, None, container.name, was, now) for kind in types]
+        return ("ContainerStarted",)
+    if now == "exited":
+        return ("ContainerDied",)
+    if now == "unknown":
+        return ("ContainerChanged",)
+    # The death of one that was dead was told before.
+    return ("ContainerRemoved",) if was == "exited" else ("ContainerDied", "ContainerRemoved")

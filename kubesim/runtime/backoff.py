@@ -89,6 +89,8 @@ class Backoff:
 
     def gc(self, now: int) -> None:
         """Forget the keys that an event now would start afresh."""
+        if not self._entries:
+            return
         for key in [key for key, entry in self._entries.items() if self._has_expired(now, entry)]:
             del self._entries[key]
 

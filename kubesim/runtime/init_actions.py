@@ -42,14 +42,15 @@ def superseded_init_records(pod: Pod, status: RuntimePodStatus) -> list[Containe
     """The dead init containers of which there is a newer dead one: nobody needs them."""
     if not pod.spec.init_containers or len(status.containers) < 2:
         return []
+    names = [container.name for container in pod.spec.init_containers]
     seen: set[str] = set()
     superseded = []
-    for record in init_records(pod, status):
-        if record.state in ("exited", "unknown"):
+    for record in status.containers:
+        if record.state in ("exited", "unknown") and record.name in names:
             if record.name in seen:
                 superseded.append(record)
             seen.add(record.name)
-    return superseded
+    return sorted(superseded, key=lambda record: names.index(record.name)) if superseded else superseded
 
 
 def is_init_container_failed(record: ContainerRecord) -> bool:

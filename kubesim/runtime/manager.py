@@ -493,12 +493,15 @@ def _sandbox_config(pod: Pod, attempt: int) -> SandboxConfig:
 
 def _running_part(pod: RuntimePod) -> RuntimePod | None:
     """A listing without what is dead, if anything is left (listOptions.onlyRunningReady)."""
+    for part in (*pod.containers, *pod.sandboxes):
+        if part.state != "running":
+            break
+    else:
+        return pod
     containers = [container for container in pod.containers if container.state == "running"]
     sandboxes = [sandbox for sandbox in pod.sandboxes if sandbox.state == "running"]
     if not containers and not sandboxes:
         return None
-    if len(containers) == len(pod.containers) and len(sandboxes) == len(pod.sandboxes):
-        return pod
     return replace(pod, containers=tuple(containers), sandboxes=tuple(sandboxes))
 
 

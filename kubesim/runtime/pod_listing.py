@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from operator import attrgetter
 
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Container, Pod, PodSpec, ResourceRequirements
@@ -24,6 +25,9 @@ from kubesim.runtime.types import (
     SandboxRecord,
     container_id,
 )
+
+_ID = attrgetter("id")
+_CREATED_AT = attrgetter("created_at")
 
 Grouped = dict[str, tuple[list[SandboxInfo], list[ContainerInfo]]]
 
@@ -48,7 +52,7 @@ def runtime_pod(uid: str, sandboxes: list[SandboxInfo], containers: list[Contain
     if len(sandboxes) > 1:
         sandboxes = sorted(sandboxes, key=lambda s: (-s.attempt, -s.created_at, s.id))
     if len(containers) > 1:
-        containers = sorted(containers, key=lambda c: (-c.created_at, c.id))
+        containers = sorted(sorted(containers, key=_ID), key=_CREATED_AT, reverse=True)
     labels = containers[0].labels if containers else {}
     return RuntimePod(
         uid=uid,
@@ -146,7 +150,7 @@ def runtime_pod_status(
     the newest sandbox of the listing only, and only while it is ready; what has gone since the listing is not among
     `sandboxes` and `containers`."""
     if len(containers) > 1:
-        containers = sorted(containers, key=lambda c: -c.created_at)
+        containers = sorted(containers, key=_CREATED_AT, reverse=True)
     newest = sandboxes[0] if sandboxes and container_id(sandboxes[0].id) == pod.sandboxes[0].id else None
     active = newest.id if newest is not None and newest.ready else None
     return RuntimePodStatus(

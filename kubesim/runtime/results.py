@@ -54,15 +54,18 @@ class PodSyncResult:
         """All errors as Go's aggregate prints them; empty when there is none."""
         if not self.results and not self.sync_error:
             return ""
-        errors = [f"failed to SyncPod: {self.sync_error}"] if self.sync_error else []
-        errors += [
-            f"failed to {quoted(r.action)} for {quoted(r.target)} with {r.error}: {quoted(r.message)}"
-            for r in self.results
-            if r.error
-        ]
-        unique = list(dict.fromkeys(errors))
-        return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]" if unique else ""
+        errors = {f"failed to SyncPod: {self.sync_error}": None} if self.sync_error else {}
+        for r in self.results:
+            if r.error:
+                errors[f"failed to {quoted(r.action)} for {quoted(r.target)} with {r.error}: {quoted(r.message)}"] = (
+                    None
+                )
+        return f"[{', '.join(errors)}]" if len(errors) > 1 else "".join(errors)
 
     def backoff_expires_at(self) -> int | None:
         """The earliest end of a back-off among the errors (MinBackoffExpiration)."""
-        return min((r.retry_at for r in self.results if r.error and r.retry_at is not None), default=None)
+        earliest = None
+        for r in self.results:
+            if r.error and r.retry_at is not None and (earliest is None or r.retry_at < earliest):
+                earliest = r.retry_at
+        return earliest

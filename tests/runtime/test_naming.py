@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kubesim.api.pod import Container, Pod
+from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.api.pod_kinds import pod_full_name
 from kubesim.runtime import labels, naming
-from kubesim.runtime.hash_text import go_json, quantity_text
+from kubesim.runtime.hash_text import go_json, quantity_text, resources_text
 
 POD = Pod.from_json(
     {
@@ -109,3 +109,11 @@ def test_a_hook_that_opens_a_port_is_written_and_what_cannot_be_read_is_nothing(
 
 def test_a_very_large_quantity_has_no_text_of_its_own() -> None:
     assert quantity_text("123456789012345678901") == "{{0 0} {123456789012345678901}  DecimalSI}"
+
+
+def test_the_text_of_resources_names_the_claims() -> None:
+    """core/v1 generated.pb.go ResourceRequirements.String, ResourceClaim.String."""
+    claims = ResourceRequirements.from_json({"claims": [{"name": "gpu", "request": "one"}, {"name": "nic"}]})
+    listed = "ResourceClaim{Name:gpu,Request:one,},ResourceClaim{Name:nic,Request:,},"
+    empty = "Limits:ResourceList{},Requests:ResourceList{}"
+    assert resources_text(claims) == f"&ResourceRequirements{{{empty},Claims:[]ResourceClaim{{{listed}}},}}"

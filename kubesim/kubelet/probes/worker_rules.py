@@ -50,8 +50,10 @@ class WorkerSubject:
     ) -> WorkerSubject:
         spec = probe_of(container, probe_type)
         assert spec is not None, f"container {container.name} has no {probe_type} probe"
-        is_init = container.name in [init.name for init in pod.spec.init_containers]
-        return cls(pod, container, probe_type, spec, is_init and is_restartable_init_container(container), context)
+        sidecar = is_restartable_init_container(container) and container.name in [
+            c.name for c in pod.spec.init_containers
+        ]
+        return cls(pod, container, probe_type, spec, sidecar, context)
 
 
 def probe_of(container: Container, probe_type: ProbeType) -> Probe | None:

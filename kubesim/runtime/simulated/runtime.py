@@ -261,7 +261,7 @@ class SimulatedRuntime:
         if pod_uid is None:
             return list(self._sandboxes.values())
         known = self._by_pod.get(pod_uid)
-        return [self._sandboxes[identifier] for identifier in known[0]] if known else []
+        return list(map(self._sandboxes.__getitem__, known[0])) if known else []
 
     async def update_pod_sandbox_resources(self, sandbox_id: str, resources: ResourceConfig) -> None:
         """For plugins of a runtime; the group itself is the kubelet's to write."""
