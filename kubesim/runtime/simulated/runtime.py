@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import ipaddress
 from collections.abc import Callable, Iterator
-from socket import inet_ntoa
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
@@ -32,6 +30,7 @@ from kubesim.runtime.protocol import (
     SandboxInfo,
 )
 from kubesim.runtime.pull_credentials import AuthConfig
+from kubesim.runtime.simulated.addresses import Addresses
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.image_store import ImageStore
 from kubesim.runtime.simulated.process import SIGKILL, Exit, Process, ProcessContext, ProcessFactory
@@ -82,7 +81,7 @@ class SimulatedRuntime:
         self._by_pod: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # uid -> sandbox ids, container ids
         self._made_sandboxes = 0
         self._sandbox_failures = 0
-        self._addresses = _Addresses(self.settings.first_ip)
+        self._addresses = Addresses(self.settings.first_ip)
         self.images = ImageStore(self.settings, self._take)
         self._listeners: list[Callable[[str], None]] = []
         self._exit_listeners: list[ExitListener] = []
@@ -123,7 +122,7 @@ class SimulatedRuntime:
             raise RuntimeCallError(self.settings.sandbox_errors[self._sandbox_failures - 1])
         identifier = self._sandbox_id(config.pod.metadata.uid)
         self._made_sandboxes += 1
-        address = "" if config.pod.spec.host_network else self._address(identifier, config.attempt)
+        address = "" if config.pod.spec.host_network else self._address(config.attempt)
         self._enter_sandbox(identifier, config, SandboxNetwork(address))
         return identifier
 
@@ -152,10 +151,8 @@ class SimulatedRuntime:
             return self.settings.sandbox_id(uid, self._made_sandboxes)
         return self._hash("sandbox", str(self._made_sandboxes), uid)
 
-    def _address(self, sandbox_id: str, attempt: int) -> str:
-        if self.settings.pod_ip is not None:
-            return self.settings.pod_ip(attempt)
-        return self._addresses.take(sandbox_id)
+    def _address(self, attempt: int) -> str:
+        return self._addresses.take() if self.settings.pod_ip is None else self.settings.pod_ip(attempt)
 
     def _hash(self, *parts: str) -> str:
         return hashlib.sha256("\x00".join((self._id_seed, *parts)).encode()).hexdigest()
@@ -178,7 +175,6 @@ class SimulatedRuntime:
 
     def _end_sandbox(self, info: SandboxInfo) -> None:
         if self._sandboxes[info.id].ready:
-            self._addresses.release(info.id)
             self._sandboxes[info.id] = replace(self._sandboxes[info.id], ready=False, network=SandboxNetwork())
             self._changed(info.pod_uid)
 
@@ -482,20 +478,3 @@ class SimulatedRuntime:
 
     async def remove_image(self, image_id: str) -> None:
         self.images.remove(image_id)
-
-
-class _Addresses:
-    """Pod addresses, one after the other; each belongs to one sandbox."""
-
-    def __init__(self, first: str) -> None:
-        self._next = int(ipaddress.ip_address(first))
-        self._taken: dict[str, int] = {}
-
-    def take(self, sandbox_id: str) -> str:
-        address = self._taken[sandbox_id] = self._next
-        self._next += 1
-        # The text that the module gives, which makes an object of it first.
-        return inet_ntoa(address.to_bytes(4, "big")) if address < 1 << 32 else str(ipaddress.ip_address(address))
-
-    def release(self, sandbox_id: str) -> None:
-        self._taken.pop(sandbox_id, None)
