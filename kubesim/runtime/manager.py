@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from operator import is_
 
 from kubesim.api.gotext import quoted
 from kubesim.api.meta import ApiObject
@@ -17,7 +16,7 @@ from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen, replace
+from kubesim.frozen import frozen
 from kubesim.runtime.actions import PodActions, compute_pod_actions
 from kubesim.runtime.backoff import Backoff, do_back_off
 from kubesim.runtime.cgroups import ResourceConfig, resource_config_for_pod
@@ -34,18 +33,12 @@ from kubesim.runtime.image_volumes import (
 )
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.init_actions import init_records, superseded_init_records
+from kubesim.runtime.known_pods import KnownPods, same_objects
 from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
 from kubesim.runtime.naming import format_pod, pod_logs_directory
-from kubesim.runtime.pod_listing import (
-    ContainerRecords,
-    group_by_pod,
-    running_pod,
-    runtime_pod,
-    runtime_pod_status,
-    sandbox_ips,
-)
+from kubesim.runtime.pod_listing import group_by_pod, running_part, running_pod, runtime_pod_status, sandbox_ips
 from kubesim.runtime.pod_resize import PodResizer, is_pod_resize_in_progress
-from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig, SandboxInfo
+from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig
 from kubesim.runtime.restart_policy import is_restartable_init_container
 from kubesim.runtime.results import (
     CREATE_POD_SANDBOX_ERROR,
@@ -67,19 +60,6 @@ class ProbeResults:
 
     liveness: Mapping[str, ProbeResult]
     startup: Mapping[str, ProbeResult]
-
-
-class _KnownPod:
-    """A pod as the runtime last listed it, and the records of its containers; until the runtime knows it no more."""
-
-    __slots__ = ("containers", "pod", "records", "sandboxes")
-
-    sandboxes: list[SandboxInfo]
-    containers: list[ContainerInfo]
-    pod: RuntimePod
-
-    def __init__(self) -> None:
-        self.records = ContainerRecords()
 
 
 class RuntimeManager:
@@ -119,7 +99,7 @@ class RuntimeManager:
         self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
         # What was last decided about each pod, and all that was looked at: if that is the same, so is the decision.
         self._decided: dict[str, tuple[list[object], PodActions]] = {}
-        self._known: dict[str, _KnownPod] = {}
+        self._known = KnownPods()
         self._running: dict[str, RuntimePod] = {}
         self._changed: dict[str, None] | None = None  # pods to look up again; None: all
         runtime.on_change(self._pod_changed)
@@ -197,7 +177,7 @@ class RuntimeManager:
         for record in status.containers:
             facts += liveness.get(record.id), startup.get(record.id)
         latest = self._decided.get(uid)
-        if latest is not None and _same(latest[0], facts):
+        if latest is not None and same_objects(latest[0], facts):
             return latest[1]
         actions = compute_pod_actions(
             pod,
@@ -389,16 +369,15 @@ class RuntimeManager:
         sandboxes = await self.runtime.list_pod_sandboxes()
         containers = await self.runtime.list_containers()
         grouped = group_by_pod(sandboxes, containers)
-        for uid in [uid for uid in self._known if uid not in grouped]:
-            del self._known[uid]
-        pods = [self._listing(uid, *infos) for uid, infos in grouped.items()]
+        self._known.forget_all_but(grouped.keys())
+        pods = [self._known.listing(uid, *infos) for uid, infos in grouped.items()]
         pods.sort(key=lambda pod: -pod.created_at)
         return pods
 
     async def get_running_pods(self) -> Mapping[str, RuntimePod]:
         """What runs of each pod, by uid. Of a runtime that tells its changes, only those are looked up."""
         if self._changed is None:
-            pods = [_running_part(pod) for pod in await self.get_pods()]
+            pods = [running_part(pod) for pod in await self.get_pods()]
             self._running = {pod.uid: pod for pod in pods if pod is not None}
             self._changed = {} if self.runtime.tells_changes else None
             return self._running
@@ -406,7 +385,7 @@ class RuntimeManager:
             uid = next(iter(self._changed))
             pod = await self.get_pod(uid)
             del self._changed[uid]
-            running = None if pod is None else _running_part(pod)
+            running = None if pod is None else running_part(pod)
             if running is not None:
                 self._running[uid] = running
             else:
@@ -423,19 +402,9 @@ class RuntimeManager:
         sandboxes = await self.runtime.list_pod_sandboxes(uid)
         containers = await self.runtime.list_containers(uid)
         if not sandboxes and not containers:
-            self._known.pop(uid, None)
+            self._known.forget(uid)
             return None
-        return self._listing(uid, sandboxes, containers)
-
-    def _listing(self, uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> RuntimePod:
-        known = self._known.get(uid)
-        if known is None:
-            known = self._known[uid] = _KnownPod()
-        elif _same(known.sandboxes, sandboxes) and _same(known.containers, containers):
-            return known.pod
-        known.sandboxes, known.containers = sandboxes, containers
-        known.pod = runtime_pod(uid, sandboxes, containers)
-        return known.pod
+        return self._known.listing(uid, sandboxes, containers)
 
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
         """Ask for every sandbox and container of a listing; one that has gone meanwhile is left out."""
@@ -452,8 +421,7 @@ class RuntimeManager:
                 continue
         resizable = self._gates.enabled("InPlacePodVerticalScaling")
         actuated = self.actuated.containers(pod.uid) if resizable else _NOTHING_ACTUATED
-        known = self._known.get(pod.uid)
-        return runtime_pod_status(pod, sandboxes, containers, actuated, known.records if known is not None else None)
+        return runtime_pod_status(pod, sandboxes, containers, actuated, self._known.records(pod.uid))
 
 
 def _container_type(pod: Pod, container: Container) -> str:
@@ -489,21 +457,3 @@ def _sandbox_config(pod: Pod, attempt: int) -> SandboxConfig:
         hostname=pod.spec.hostname or pod.metadata.name,
         log_directory=pod_logs_directory(pod),
     )
-
-
-def _running_part(pod: RuntimePod) -> RuntimePod | None:
-    """A listing without what is dead, if anything is left (listOptions.onlyRunningReady)."""
-    for part in (*pod.containers, *pod.sandboxes):
-        if part.state != "running":
-            break
-    else:
-        return pod
-    containers = [container for container in pod.containers if container.state == "running"]
-    sandboxes = [sandbox for sandbox in pod.sandboxes if sandbox.state == "running"]
-    if not containers and not sandboxes:
-        return None
-    return replace(pod, containers=tuple(containers), sandboxes=tuple(sandboxes))
-
-
-def _same(known: Sequence[object], found: Sequence[object]) -> bool:
-    return len(known) == len(found) and all(map(is_, known, found))

@@ -1,4 +1,4 @@
-"""The addresses of pods, one after the other."""
+"""The addresses of pods."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from socket import inet_ntoa
 
 
 class Addresses:
-    """None is given twice in a run."""
+    """One after the other, none twice in a run; each belongs to one sandbox."""
 
     def __init__(self, first: str) -> None:
         self._next = int(ip_address(first))
+        self.taken = set[str]()  # by these sandboxes
 
-    def take(self) -> str:
+    def take(self, sandbox_id: str) -> str:
+        self.taken.add(sandbox_id)
         address = self._next
         self._next += 1
         # The text that the module gives, which makes an object of it first.
         return inet_ntoa(address.to_bytes(4, "big")) if address < 1 << 32 else str(ip_address(address))
+
+    def release(self, sandbox_id: str) -> None:
+        self.taken.discard(sandbox_id)

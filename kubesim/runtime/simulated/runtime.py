@@ -122,7 +122,7 @@ class SimulatedRuntime:
             raise RuntimeCallError(self.settings.sandbox_errors[self._sandbox_failures - 1])
         identifier = self._sandbox_id(config.pod.metadata.uid)
         self._made_sandboxes += 1
-        address = "" if config.pod.spec.host_network else self._address(config.attempt)
+        address = "" if config.pod.spec.host_network else self._address(identifier, config.attempt)
         self._enter_sandbox(identifier, config, SandboxNetwork(address))
         return identifier
 
@@ -151,8 +151,10 @@ class SimulatedRuntime:
             return self.settings.sandbox_id(uid, self._made_sandboxes)
         return self._hash("sandbox", str(self._made_sandboxes), uid)
 
-    def _address(self, attempt: int) -> str:
-        return self._addresses.take() if self.settings.pod_ip is None else self.settings.pod_ip(attempt)
+    def _address(self, sandbox_id: str, attempt: int) -> str:
+        if self.settings.pod_ip is not None:
+            return self.settings.pod_ip(attempt)
+        return self._addresses.take(sandbox_id)
 
     def _hash(self, *parts: str) -> str:
         return hashlib.sha256("\x00".join((self._id_seed, *parts)).encode()).hexdigest()
@@ -175,6 +177,7 @@ class SimulatedRuntime:
 
     def _end_sandbox(self, info: SandboxInfo) -> None:
         if self._sandboxes[info.id].ready:
+            self._addresses.release(info.id)
             self._sandboxes[info.id] = replace(self._sandboxes[info.id], ready=False, network=SandboxNetwork())
             self._changed(info.pod_uid)
 
