@@ -254,7 +254,6 @@ class Chaos:
             "pods": [pod.metadata.name for pod in self._api_pods()],
             "containers": await node.runtime.list_containers(),
             "sandboxes": await node.runtime.list_pod_sandboxes(),
-            "addresses": node.runtime._addresses._taken,
             "pod states": kubelet.workers.states.statuses,
             "probes": list(kubelet.probes.workers()),
             "statuses": kubelet.statuses._statuses,

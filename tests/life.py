@@ -216,7 +216,6 @@ class _Life:
         left = {
             "containers": await node.runtime.list_containers(),
             "sandboxes": await node.runtime.list_pod_sandboxes(),
-            "addresses": node.runtime._addresses._taken,
             "pod states": kubelet.workers.states.statuses,
             "probes": list(kubelet.probes.workers()),
             "statuses": kubelet.statuses._statuses,

@@ -17,7 +17,7 @@ from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen, replace
+from kubesim.frozen import frozen
 from kubesim.runtime.actions import PodActions, compute_pod_actions
 from kubesim.runtime.backoff import Backoff, do_back_off
 from kubesim.runtime.cgroups import ResourceConfig, resource_config_for_pod
@@ -39,6 +39,7 @@ from kubesim.runtime.naming import format_pod, pod_logs_directory
 from kubesim.runtime.pod_listing import (
     ContainerRecords,
     group_by_pod,
+    running_part,
     running_pod,
     runtime_pod,
     runtime_pod_status,
@@ -398,7 +399,7 @@ class RuntimeManager:
     async def get_running_pods(self) -> Mapping[str, RuntimePod]:
         """What runs of each pod, by uid. Of a runtime that tells its changes, only those are looked up."""
         if self._changed is None:
-            pods = [_running_part(pod) for pod in await self.get_pods()]
+            pods = [running_part(pod) for pod in await self.get_pods()]
             self._running = {pod.uid: pod for pod in pods if pod is not None}
             self._changed = {} if self.runtime.tells_changes else None
             return self._running
@@ -406,7 +407,7 @@ class RuntimeManager:
             uid = next(iter(self._changed))
             pod = await self.get_pod(uid)
             del self._changed[uid]
-            running = None if pod is None else _running_part(pod)
+            running = None if pod is None else running_part(pod)
             if running is not None:
                 self._running[uid] = running
             else:
@@ -489,20 +490,6 @@ def _sandbox_config(pod: Pod, attempt: int) -> SandboxConfig:
         hostname=pod.spec.hostname or pod.metadata.name,
         log_directory=pod_logs_directory(pod),
     )
-
-
-def _running_part(pod: RuntimePod) -> RuntimePod | None:
-    """A listing without what is dead, if anything is left (listOptions.onlyRunningReady)."""
-    for part in (*pod.containers, *pod.sandboxes):
-        if part.state != "running":
-            break
-    else:
-        return pod
-    containers = [container for container in pod.containers if container.state == "running"]
-    sandboxes = [sandbox for sandbox in pod.sandboxes if sandbox.state == "running"]
-    if not containers and not sandboxes:
-        return None
-    return replace(pod, containers=tuple(containers), sandboxes=tuple(sandboxes))
 
 
 def _same(known: Sequence[object], found: Sequence[object]) -> bool:

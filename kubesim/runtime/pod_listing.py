@@ -13,6 +13,7 @@ from operator import attrgetter
 
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Container, Pod, PodSpec, ResourceRequirements
+from kubesim.frozen import replace
 from kubesim.runtime.labels import CONTAINER_HASH, POD_NAME, POD_NAMESPACE
 from kubesim.runtime.linux_resources import with_actuated
 from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
@@ -66,6 +67,20 @@ def runtime_pod(uid: str, sandboxes: list[SandboxInfo], containers: list[Contain
             [ListedContainer(container_id(s.id), "", "running" if s.ready else "exited") for s in sandboxes]
         ),
     )
+
+
+def running_part(pod: RuntimePod) -> RuntimePod | None:
+    """A listing without what is dead, if anything is left (listOptions.onlyRunningReady)."""
+    for part in (*pod.containers, *pod.sandboxes):
+        if part.state != "running":
+            break
+    else:
+        return pod
+    containers = [container for container in pod.containers if container.state == "running"]
+    sandboxes = [sandbox for sandbox in pod.sandboxes if sandbox.state == "running"]
+    if not containers and not sandboxes:
+        return None
+    return replace(pod, containers=tuple(containers), sandboxes=tuple(sandboxes))
 
 
 def sandbox_ips(network: SandboxNetwork | None) -> tuple[str, ...]:
