@@ -15,7 +15,6 @@ from kubesim.api.timestamps import SECOND
 from kubesim.kubelet.status.conditions import READY, is_condition_true
 from kubesim.kubelet.status.inputs import StatusInputs
 from kubesim.runtime.restart_policy import is_restartable_init_container
-from kubesim.runtime.types import RuntimePodStatus
 
 _KUBELET_RESTART_GRACE = 10 * SECOND
 
@@ -91,20 +90,13 @@ def _is_container_ready(inputs: StatusInputs, status: ContainerStatus, container
         return ready
     if inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart"):
         return ready
-    started_at = _start_of(status.container_id, inputs.runtime)
-    if started_at is None or started_at >= inputs.kubelet_start - _KUBELET_RESTART_GRACE:
+    starts = [record.started_at for record in inputs.runtime.containers if record.id == status.container_id]
+    if not starts or starts[0] is None or starts[0] >= inputs.kubelet_start - _KUBELET_RESTART_GRACE:
         return ready
     # It ran before this kubelet: without any result yet it stays ready, but only if the API says that the pod is.
     if container.readiness_probe is not None and not _api_says_ready(inputs):
         return False
     return ready or result is None
-
-
-def _start_of(container_id: str, runtime: RuntimePodStatus) -> int | None:
-    for record in runtime.containers:
-        if record.id == container_id:
-            return record.started_at
-    return None
 
 
 def _api_says_ready(inputs: StatusInputs) -> bool:

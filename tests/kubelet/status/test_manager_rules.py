@@ -82,6 +82,14 @@ def test_fields_of_others_ride_along() -> None:
     }
 
 
+def test_conditions_of_others_are_theirs_to_change_also_when_the_pod_ends() -> None:
+    old = a_status(conditions=[{"type": "theirs", "status": "False"}])
+    disruption = {"type": "DisruptionTarget", "status": "True"}
+    new = a_status(phase="Failed", conditions=[{"type": "theirs", "status": "True"}, disruption])
+    merged = merge_pod_status(a_pod(), old, new, False, NOW)
+    assert [(c.type, c.status) for c in merged.conditions][:2] == [("theirs", "False"), ("DisruptionTarget", "True")]
+
+
 def test_nobody_has_the_id_of_a_container_that_is_gone_or_never_ran() -> None:
     status = a_status(containerStatuses=[{"name": "c"}])
     assert with_container_readiness(a_pod(), status, "", True) is None
