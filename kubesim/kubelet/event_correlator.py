@@ -53,7 +53,7 @@ class EventNames:
         return name
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16_384)
 def _is_subdomain(name: str) -> bool:
     return _SUBDOMAIN.fullmatch(name) is not None
 

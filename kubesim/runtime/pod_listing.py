@@ -80,7 +80,7 @@ def sandbox_ips(network: SandboxNetwork | None) -> tuple[str, ...]:
     return ips
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16_384)
 def _is_address(text: str) -> bool:
     try:
         ipaddress.ip_address(text)

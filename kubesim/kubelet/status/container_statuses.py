@@ -168,14 +168,14 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
 # Each sync finds most containers in the state in which the last one found them: one object serves them all.
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def _running_since(started_at: int | None) -> ContainerState:
     if started_at is None:
         return ContainerState.make(running=ContainerStateRunning.make())
     return ContainerState.make(running=ContainerStateRunning.make(started_at=format_time(started_at)))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def _exited(
     exit_code: int, reason: str, message: str, container_id: str, started_at: int | None, finished_at: int | None
 ) -> ContainerState:

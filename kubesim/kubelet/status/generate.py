@@ -138,7 +138,7 @@ def _resize_condition(inputs: StatusInputs, condition: PodCondition) -> PodCondi
     return condition.changed(observed_generation=0)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def _addresses(
     ips: tuple[str, ...], prefers_ipv6: bool, node_ips: tuple[str, ...], host_network: bool
 ) -> Mapping[str, Any]:

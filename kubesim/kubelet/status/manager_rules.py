@@ -187,7 +187,7 @@ def _normalized_container(status: ContainerStatus, room: int) -> ContainerStatus
     return status if last_state is status.last_state else status.changed(last_state=last_state)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def _normalized_state(state: ContainerState, room: int) -> ContainerState:
     terminated = state.terminated
     if terminated is None or len(terminated.message) * 4 <= room or len(encoded := terminated.message.encode()) <= room:

@@ -38,7 +38,7 @@ def host_network_pod_ips(ips: tuple[str, ...], host_ips: Sequence[str]) -> tuple
     return ips
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def parse_ip(text: str) -> tuple[int, str] | None:
     """(family, spelling) of an address as Go reads and writes it; None if it is none.
 

@@ -42,7 +42,7 @@ def pod_level_resources(inputs: StatusInputs) -> Mapping[str, Any]:
 # Every status of a pod says this, and most say what the one before said: then it is the very same object.
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16_384)
 def _allocated(spec: PodSpec, skip_pod_level: bool) -> Mapping[str, Any]:
     pod = Pod.make(spec=spec)
     requests = _texts(pod_requests(pod, skip_pod_level=skip_pod_level))
