@@ -20,6 +20,10 @@ _ACRONYMS = {"ip": "IP", "ips": "IPs", "id": "ID", "uid": "UID", "pid": "PID", "
              "cidrs": "CIDRs", "fqdn": "FQDN", "uuid": "UUID", "os": "OS"}  # fmt: skip
 
 
+# Of what is remembered about each pod, so much is kept: with less, every look-up of a node with 10,000 pods would miss.
+REMEMBERED_PODS = 16_384
+
+
 def json_name(field: str) -> str:
     """`pod_ip` -> `podIP`, `restart_policy` -> `restartPolicy`: the Kubernetes spelling of a Python field name."""
     first, *rest = field.split("_")

@@ -32,23 +32,23 @@ def run_virtual(main: Callable[..., Coroutine[Any, Any, T]], *args: object, spee
 
 @contextmanager
 def _interrupted_by_signal(task: asyncio.Task[Any]) -> Iterator[None]:
-    """Ctrl-C cancels the task, so that it ends in order; a second one ends it where it is."""
-    if threading.current_thread() is not threading.main_thread():
+    """Ctrl-C cancels the task, so that it ends in order; a second one ends it where it is. Only where nobody else
+    handles it."""
+    hears = threading.current_thread() is threading.main_thread()
+    if not hears or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
     interrupted = False
 
     def interrupt(*_: object) -> None:
         nonlocal interrupted
-        if interrupted:
+        if interrupted or task.done():
             raise KeyboardInterrupt
         interrupted = True
         task.cancel()
         task.get_loop().call_soon_threadsafe(bool)  # it may be waiting for something real
 
-    former = signal.signal(signal.SIGINT, interrupt)
-    if former is not signal.default_int_handler:  # somebody else's to handle
-        signal.signal(signal.SIGINT, former)
+    signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     except asyncio.CancelledError:
@@ -56,8 +56,7 @@ def _interrupted_by_signal(task: asyncio.Task[Any]) -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     finally:
-        if former is signal.default_int_handler:
-            signal.signal(signal.SIGINT, former)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 async def _wind_up(loop: VirtualLoop) -> None:

@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 
 from kubesim.api.event import Event
 from kubesim.api.meta import ObjectMeta
+from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock.randomness import Stream, uuid4_text
 from kubesim.concurrency.token_bucket import TokenBucket
@@ -53,7 +54,7 @@ class EventNames:
         return name
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=REMEMBERED_PODS)
 def _is_subdomain(name: str) -> bool:
     return _SUBDOMAIN.fullmatch(name) is not None
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from operator import attrgetter
 
 from kubesim.api.meta import ObjectMeta
+from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.pod import Container, Pod, PodSpec, ResourceRequirements
 from kubesim.frozen import replace
 from kubesim.runtime.labels import CONTAINER_HASH, POD_NAME, POD_NAMESPACE
@@ -80,7 +81,7 @@ def sandbox_ips(network: SandboxNetwork | None) -> tuple[str, ...]:
     return ips
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=REMEMBERED_PODS)
 def _is_address(text: str) -> bool:
     try:
         ipaddress.ip_address(text)

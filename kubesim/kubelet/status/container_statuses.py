@@ -13,6 +13,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.pod import (
     NO_STATE,
     Container,
@@ -168,14 +169,14 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
 # Each sync finds most containers in the state in which the last one found them: one object serves them all.
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=REMEMBERED_PODS)
 def _running_since(started_at: int | None) -> ContainerState:
     if started_at is None:
         return ContainerState.make(running=ContainerStateRunning.make())
     return ContainerState.make(running=ContainerStateRunning.make(started_at=format_time(started_at)))
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=REMEMBERED_PODS)
 def _exited(
     exit_code: int, reason: str, message: str, container_id: str, started_at: int | None, finished_at: int | None
 ) -> ContainerState:

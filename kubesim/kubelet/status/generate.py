@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.pod import ContainerStatus, HostIP, PodCondition, PodIP, PodStatus
 from kubesim.api.resources import pod_qos_class
 from kubesim.kubelet.status import conditions as make
@@ -138,7 +139,7 @@ def _resize_condition(inputs: StatusInputs, condition: PodCondition) -> PodCondi
     return condition.changed(observed_generation=0)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=REMEMBERED_PODS)
 def _addresses(
     ips: tuple[str, ...], prefers_ipv6: bool, node_ips: tuple[str, ...], host_network: bool
 ) -> Mapping[str, Any]:

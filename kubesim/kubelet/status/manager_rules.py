@@ -14,6 +14,7 @@ from functools import lru_cache
 from operator import attrgetter, is_not
 from typing import Any
 
+from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.pod import (
     Container,
     ContainerState,
@@ -187,7 +188,7 @@ def _normalized_container(status: ContainerStatus, room: int) -> ContainerStatus
     return status if last_state is status.last_state else status.changed(last_state=last_state)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=REMEMBERED_PODS)
 def _normalized_state(state: ContainerState, room: int) -> ContainerState:
     terminated = state.terminated
     if terminated is None or len(terminated.message) * 4 <= room or len(encoded := terminated.message.encode()) <= room:

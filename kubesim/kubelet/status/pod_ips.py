@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from kubesim.api import goaddress
+from kubesim.api.model import REMEMBERED_PODS
 
 _LEADING_ZEROS = re.compile(r"\b0+(?=[0-9])")
 
@@ -38,7 +39,7 @@ def host_network_pod_ips(ips: tuple[str, ...], host_ips: Sequence[str]) -> tuple
     return ips
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=REMEMBERED_PODS)
 def parse_ip(text: str) -> tuple[int, str] | None:
     """(family, spelling) of an address as Go reads and writes it; None if it is none.
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.pod import NO_RESOURCES, Pod, PodSpec, ResourceList, ResourceRequirements
 from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.api.resources import CPU, MEMORY, Resources, pod_limits, pod_requests
@@ -42,7 +43,7 @@ def pod_level_resources(inputs: StatusInputs) -> Mapping[str, Any]:
 # Every status of a pod says this, and most say what the one before said: then it is the very same object.
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=REMEMBERED_PODS)
 def _allocated(spec: PodSpec, skip_pod_level: bool) -> Mapping[str, Any]:
     pod = Pod.make(spec=spec)
     requests = _texts(pod_requests(pod, skip_pod_level=skip_pod_level))
