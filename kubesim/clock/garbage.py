@@ -19,3 +19,10 @@ def collected_rarely() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*thresholds)
+
+
+def collect_young() -> None:
+    """Look for garbage among what was made since the last look. A run that is over is one great cycle: found at once,
+    while it is in the caches of the machine, it costs a fifth of what it costs later among hundreds of others.
+    """
+    gc.collect(0)

@@ -31,12 +31,17 @@ class NotRunnable(Exception):
 
 def read_cases(path: Path) -> Iterator[Case]:
     """The cases of a file; what cannot be one is an error that names the line."""
+    return (parse_case(path, number, line) for number, line in read_lines(path))
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines with a case, with their numbers. A case as JSON takes many times the memory of its line."""
     number = 0
     try:
         with _open(path) as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    yield _parse(path, number, line)
+                    yield number, line
     except FileNotFoundError:
         raise InputError(str(path), "no such file") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -51,7 +56,7 @@ def _open(path: Path) -> TextIO:
     return path.open(encoding="utf-8")
 
 
-def _parse(path: Path, number: int, line: str) -> Case:
+def parse_case(path: Path, number: int, line: str) -> Case:
     try:
         case = json.loads(line)
     except json.JSONDecodeError as error:

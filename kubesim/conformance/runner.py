@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kubesim.clock.garbage import collected_rarely
+from kubesim.clock.garbage import collect_young, collected_rarely
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.conformance.frame import (
     NO_ANSWER,
@@ -23,7 +23,8 @@ from kubesim.conformance.frame import (
     corpus_module,
     corpus_name,
     judge,
-    read_cases,
+    parse_case,
+    read_lines,
 )
 from kubesim.conformance.results import CorpusResult, Failure, Watcher
 from kubesim.conformance.story_files import STORY_SUFFIXES, is_story
@@ -62,10 +63,11 @@ def run_corpus(path: Path, *, seed: int = 0, watcher: Watcher | None = None) -> 
     play = _player(module, seed)
     result = CorpusResult(name)
     with collected_rarely():
-        cases = list(read_cases(path))
-        watcher.begin(name, len(cases))
+        lines = list(read_lines(path))
+        watcher.begin(name, len(lines))
         watch = Stopwatch()
-        for case in cases:
+        for number, line in lines:
+            case = parse_case(path, number, line)
             try:
                 output, problem = _play(play, case)
             except NotRunnable as error:
@@ -75,6 +77,7 @@ def run_corpus(path: Path, *, seed: int = 0, watcher: Watcher | None = None) -> 
                 continue
             watcher.played(case_id(case), output)
             _count(result, module, case, output, problem)
+            collect_young()
     result.seconds = watch.seconds()
     return result
 
