@@ -42,7 +42,7 @@ def execute(args: argparse.Namespace) -> int:
     from kubesim.cli.progress import Observer
     from kubesim.conformance.frame import is_known
     from kubesim.conformance.runner import find_corpora, run_corpus
-    from kubesim.conformance.story_runner import TRACES, run_stories
+    from kubesim.conformance.story_files import TRACES
 
     found = _by_name(find_corpora(args.paths))
     if not found:
@@ -54,6 +54,8 @@ def execute(args: argparse.Namespace) -> int:
     with Observer(args.emit, sys.stderr) as observer:
         for name, paths in chosen.items():
             if name == TRACES:
+                from kubesim.conformance.story_runner import run_stories  # a whole node; other corpora need less
+
                 results.append(run_stories(paths, seed=seed, watcher=observer))
             elif is_known(name):
                 results += [run_corpus(path, seed=seed or 0, watcher=observer) for path in paths]
@@ -69,8 +71,7 @@ def execute(args: argparse.Namespace) -> int:
 def _by_name(paths: list[Path]) -> dict[str, list[Path]]:
     """The files of each corpus."""
     from kubesim.conformance.frame import corpus_name
-    from kubesim.conformance.story_files import STORY_SUFFIXES
-    from kubesim.conformance.story_runner import TRACES
+    from kubesim.conformance.story_files import STORY_SUFFIXES, TRACES
 
     named: dict[str, list[Path]] = {}
     for path in paths:

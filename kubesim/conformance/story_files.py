@@ -10,6 +10,7 @@ from typing import Any
 
 from kubesim.errors import InputError
 
+TRACES = "traces"  # the corpus that all stories together are
 STORY_SUFFIXES = (".json", ".json.gz")
 _INPUTS = ("manifests", "actions")
 

@@ -13,11 +13,10 @@ from typing import Any
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.conformance import stories
 from kubesim.conformance.results import CorpusResult, Failure, Watcher
-from kubesim.conformance.story_files import read_story, story_name
+from kubesim.conformance.story_files import TRACES, read_story, story_name
 from kubesim.conformance.story_rule import story_differences
 from kubesim.frozen import frozen
 
-TRACES = "traces"
 SEEDS = range(1, 21)
 _ANSWERS = ("statuses", "events")
 
