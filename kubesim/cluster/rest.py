@@ -229,7 +229,8 @@ def _post_subresource(store: Store, call: _Call, dry_run: bool) -> Response:
 
 def _read_as(kind: str, request: Request) -> JsonObject:
     try:
-        return decode(kind, _parse(request, kind))
+        body: JsonObject = decode(kind, _parse(request, kind))
+        return body
     except DecodeError as error:
         raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None
 

@@ -66,7 +66,7 @@ def validate_projected(errors: Errors, source: JsonObject, path: str) -> None:
     files = _Paths(errors, path)
     for n, projection in enumerate(source.get("sources") or ()):
         where = f"{path}.sources[{n}]"
-        given = [kind for kind in _RULES if projection.get(kind) is not None]
+        given = [kind for kind in _RULES if kind in projection]
         for kind in given:
             _RULES[kind](errors, projection[kind], f"{where}.{kind}", files)
         if len(given) > 1:
