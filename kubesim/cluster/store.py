@@ -148,10 +148,14 @@ class Store:
         """What a kubelet's PATCH of the status subresource comes to, without the detour through JSON."""
         pod = self.get("Pod", namespace, name)
         assert isinstance(pod, Pod)
+        return self.write_pod_status(pod, uid, status)
+
+    def write_pod_status(self, pod: Pod, uid: str, status: PodStatus) -> Pod:
+        """The same for a pod that was just read."""
         if uid and pod.metadata.uid != uid:
             # Upstream checks the metadata twice on its way, and reports both.
             problem = FieldError("Invalid value", "metadata.uid", uid, "field is immutable")
-            raise invalid_object(resource_of("Pod"), name, (problem, problem))
+            raise invalid_object(resource_of("Pod"), pod.metadata.name, (problem, problem))
         before = pod.status
         # What a client that does not know of them cannot erase.
         if not status.qos_class and before.qos_class:
