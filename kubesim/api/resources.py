@@ -33,7 +33,7 @@ _Kind = Literal["requests", "limits"]
 
 
 def quantities(resource_list: ResourceList) -> Resources:
-    return {name: quantity(value) for name, value in resource_list.items()}
+    return {name: quantity(value) for name, value in resource_list.items()} if resource_list else {}
 
 
 def pod_requests(
@@ -191,6 +191,8 @@ def compute_pod_qos(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> str:
 
 def _qos_resources(resource_list: ResourceList) -> Resources:
     """The resources that count for the class: cpu and memory, where more than nothing is given."""
+    if not resource_list:
+        return {}
     return {
         name: amount
         for name in (CPU, MEMORY)
