@@ -14,7 +14,7 @@ _INIT_CONTAINER_ANNOTATIONS = {
 
 def convert_pod(pod: dict[str, Any]) -> None:
     """In place, on the decoded JSON object."""
-    meta, spec, status = pod.setdefault("metadata", {}), pod.setdefault("spec", {}), pod.get("status") or {}
+    meta, spec, status = pod.setdefault("metadata", {}), pod.setdefault("spec", {}), pod.get("status")
     annotations = meta.get("annotations")
     if annotations:
         kept = {key: value for key, value in annotations.items() if key not in _INIT_CONTAINER_ANNOTATIONS}
@@ -27,6 +27,11 @@ def convert_pod(pod: dict[str, Any]) -> None:
         spec["terminationGracePeriodSeconds"] = 1
     # The host's namespaces live in the security context there, so there always is one.
     spec.setdefault("securityContext", {})
+    if status:
+        _agree_on_addresses(status)
+
+
+def _agree_on_addresses(status: dict[str, Any]) -> None:
     ip, ips = status.get("podIP", ""), status.get("podIPs") or []
     if ip and (not ips or ips[0].get("ip", "") != ip):
         status["podIPs"] = [{"ip": ip}]

@@ -46,14 +46,15 @@ def set_pod_defaults(pod: JsonObject, gates: FeatureGates = DEFAULT_GATES) -> No
     """Fill in everything that is defaulted in a v1 Pod."""
     spec: JsonObject = pod.setdefault("spec", {})
     _requests_from_limits(spec)
-    if gates.enabled("PodLevelResources"):
+    if spec.get("resources") and gates.enabled("PodLevelResources"):
         _default_huge_page_pod_limits(spec)
         _default_pod_requests(spec)
     spec.setdefault("enableServiceLinks", True)
     if spec.get("hostNetwork"):
         _default_host_ports(spec)
     set_pod_spec_defaults(spec)
-    _round_status_resources(pod.get("status") or {})
+    if pod.get("status"):
+        _round_status_resources(pod["status"])
 
 
 def set_pod_spec_defaults(spec: JsonObject) -> None:
@@ -124,9 +125,9 @@ def _default_container(container: JsonObject) -> None:
     for name in _PROBES:
         if container.get(name) is not None:
             _default_probe(container[name])
-    lifecycle = container.get("lifecycle") or {}
-    for name in ("postStart", "preStop"):
-        _default_http_get((lifecycle.get(name) or {}).get("httpGet"))
+    if lifecycle := container.get("lifecycle"):
+        for name in ("postStart", "preStop"):
+            _default_http_get((lifecycle.get(name) or {}).get("httpGet"))
 
 
 def _default_probe(probe: JsonObject) -> None:
@@ -173,7 +174,7 @@ def _default_volume(volume: JsonObject) -> None:
 
 def _default_huge_page_pod_limits(spec: JsonObject) -> None:
     """Pod-level resources that are silent about huge pages get the limits that the containers have together."""
-    resources = spec.get("resources") or {}
+    resources = spec["resources"]
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     if limits or requests:
         silent = ((name, amount) for name, amount in pod_limits(resources_pod(spec)).items() if name not in requests)
@@ -183,7 +184,7 @@ def _default_huge_page_pod_limits(spec: JsonObject) -> None:
 
 def _default_pod_requests(spec: JsonObject) -> None:
     """Pod-level limits without requests: what the containers ask for together, or else as much as the limit."""
-    resources = spec.get("resources") or {}
+    resources = spec["resources"]
     limits = resources.get("limits")
     if limits:
         together = container_requests(resources_pod(spec)).items()

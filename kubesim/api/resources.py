@@ -33,7 +33,7 @@ _Kind = Literal["requests", "limits"]
 
 
 def quantities(resource_list: ResourceList) -> Resources:
-    return {name: quantity(value) for name, value in resource_list.items()}
+    return {name: quantity(value) for name, value in resource_list.items()} if resource_list else {}
 
 
 def pod_requests(
@@ -53,7 +53,7 @@ def pod_requests(
             effective = _effective_requests(pod, spec.requests, actuated.requests, pod.status.allocated_resources)
             desired = {name: effective.get(name, ZERO) for name in desired}
         requests.update((name, amount) for name, amount in desired.items() if is_supported_pod_level_resource(name))
-    if not exclude_overhead:
+    if pod.spec.overhead and not exclude_overhead:
         _add(requests, quantities(pod.spec.overhead))
     return requests
 
@@ -65,9 +65,10 @@ def pod_limits(pod: Pod, *, skip_pod_level: bool = False, observer: Observer | N
     if spec is not None and not skip_pod_level:
         desired = quantities(spec.limits)
         limits.update((name, amount) for name, amount in desired.items() if is_supported_pod_level_resource(name))
-    for name, amount in quantities(pod.spec.overhead).items():
-        if name in limits and not limits[name].is_zero:
-            limits[name] += amount
+    if pod.spec.overhead:
+        for name, amount in quantities(pod.spec.overhead).items():
+            if name in limits and not limits[name].is_zero:
+                limits[name] += amount
     return limits
 
 
@@ -109,6 +110,8 @@ def _aggregate(pod: Pod, kind: _Kind, *, use_status: bool = False, observer: Obs
         if observer:
             observer(amounts)
         _add(total, amounts)
+    if not pod.spec.init_containers:
+        return total
 
     sidecars: Resources = {}
     largest: Resources = {}
@@ -188,6 +191,8 @@ def compute_pod_qos(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> str:
 
 def _qos_resources(resource_list: ResourceList) -> Resources:
     """The resources that count for the class: cpu and memory, where more than nothing is given."""
+    if not resource_list:
+        return {}
     return {
         name: amount
         for name in (CPU, MEMORY)

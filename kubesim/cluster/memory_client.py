@@ -79,7 +79,7 @@ class MemoryClient:
         pod = self._store.get("Pod", namespace, name)
         assert isinstance(pod, Pod)
         status = apply_changes(pod.status, old_status, new_status, POD_STATUS_KEYS)
-        return self._store.set_pod_status(namespace, name, uid, status)
+        return self._store.write_pod_status(pod, uid, status)
 
     async def delete_pod(self, namespace: str, name: str, uid: str = "", *, grace_period_seconds: int = 0) -> None:
         await self._takes(self._latencies.delete)

@@ -18,7 +18,7 @@ from kubesim.api import gojson
 from kubesim.api.gotext import quoted
 from kubesim.api.goyaml import yaml_to_json
 from kubesim.api.meta import ApiObject
-from kubesim.api.schema.codec import DecodeError
+from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.api.validation.field import Errors, FieldError, JsonObject, Raw
 from kubesim.cluster import registry
 from kubesim.cluster.deletion import DeleteOptions, check_delete_options
@@ -39,7 +39,7 @@ from kubesim.cluster.routes import BINDINGS, NotOurs, Route, route
 from kubesim.cluster.store import Store
 from kubesim.cluster.subresources import bind, evict
 from kubesim.cluster.watches import Watch, WatchEvent
-from kubesim.cluster.wire import decode_json, object_to_json, unknown_fields
+from kubesim.cluster.wire import object_to_json, unknown_fields
 from kubesim.errors import ApiError
 from kubesim.frozen import frozen, replace
 
@@ -229,7 +229,8 @@ def _post_subresource(store: Store, call: _Call, dry_run: bool) -> Response:
 
 def _read_as(kind: str, request: Request) -> JsonObject:
     try:
-        return decode_json(kind, _parse(request, kind))
+        body: JsonObject = decode(kind, _parse(request, kind))
+        return body
     except DecodeError as error:
         raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None
 
@@ -408,7 +409,7 @@ def _delete_options(call: _Call) -> DeleteOptions:
 
 def _read_delete_options(value: JsonObject) -> DeleteOptions:
     try:
-        options = decode_json("DeleteOptions", value)
+        options = decode("DeleteOptions", value)
     except DecodeError as error:
         raise bad_request(str(error)) from None
     return _delete_options_of(options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from kubesim.api.event import Event
@@ -26,7 +26,6 @@ from kubesim.cluster.watches import (
     EVERYTHING,
     HISTORY_LIMIT,
     QUEUE_LIMIT,
-    EventType,
     History,
     Selection,
     Watch,
@@ -37,6 +36,7 @@ Key = tuple[str, str]  # namespace, name
 Listener = Callable[[WatchEvent], None]
 
 EVENT_TTL = 3600 * SECOND
+NO_CHANGES: Mapping[str, object] = {}
 
 
 class Store:
@@ -115,9 +115,9 @@ class Store:
     # -- writing ------------------------------------------------------------------------------------------------
 
     def create(self, obj: ApiObject, *, dry_run: bool = False) -> ApiObject:
-        metadata, resource = obj.metadata, resource_of(obj.kind)
+        metadata = obj.metadata
         if self.find(obj.kind, metadata.namespace, metadata.name) is not None:
-            raise already_exists(resource, metadata.name)
+            raise already_exists(resource_of(obj.kind), metadata.name)
         changes: dict[str, object] = {"creation_timestamp": format_time(self.now())}
         fields: dict[str, object] = {}
         if not metadata.uid:
@@ -140,7 +140,7 @@ class Store:
     def write(self, old: ApiObject, new: ApiObject) -> ApiObject:
         """Store a new state of an object. The one that has lost its last finalizer goes instead, in its old state."""
         if is_done(new):
-            self._remove(old, old)
+            self._commit("DELETED", old, old)
             return new
         return self._commit("MODIFIED", new, old)
 
@@ -148,10 +148,14 @@ class Store:
         """What a kubelet's PATCH of the status subresource comes to, without the detour through JSON."""
         pod = self.get("Pod", namespace, name)
         assert isinstance(pod, Pod)
+        return self.write_pod_status(pod, uid, status)
+
+    def write_pod_status(self, pod: Pod, uid: str, status: PodStatus) -> Pod:
+        """The same for a pod that was just read."""
         if uid and pod.metadata.uid != uid:
             # Upstream checks the metadata twice on its way, and reports both.
             problem = FieldError("Invalid value", "metadata.uid", uid, "field is immutable")
-            raise invalid_object(resource_of("Pod"), name, (problem, problem))
+            raise invalid_object(resource_of("Pod"), pod.metadata.name, (problem, problem))
         before = pod.status
         # What a client that does not know of them cannot erase.
         if not status.qos_class and before.qos_class:
@@ -175,63 +179,48 @@ class Store:
             return plan.marked or obj
         if plan.marked is not None:
             obj = self._commit("MODIFIED", plan.marked, obj)
-        return self._remove(obj, obj) if plan.removed else obj
+        return self._commit("DELETED", obj, obj) if plan.removed else obj
 
     def remove(self, kind: str, namespace: str, name: str) -> ApiObject:
         """Take an object away as it is, whatever holds it: no mark, no grace, no finalizers."""
         obj = self.get(kind, namespace, name)
-        return self._remove(obj, obj)
-
-    def _remove(self, obj: ApiObject, previous: ApiObject) -> ApiObject:
-        del self._objects[obj.kind][(obj.metadata.namespace, obj.metadata.name)]
-        stamped = self._stamp(obj)
-        self._tell("DELETED", stamped, previous)
-        return stamped
+        return self._commit("DELETED", obj, obj)
 
     def _commit(
         self,
-        type: Literal["ADDED", "MODIFIED"],
+        type: Literal["ADDED", "MODIFIED", "DELETED"],
         obj: ApiObject,
         previous: ApiObject | None,
-        changes: dict[str, object] | None = None,
-        fields: dict[str, object] | None = None,
+        changes: Mapping[str, object] = NO_CHANGES,
+        fields: Mapping[str, object] = NO_CHANGES,
     ) -> ApiObject:
-        """Store the object, with these changes to its metadata and other fields."""
-        stored = self._stamp(obj, changes, fields)
-        metadata = stored.metadata
-        key = (metadata.namespace, metadata.name)
-        self._objects[obj.kind][key] = stored
-        self._tell(type, stored, previous)
-        if obj.kind == "Event":
-            self._expiring.append((self.now() + EVENT_TTL, key, metadata.resource_version))
-            self._expire()
+        """The object in its next version, with these changes to its metadata and other fields: store it or take it
+        away, and tell."""
+        self.resource_version = number = self.resource_version + 1
+        metadata = obj.metadata.changed(resource_version=str(number), **changes)
+        stored = obj.changed(metadata=metadata, **fields)
+        kind, key = obj.kind, (metadata.namespace, metadata.name)
+        if type == "DELETED":
+            del self._objects[kind][key]
+        else:
+            self._objects[kind][key] = stored
+        event = WatchEvent(type, stored, number, previous)
+        self._history[kind].append(event)
+        for listener in list(self._listeners[kind]):
+            listener(event)
+        if kind == "Event" and type != "DELETED":
+            now = self.now()
+            self._expiring.append((now + EVENT_TTL, key, metadata.resource_version))
+            self._expire(now)
         return stored
 
-    def _expire(self) -> None:
+    def _expire(self, now: int) -> None:
         """Events that nobody has touched for an hour go, so that a long run does not remember everything."""
-        while self._expiring and self._expiring[0][0] <= self.now():
+        while self._expiring and self._expiring[0][0] <= now:
             _, key, version = self._expiring.popleft()
             event = self._objects["Event"].get(key)
             if event is not None and event.metadata.resource_version == version:
-                self._remove(event, event)
-
-    def _stamp(
-        self, obj: ApiObject, changes: dict[str, object] | None = None, fields: dict[str, object] | None = None
-    ) -> ApiObject:
-        """The object in its next version, with these changes to its metadata and other fields."""
-        self.resource_version += 1
-        version = str(self.resource_version)
-        if changes is None:
-            metadata = obj.metadata.changed(resource_version=version)
-        else:
-            metadata = obj.metadata.changed(resource_version=version, **changes)
-        return obj.changed(metadata=metadata) if fields is None else obj.changed(metadata=metadata, **fields)
-
-    def _tell(self, type: EventType, obj: ApiObject, previous: ApiObject | None) -> None:
-        event = WatchEvent(type, obj, self.resource_version, previous)
-        self._history[obj.kind].append(event)
-        for listener in list(self._listeners[obj.kind]):
-            listener(event)
+                self._commit("DELETED", event, event)
 
 
 def _event_uid(metadata: ObjectMeta) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from kubesim.api.conversion import convert_pod
 from kubesim.api.defaults import set_pod_defaults
 from kubesim.api.meta import ApiObject
+from kubesim.api.schema.codec import decode
 from kubesim.api.validation import validate_pod_create
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.cluster.kind_rules import check_base64, check_micro_time, validate_kind, validate_kind_update
@@ -26,7 +27,6 @@ from kubesim.cluster.pod_updates import (
     validate_pod_update,
 )
 from kubesim.cluster.resize import drop_other_updates, validate_pod_resize
-from kubesim.cluster.wire import decode_json
 from kubesim.frozen import frozen
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
@@ -35,7 +35,7 @@ _KEPT_BY_SUBRESOURCES = ("labels", "annotations", "finalizers", "ownerReferences
 
 def internal(resource: Resource, value: JsonObject) -> JsonObject:
     """A JSON value read by its type, with its defaults; raises `DecodeError`."""
-    obj = decode_json(resource.kind, value)
+    obj: JsonObject = decode(resource.kind, value)
     obj.setdefault("metadata", {})
     match resource.kind:
         case "Pod":

@@ -1,4 +1,4 @@
-"""Objects as they travel: JSON read by the declared types, and written as Go writes them, `null`s and `{}`s included.
+"""Objects as they travel: JSON written as Go writes it, `null`s and `{}`s included, and what of it no type declares.
 
 Mirrors: encoding/json encode.go (omitempty); apimachinery/pkg/runtime/serializer/json (strict decoding);
 apimachinery/pkg/runtime converter.go (what a strategic merge patch cannot be made of)
@@ -10,9 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kubesim.api import gojson
 from kubesim.api.meta import ApiObject
-from kubesim.api.schema.codec import decode
 from kubesim.api.schema.types import Field, Type, parse_type, struct_fields
 from kubesim.cluster.kinds import Resource, resource_of
 from kubesim.cluster.patch import Json, JsonObject
@@ -31,23 +29,6 @@ def object_to_json(obj: ApiObject, *, in_list: bool = False) -> JsonObject:
 
 def is_declared(resource: Resource) -> bool:
     return parse_type(resource.kind).kind == "struct"
-
-
-def decode_json(type_name: str, value: Json) -> JsonObject:
-    """Read a JSON value by its type; raises `DecodeError`."""
-    out: JsonObject = decode(type_name, _spelled(value))
-    return out
-
-
-def _spelled(value: Json) -> Json:
-    """Numbers as the text that the decoder wants to see."""
-    if isinstance(value, dict):
-        return {key: _spelled(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_spelled(item) for item in value]
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return gojson.Number(json.dumps(value))
-    return value
 
 
 def to_wire(type_name: str, value: JsonObject) -> JsonObject:

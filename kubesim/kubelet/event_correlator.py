@@ -71,10 +71,11 @@ class _LruCache(Generic[T]):
         return entry
 
     def add(self, key: Key, entry: T) -> None:
-        self._entries[key] = entry
-        self._entries.move_to_end(key)
-        if len(self._entries) > self._size:
-            self._entries.popitem(last=False)
+        entries = self._entries
+        entries[key] = entry
+        entries.move_to_end(key)
+        if len(entries) > self._size:
+            entries.popitem(last=False)
 
 
 @dataclass(slots=True)

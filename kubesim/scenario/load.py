@@ -73,8 +73,9 @@ def parse_scenario(
     if scenario is None:
         scenario = _validated(Marked({"metadata": {"name": _name(source)}}, 1), source, around)
         scenario = scenario.with_feature_gates(settings)
+    gates = scenario.gates
     for document, path in manifests:
-        _check(document, path, source, scenario.gates)
+        _check(document, path, source, gates)
     return scenario.with_objects(tuple(_at(document.value, path) for document, path in manifests))
 
 

@@ -7,12 +7,10 @@ is what `kubectl create` would accept.
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kubesim.api import gojson
 from kubesim.api.defaults import set_pod_defaults
 from kubesim.api.quantity import quantity
 from kubesim.api.schema.codec import DecodeError, decode
@@ -93,8 +91,10 @@ def _misfits(type_: Type, value: Any, path: Path) -> Iterator[Problem]:
         case "struct":
             fields = struct_fields(type_.struct)
             for key, item in value.items():
-                if key in fields:
-                    yield from _misfits(fields[key].type, item, (*path, key))
+                field = fields.get(key)
+                if field is not None:
+                    if type(item) is not str or field.type.kind != "string":
+                        yield from _misfits(field.type, item, (*path, key))
                 else:
                     near = difflib.get_close_matches(key, fields, n=1, cutoff=0.5)
                     yield Problem((*path, key), "unknown field" + (f"; did you mean {near[0]}?" if near else ""))
@@ -142,7 +142,7 @@ def _found(value: Any) -> str:
 def _pod_problems(manifest: JsonObject, gates: FeatureGates) -> Iterator[Problem]:
     """What the API server would refuse after it has filled in the defaults."""
     try:
-        pod = decode("Pod", gojson.loads(json.dumps(manifest)))
+        pod = decode("Pod", manifest)
     except DecodeError as error:
         yield Problem((), str(error))
         return

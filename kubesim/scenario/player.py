@@ -20,6 +20,7 @@ from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.clock import Awaited, LoopClock, wake
+from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import ACTIONS, Delete, Spec, Step
@@ -174,8 +175,11 @@ class Player:
 
     # -- waiting ------------------------------------------------------------------------------------------------
 
-    def _pod_changed(self, pod: Pod, gone: bool) -> None:
+    def _pod_changed(self, change: WatchEvent) -> None:
+        pod = change.object
+        assert isinstance(pod, Pod)
         key = (pod.metadata.namespace, pod.metadata.name)
+        gone = change.type == "DELETED"
         if gone:
             self._pods.pop(key, None)
         else:

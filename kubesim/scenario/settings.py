@@ -149,7 +149,9 @@ def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:
 
 def _note_mentions(value: Any, mentioned: dict[str, None]) -> None:
     """Of images, also in manifests that are given as text."""
-    if isinstance(value, str) and "image" in value:
+    if isinstance(value, str):
+        if "image" not in value:
+            return
         try:
             value = yaml_to_json(value)
         except YamlError:

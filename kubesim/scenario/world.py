@@ -15,8 +15,7 @@ from kubesim.cluster.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.kinds import RESOURCES, resource_of
 from kubesim.cluster.patch import merge_patch
 from kubesim.cluster.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
-from kubesim.cluster.store import Store
-from kubesim.cluster.watches import WatchEvent
+from kubesim.cluster.store import Listener, Store
 from kubesim.errors import ApiError, KubesimError, RuntimeCallError
 from kubesim.runtime.simulated.process import SIGKILL, SIGTERM
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
@@ -77,8 +76,8 @@ class World(Protocol):
     def pressure(self, pressure: Pressure) -> None: ...
     async def hang(self, hang: Hang) -> None: ...
 
-    def watch_pods(self, listener: Callable[[Pod, bool], None]) -> Callable[[], None]:
-        """Tell every later change of a pod, and whether it is gone now; the answer ends the watch."""
+    def watch_pods(self, listener: Listener) -> Callable[[], None]:
+        """Tell every later change of a pod; the answer ends the watch."""
         ...
 
 
@@ -100,12 +99,8 @@ class SimulatedWorld:
         self._nodes = nodes
         self._first_node = next(iter(nodes))
 
-    def watch_pods(self, listener: Callable[[Pod, bool], None]) -> Callable[[], None]:
-        def changed(change: WatchEvent) -> None:
-            if isinstance(change.object, Pod):
-                listener(change.object, change.type == "DELETED")
-
-        return self._store.watch("Pod", changed)
+    def watch_pods(self, listener: Listener) -> Callable[[], None]:
+        return self._store.watch("Pod", listener)
 
     # -- kubectl ------------------------------------------------------------------------------------------------
 

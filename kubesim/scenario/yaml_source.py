@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import yaml
+from yaml import AliasEvent, MappingEndEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 
 from kubesim.api.goyaml import plain_scalar
 from kubesim.errors import InputError
@@ -96,18 +97,19 @@ class _Composer:
         line = event.start_mark.line + 1
         if depth > MAX_DEPTH:
             raise self._fail(f"nested more than {MAX_DEPTH} levels deep", line)
-        if isinstance(event, yaml.AliasEvent):
+        if isinstance(event, AliasEvent):
             return self._alias(event, line)
-        if event.anchor:
-            self._anchors[event.anchor] = None  # known, but not complete: an alias to it would contain itself
-        if isinstance(event, yaml.ScalarEvent):
+        anchor = event.anchor
+        if anchor:
+            self._anchors[anchor] = None  # known, but not complete: an alias to it would contain itself
+        if isinstance(event, ScalarEvent):
             node = Marked(self._scalar(event, line), line)
-        elif isinstance(event, yaml.SequenceStartEvent):
+        elif isinstance(event, SequenceStartEvent):
             node = self._sequence(line, depth)
         else:
             node = self._mapping(line, depth)
-        if event.anchor:
-            self._anchors[event.anchor] = node
+        if anchor:
+            self._anchors[anchor] = node
         return node
 
     def _alias(self, event: Any, line: int) -> Marked:
@@ -134,7 +136,7 @@ class _Composer:
         node = Marked([], line)
         node.items = {}
         for event in self._events:
-            if isinstance(event, yaml.SequenceEndEvent):
+            if isinstance(event, SequenceEndEvent):
                 break
             item = self._node(event, depth + 1)
             node.items[len(node.value)] = item
@@ -143,11 +145,14 @@ class _Composer:
         return node
 
     def _mapping(self, line: int, depth: int) -> Marked:
-        node = Marked({}, line)
-        node.items, node.key_lines = {}, {}
+        values: dict[str, Any] = {}
+        items: dict[Any, Marked] = {}
+        lines: dict[str, int] = {}
+        node = Marked(values, line)
+        node.items, node.key_lines = items, lines
         merged: list[Marked] = []
         for event in self._events:
-            if isinstance(event, yaml.MappingEndEvent):
+            if isinstance(event, MappingEndEvent):
                 break
             key, key_line = self._key(event)
             value = self._node(next(self._events), depth + 1)
@@ -155,21 +160,20 @@ class _Composer:
             if key == "<<" and event.implicit[0]:
                 merged.append(value)
                 continue
-            if key in node.key_lines:
-                raise InputError(
-                    self._source, f"given twice (first on line {node.key_lines[key]})", line=key_line, field=key
-                )
-            node.key_lines[key], node.items[key], node.value[key] = key_line, value, value.value
+            if key in lines:
+                problem = f"given twice (first on line {lines[key]})"
+                raise InputError(self._source, problem, line=key_line, field=key)
+            lines[key], items[key], values[key] = key_line, value, value.value
         for other in merged:
             self._merge(node, other)
         return node
 
     def _key(self, event: Any) -> tuple[str, int]:
         line = event.start_mark.line + 1
-        if isinstance(event, yaml.AliasEvent):
-            value = self._alias(event, line).value
-        elif isinstance(event, yaml.ScalarEvent):
+        if isinstance(event, ScalarEvent):
             value = event.value
+        elif isinstance(event, AliasEvent):
+            value = self._alias(event, line).value
         else:
             value = None
         if not isinstance(value, str):

@@ -124,23 +124,26 @@ class PodConfig:
         known = self._reported.get(source)
         if known is None:
             return self.merge(source, (pod,), now)
-        full_name, uid, given = pod_full_name(pod), pod.metadata.uid, known.given
-        replaced = given.get(full_name)
-        is_its_own = replaced is not None and replaced.metadata.uid == uid
-        if known.has_shared_uids() or is_its_own != (uid in known.pods):
+        metadata, given, pods = pod.metadata, known.given, known.pods
+        full_name, uid = pod_full_name(pod), metadata.uid
+        existing, replaced = pods.get(uid), given.get(full_name)
+        old = None if replaced is None else replaced.metadata
+        is_its_own = old is not None and old.uid == uid
+        if known.has_shared_uids() or is_its_own != (existing is not None):
             return self.merge(source, {**given, full_name: pod}.values(), now)
         self.dropped = ()
         given[full_name] = pod  # one that was given before keeps its place
-        if replaced is not None and is_its_own:
-            same_annotations = replaced.metadata.annotations is pod.metadata.annotations
-            operation, held = _compare(known.pods[uid], pod, same_annotations=same_annotations)
-            known.pods[uid] = held
-            return [] if operation is None else [PodUpdate(operation, source, (held,))]
+        if old is not None and existing is not None:
+            operation, held = _compare(existing, pod, old.annotations is metadata.annotations)
+            if operation is None:
+                return []
+            pods[uid] = held
+            return [PodUpdate(operation, source, (held,))]
         messages = []
-        if replaced is not None:
-            messages.append(PodUpdate("REMOVE", source, (known.pods.pop(replaced.metadata.uid),)))
-        known.pods[uid] = _first_seen(pod, source, now)
-        messages.append(PodUpdate("ADD", source, (known.pods[uid],)))
+        if old is not None:
+            messages.append(PodUpdate("REMOVE", source, (pods.pop(old.uid),)))
+        pods[uid] = held = _first_seen(pod, source, now)
+        messages.append(PodUpdate("ADD", source, (held,)))
         return messages
 
     def remove(self, source: str, namespace: str, name: str, now: int) -> list[PodUpdate]:
@@ -184,7 +187,7 @@ def _first_seen(pod: Pod, source: str, now: int) -> Pod:
     return pod.changed(metadata=meta.changed(annotations=annotations))
 
 
-def _compare(existing: Pod, given: Pod, *, same_annotations: bool = False) -> tuple[Change | None, Pod]:
+def _compare(existing: Pod, given: Pod, same_annotations: bool = False) -> tuple[Change | None, Pod]:
     """What kind of change this is, and the pod as the kubelet holds it after its source gave it again; perhaps it is
     known that its annotations are those that were given before."""
     if not _differ_semantically(existing, given, same_annotations):

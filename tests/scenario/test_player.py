@@ -10,8 +10,7 @@ from kubesim.api.meta import ObjectMeta, ObjectReference
 from kubesim.api.pod import Pod, PodCondition, PodSpec, PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.cluster.store import Store
-from kubesim.cluster.watches import WatchEvent
+from kubesim.cluster.store import Listener, Store
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import (
@@ -113,12 +112,8 @@ class FakeWorld:
     def pressure(self, pressure: Pressure) -> None:
         self.note(f"pressure {pressure.available}")
 
-    def watch_pods(self, listener: Callable[[Pod, bool], None]) -> Callable[[], None]:
-        def changed(change: WatchEvent) -> None:
-            assert isinstance(change.object, Pod)
-            listener(change.object, change.type == "DELETED")
-
-        return self.store.watch("Pod", changed)
+    def watch_pods(self, listener: Listener) -> Callable[[], None]:
+        return self.store.watch("Pod", listener)
 
 
 class Run:

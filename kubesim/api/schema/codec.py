@@ -26,6 +26,7 @@ _ZEROS: dict[str, Callable[[], Any]] = {
 }  # fmt: skip
 # The containers of statuses and resources are objects in Go and always written; nobody wants to read `{}` for them.
 _HIDDEN_WHEN_EMPTY = {"resources", "status", "lastState"}
+_PYTHON_NUMBERS = (int, float)
 
 
 class DecodeError(ValueError):
@@ -40,7 +41,10 @@ _ABSENT = _Absent()
 
 
 def decode(type_name: str, value: Json) -> Any:
-    """A JSON value -> the object of this type. The first misfit is reported, after all has been read."""
+    """A JSON value -> the object of this type. The first misfit is reported, after all has been read.
+
+    Numbers may be Python's, which count as written as Python writes them.
+    """
     decoder, type_ = _Decoder(), parse_type(type_name)
     out = decoder.value(type_, value)
     if decoder.misfit:
@@ -57,6 +61,8 @@ class _Decoder:
     def value(self, type_: Type, value: Json) -> Any:
         if value is None and type_.kind != "Quantity":
             return _ABSENT
+        if type(value) in _PYTHON_NUMBERS:
+            value = Number(json.dumps(value))
         match type_.kind:
             case "struct":
                 return self.object(type_, value)

@@ -98,9 +98,7 @@ def _validate_app_armor_annotations(errors: Errors, annotations: dict[str, str],
 
 def validate_seccomp_agreement(errors: Errors, pod: JsonObject, path: str) -> None:
     """Where both the annotation and the field are given, they must say the same."""
-    annotations, spec = (pod.get("metadata") or {}).get("annotations"), pod.get("spec") or {}
-    if not annotations:
-        return
+    annotations, spec = pod["metadata"]["annotations"], pod.get("spec") or {}
     owners = [(spec, path, SECCOMP_POD)]
     owners += [
         (container, where, SECCOMP_CONTAINER_PREFIX + container.get("name", ""))
@@ -113,8 +111,8 @@ def validate_seccomp_agreement(errors: Errors, pod: JsonObject, path: str) -> No
 
 
 def validate_app_armor_agreement(errors: Errors, pod: JsonObject, path: str) -> None:
-    annotations, spec = (pod.get("metadata") or {}).get("annotations"), pod.get("spec") or {}
-    if not annotations or (spec.get("os") or {}).get("name") == "windows":
+    annotations, spec = pod["metadata"]["annotations"], pod.get("spec") or {}
+    if (spec.get("os") or {}).get("name") == "windows":
         return
     of_pod = (spec.get("securityContext") or {}).get("appArmorProfile")
     for container, where in containers_with_path(spec, path):

@@ -27,7 +27,13 @@ from kubesim.frozen import frozen
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
-_ONLY_WITH_RESTART = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+# A startup probe has the rule of a liveness probe: a single success is enough.
+_PROBES = {
+    "livenessProbe": validate_liveness_probe,
+    "readinessProbe": validate_readiness_probe,
+    "startupProbe": validate_liveness_probe,
+}
+_ONLY_WITH_RESTART = ("lifecycle", *_PROBES)
 # Everything else of a container would make an ephemeral one a part of the pod's service; upstream's order.
 _NOT_FOR_EPHEMERAL = (
     *("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules"),
@@ -58,17 +64,23 @@ def _validate_common(errors: Errors, container: JsonObject, path: str, pod: PodC
         errors.required(f"{path}.image")
     message_policy = container.get("terminationMessagePolicy", "")
     errors.unless_one_of(f"{path}.terminationMessagePolicy", message_policy, _MESSAGE_POLICIES)
-    _validate_ports(errors, container.get("ports") or [], f"{path}.ports")
-    validate_env(errors, container.get("env") or [], f"{path}.env", pod.options)
-    validate_env_from(errors, container.get("envFrom") or [], f"{path}.envFrom")
-    validate_volume_mounts(errors, container, pod.volumes, f"{path}.volumeMounts")
-    validate_volume_devices(errors, container, pod.volumes, f"{path}.volumeDevices")
+    if container.get("ports"):
+        _validate_ports(errors, container["ports"], f"{path}.ports")
+    if container.get("env"):
+        validate_env(errors, container["env"], f"{path}.env", pod.options)
+    if container.get("envFrom"):
+        validate_env_from(errors, container["envFrom"], f"{path}.envFrom")
+    if container.get("volumeMounts"):
+        validate_volume_mounts(errors, container, pod.volumes, f"{path}.volumeMounts")
+    if container.get("volumeDevices"):
+        validate_volume_devices(errors, container, pod.volumes, f"{path}.volumeDevices")
     validate_pull_policy(errors, container.get("imagePullPolicy", ""), f"{path}.imagePullPolicy")
-    validate_resource_requirements(errors, container.get("resources") or {}, pod.claim_names, f"{path}.resources")
-    resize_policy = container.get("resizePolicy") or []
-    validate_resize_policy(errors, resize_policy, f"{path}.resizePolicy", pod.restart_policy)
-    context = container.get("securityContext")
-    validate_security_context(errors, context, f"{path}.securityContext", pod.options, host_users=pod.host_users)
+    if resources := container.get("resources"):
+        validate_resource_requirements(errors, resources, pod.claim_names, f"{path}.resources")
+    if resize_policy := container.get("resizePolicy"):
+        validate_resize_policy(errors, resize_policy, f"{path}.resizePolicy", pod.restart_policy)
+    if context := container.get("securityContext"):
+        validate_security_context(errors, context, f"{path}.securityContext", pod.options, host_users=pod.host_users)
 
 
 def _validate_ports(errors: Errors, ports: list[JsonObject], path: str) -> None:
@@ -108,9 +120,9 @@ def _validate_running(errors: Errors, container: JsonObject, path: str, pod: Pod
     """Hooks and probes: for containers that are meant to stay."""
     if container.get("lifecycle") is not None:
         validate_lifecycle(errors, container["lifecycle"], pod.grace, f"{path}.lifecycle", pod.os)
-    validate_liveness_probe(errors, container.get("livenessProbe"), pod.grace, f"{path}.livenessProbe")
-    validate_readiness_probe(errors, container.get("readinessProbe"), pod.grace, f"{path}.readinessProbe")
-    validate_liveness_probe(errors, container.get("startupProbe"), pod.grace, f"{path}.startupProbe")
+    for name, validate in _PROBES.items():
+        if container.get(name) is not None:
+            validate(errors, container[name], pod.grace, f"{path}.{name}")
 
 
 def validate_containers(errors: Errors, containers: list[JsonObject], path: str, pod: PodContext) -> None:

@@ -7,7 +7,7 @@ Mirrors: apimachinery/pkg/util/validation/field errors.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
 from kubesim.api.gojson import dumps, quote
@@ -113,10 +113,10 @@ class Errors(list[FieldError]):
     def too_many(self, path: str, count: int, limit: int) -> None:
         self.append(FieldError("Too many", path, count, f"must have at most {limit} items"))
 
-    def unless_one_of(self, path: str, value: str, supported: Iterable[str], listed: Iterable[str] = ()) -> None:
+    def unless_one_of(self, path: str, value: str, supported: Collection[str], listed: Collection[str] = ()) -> None:
         """`supported` is told in the order given, or as `listed` says."""
-        if value not in (allowed := tuple(supported)):
-            self.unsupported(path, value, tuple(listed) or allowed)
+        if value not in supported:
+            self.unsupported(path, value, listed or supported)
 
     def nonnegative(self, path: str, value: int) -> None:
         if value < 0:

@@ -21,18 +21,14 @@ WINDOWS_SIGNALS = ["SIGKILL", "SIGTERM"]
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 
 
-def validate_liveness_probe(errors: Errors, probe: JsonObject | None, grace: int, path: str) -> None:
+def validate_liveness_probe(errors: Errors, probe: JsonObject, grace: int, path: str) -> None:
     """Also the rule for startup probes: a single success is enough."""
-    if probe is None:
-        return
     _validate_probe(errors, probe, grace, path)
     if probe.get("successThreshold", 0) != 1:
         errors.invalid(f"{path}.successThreshold", probe.get("successThreshold", 0), "must be 1")
 
 
-def validate_readiness_probe(errors: Errors, probe: JsonObject | None, grace: int, path: str) -> None:
-    if probe is None:
-        return
+def validate_readiness_probe(errors: Errors, probe: JsonObject, grace: int, path: str) -> None:
     _validate_probe(errors, probe, grace, path)
     if probe.get("terminationGracePeriodSeconds") is not None:
         where = f"{path}.terminationGracePeriodSeconds"

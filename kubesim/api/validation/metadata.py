@@ -33,12 +33,18 @@ def validate_object_meta(errors: Errors, meta: JsonObject, path: str) -> None:
     else:
         errors.all_invalid(f"{path}.namespace", namespace, formats.dns1123_label(namespace))
     errors.nonnegative(f"{path}.generation", meta.get("generation", 0))
-    validate_labels(errors, meta.get("labels") or {}, f"{path}.labels")
-    validate_annotations(errors, meta.get("annotations") or {}, f"{path}.annotations")
-    _validate_owner_references(errors, meta.get("ownerReferences") or [], f"{path}.ownerReferences")
-    _validate_finalizers(errors, meta.get("finalizers") or [], f"{path}.finalizers")
-    _validate_managed_fields(errors, meta.get("managedFields") or [], f"{path}.managedFields")
-    for n, finalizer in enumerate(meta.get("finalizers") or ()):
+    if meta.get("labels"):
+        validate_labels(errors, meta["labels"], f"{path}.labels")
+    if meta.get("annotations"):
+        validate_annotations(errors, meta["annotations"], f"{path}.annotations")
+    if meta.get("ownerReferences"):
+        _validate_owner_references(errors, meta["ownerReferences"], f"{path}.ownerReferences")
+    finalizers = meta.get("finalizers") or ()
+    if finalizers:
+        _validate_finalizers(errors, finalizers, f"{path}.finalizers")
+    if meta.get("managedFields"):
+        _validate_managed_fields(errors, meta["managedFields"], f"{path}.managedFields")
+    for n, finalizer in enumerate(finalizers):
         if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
             errors.invalid(f"{path}.finalizers[{n}]", finalizer, detail)

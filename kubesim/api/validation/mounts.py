@@ -31,8 +31,11 @@ def validate_volume_mounts(errors: Errors, container: JsonObject, volumes: Volum
             errors.invalid(f"{where}.mountPath", mount_path, detail)
         _validate_sub_path(errors, mount, path, where)
         # These are reported at the list, not at its element.
-        _validate_propagation(errors, mount.get("mountPropagation"), container, f"{path}.mountPropagation")
-        _validate_recursive_read_only(errors, mount, f"{path}.recursiveReadOnly")
+        propagation, read_only = mount.get("mountPropagation"), mount.get("recursiveReadOnly")
+        if propagation is not None:
+            _validate_propagation(errors, propagation, container, f"{path}.mountPropagation")
+        if read_only is not None:
+            _validate_recursive_read_only(errors, mount, read_only, f"{path}.recursiveReadOnly")
 
 
 def _validate_sub_path(errors: Errors, mount: JsonObject, path: str, where: str) -> None:
@@ -46,18 +49,15 @@ def _validate_sub_path(errors: Errors, mount: JsonObject, path: str, where: str)
         validate_local_descending_path(errors, expression, f"{path}.subPathExpr")
 
 
-def _validate_propagation(errors: Errors, propagation: str | None, container: JsonObject, path: str) -> None:
-    if propagation is None:
-        return
+def _validate_propagation(errors: Errors, propagation: str, container: JsonObject, path: str) -> None:
     errors.unless_one_of(path, propagation, ("Bidirectional", "HostToContainer", "None"))
     privileged = (container.get("securityContext") or {}).get("privileged")
     if propagation == "Bidirectional" and not privileged:
         errors.forbidden(path, "Bidirectional mount propagation is available only to privileged containers")
 
 
-def _validate_recursive_read_only(errors: Errors, mount: JsonObject, path: str) -> None:
-    mode = mount.get("recursiveReadOnly")
-    if mode is None or mode == "Disabled":
+def _validate_recursive_read_only(errors: Errors, mount: JsonObject, mode: str, path: str) -> None:
+    if mode == "Disabled":
         return
     if mode not in ("Enabled", "IfPossible"):
         errors.unsupported(path, mode, ("Disabled", "Enabled", "IfPossible"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.validation.options import Options
-from kubesim.api.validation.visit import containers_with_path
+from kubesim.api.validation.visit import Containers
 
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _NAMESERVERS_MAX = 3
@@ -78,7 +78,7 @@ def validate_host_network_ports(errors: Errors, spec: JsonObject, path: str, opt
                 errors.invalid(f"{path}.containers[{n}].ports[{m}].hostPort", host_port, detail)
 
 
-def validate_host_users(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
+def validate_host_users(errors: Errors, spec: JsonObject, containers: Containers, path: str, options: Options) -> None:
     """A user namespace of its own does not go together with namespaces of the host."""
     if spec.get("hostUsers") is not False:
         return
@@ -88,7 +88,7 @@ def validate_host_users(errors: Errors, spec: JsonObject, path: str, options: Op
     for name, shown in refused.items():
         if spec.get(name):
             errors.forbidden(f"{path}.{shown}", "when `hostUsers` is false")
-    for container, where in containers_with_path(spec, path):
+    for container, where in containers:
         if container.get("volumeDevices"):
             errors.forbidden(f"{where}.volumeDevices", "when `hostUsers` is false")
 

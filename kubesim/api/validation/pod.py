@@ -45,7 +45,7 @@ from kubesim.api.validation.scheduling import (
     validate_topology_spread,
 )
 from kubesim.api.validation.security import validate_pod_security_context
-from kubesim.api.validation.visit import containers_with_path
+from kubesim.api.validation.visit import Containers, containers_with_path
 from kubesim.api.validation.volumes import validate_volumes
 from kubesim.api.validation.windows import validate_host_process_pod, validate_os
 
@@ -65,8 +65,9 @@ def validate_pod_create(pod: JsonObject, options: Options = DEFAULT_OPTIONS) -> 
         errors.forbidden("spec.ephemeralContainers", "cannot be set on create")
     if spec.get("nodeName") and spec.get("schedulingGates"):
         errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
-    validate_seccomp_agreement(errors, pod, "spec")
-    validate_app_armor_agreement(errors, pod, "spec")
+    if meta.get("annotations"):
+        validate_seccomp_agreement(errors, pod, "spec")
+        validate_app_armor_agreement(errors, pod, "spec")
     return errors
 
 
@@ -74,8 +75,9 @@ def validate_pod_spec(errors: Errors, spec: JsonObject, meta: JsonObject, path: 
     claims = spec.get("resourceClaims") or []
     claim_names = {claim["name"] for claim in claims if claim.get("name")}
     volumes = validate_volumes(errors, spec.get("volumes") or [], meta.get("name", ""), f"{path}.volumes", options)
-    mirror = CONFIG_MIRROR in (meta.get("annotations") or {})
-    validate_pod_resource_claims(errors, claims, f"{path}.resourceClaims", mirror=mirror)
+    if claims:
+        mirror = CONFIG_MIRROR in (meta.get("annotations") or {})
+        validate_pod_resource_claims(errors, claims, f"{path}.resourceClaims", mirror=mirror)
     os = spec["os"].get("name", "") if spec.get("os") is not None else None
     restart_policy = spec.get("restartPolicy", "")
     host_users = spec.get("hostUsers") is not False
@@ -83,33 +85,40 @@ def validate_pod_spec(errors: Errors, spec: JsonObject, meta: JsonObject, path: 
     pod = PodContext(volumes, claim_names, grace, restart_policy, os, host_users, options)
     regular, init = spec.get("containers") or [], spec.get("initContainers") or []
     validate_containers(errors, regular, f"{path}.containers", pod)
-    validate_init_containers(errors, init, regular, f"{path}.initContainers", pod)
-    ephemeral = spec.get("ephemeralContainers") or []
-    validate_ephemeral_containers(errors, ephemeral, [*regular, *init], f"{path}.ephemeralContainers", pod)
+    if init:
+        validate_init_containers(errors, init, regular, f"{path}.initContainers", pod)
+    if ephemeral := spec.get("ephemeralContainers"):
+        validate_ephemeral_containers(errors, ephemeral, [*regular, *init], f"{path}.ephemeralContainers", pod)
     if options.gates.enabled("PodLevelResources"):
         validate_pod_resources(errors, spec, claim_names, path)
-    _validate_surroundings(errors, spec, path, options)
+    containers = containers_with_path(spec, path)
+    _validate_surroundings(errors, spec, containers, path, options)
     _validate_names(errors, spec, path, options)
-    _validate_rest(errors, spec, path)
+    _validate_rest(errors, spec, containers, path)
 
 
-def _validate_surroundings(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
+def _validate_surroundings(
+    errors: Errors, spec: JsonObject, containers: Containers, path: str, options: Options
+) -> None:
     """What the pod shares with its node, and where it may be placed."""
     validate_host_network_ports(errors, spec, path, options)
     errors.unless_one_of(f"{path}.restartPolicy", spec.get("restartPolicy", ""), ("Always", "OnFailure", "Never"))
     errors.unless_one_of(f"{path}.dnsPolicy", spec.get("dnsPolicy", ""), DNS_POLICIES)
-    validate_labels(errors, spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
+    if spec.get("nodeSelector"):
+        validate_labels(errors, spec["nodeSelector"], f"{path}.nodeSelector")
     validate_pod_security_context(errors, spec, f"{path}.securityContext", options)
-    validate_affinity(errors, spec.get("affinity"), f"{path}.affinity")
+    if spec.get("affinity"):
+        validate_affinity(errors, spec["affinity"], f"{path}.affinity")
     validate_dns_config(errors, spec, f"{path}.dnsConfig", options)
     for n, gate in enumerate(spec.get("readinessGates") or ()):
         condition = gate.get("conditionType", "")
         errors.all_invalid(f"{path}.readinessGates[{n}].conditionType", condition, formats.label_key(condition))
-    validate_scheduling_gates(errors, spec.get("schedulingGates") or [], f"{path}.schedulingGates")
-    constraints = spec.get("topologySpreadConstraints") or []
-    validate_topology_spread(errors, constraints, f"{path}.topologySpreadConstraints", options)
-    validate_host_process_pod(errors, spec, path, options)
-    validate_host_users(errors, spec, path, options)
+    if spec.get("schedulingGates"):
+        validate_scheduling_gates(errors, spec["schedulingGates"], f"{path}.schedulingGates")
+    if constraints := spec.get("topologySpreadConstraints"):
+        validate_topology_spread(errors, constraints, f"{path}.topologySpreadConstraints", options)
+    validate_host_process_pod(errors, spec, containers, path, options)
+    validate_host_users(errors, spec, containers, path, options)
     validate_hostname_override(errors, spec, path)
 
 
@@ -125,7 +134,8 @@ def _validate_names(errors: Errors, spec: JsonObject, path: str, options: Option
         if spec.get(name):
             errors.all_invalid(f"{path}.{name}", spec[name], formats.dns1123_label(spec[name]))
     validate_tolerations(errors, spec.get("tolerations") or [], f"{path}.tolerations", options)
-    validate_host_aliases(errors, spec.get("hostAliases") or [], f"{path}.hostAliases", options)
+    if spec.get("hostAliases"):
+        validate_host_aliases(errors, spec["hostAliases"], f"{path}.hostAliases", options)
     for name in ("priorityClassName", "runtimeClassName"):
         # An empty runtime class was given on purpose (it is a pointer upstream), an empty priority class was not.
         value = spec.get(name)
@@ -133,7 +143,7 @@ def _validate_names(errors: Errors, spec: JsonObject, path: str, options: Option
             errors.all_invalid(f"{path}.{name}", value, formats.dns1123_subdomain(value))
 
 
-def _validate_rest(errors: Errors, spec: JsonObject, path: str) -> None:
+def _validate_rest(errors: Errors, spec: JsonObject, containers: Containers, path: str) -> None:
     preemption = spec.get("preemptionPolicy")
     if preemption == "":
         errors.required(f"{path}.preemptionPolicy")
@@ -144,17 +154,17 @@ def _validate_rest(errors: Errors, spec: JsonObject, path: str) -> None:
     validate_os(errors, spec, path)
     if spec.get("schedulingGroup") is not None:
         validate_scheduling_group(errors, spec["schedulingGroup"], f"{path}.schedulingGroup")
-    _validate_file_key_volumes(errors, spec, path)
+    _validate_file_key_volumes(errors, spec, containers)
 
 
-def _validate_file_key_volumes(errors: Errors, spec: JsonObject, path: str) -> None:
+def _validate_file_key_volumes(errors: Errors, spec: JsonObject, containers: Containers) -> None:
     """A variable that is read from a file needs an emptyDir to read from."""
-    volumes = {volume.get("name", ""): volume for volume in spec.get("volumes") or ()}
-    for container, where in containers_with_path(spec, path):
+    for container, where in containers:
         for n, variable in enumerate(container.get("env") or ()):
             reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
             if reference is None:
                 continue
+            volumes = {volume.get("name", ""): volume for volume in spec.get("volumes") or ()}
             name = reference.get("volumeName", "")
             at = f"{where}.env[{n}].valueFrom.fileKeyRef.volumeName"
             if name not in volumes:

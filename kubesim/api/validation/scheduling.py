@@ -19,9 +19,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _INT64 = range(-(2**63), 2**63)
 
 
-def validate_affinity(errors: Errors, affinity: JsonObject | None, path: str) -> None:
-    if affinity is None:
-        return
+def validate_affinity(errors: Errors, affinity: JsonObject, path: str) -> None:
     if affinity.get("nodeAffinity") is not None:
         _validate_node_affinity(errors, affinity["nodeAffinity"], f"{path}.nodeAffinity")
     for kind in ("podAffinity", "podAntiAffinity"):

@@ -26,10 +26,8 @@ _SWAP_SEPARATORS = str.maketrans("./", "/.")
 
 
 def validate_security_context(
-    errors: Errors, context: JsonObject | None, path: str, options: Options, *, host_users: bool
+    errors: Errors, context: JsonObject, path: str, options: Options, *, host_users: bool
 ) -> None:
-    if context is None:
-        return
     privileged = bool(context.get("privileged"))
     if privileged and not options.allow_privileged:
         errors.forbidden(f"{path}.privileged", "disallowed by cluster policy")

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from kubesim.api.validation.field import JsonObject
 
+Containers = list[tuple[JsonObject, str]]
 
-def containers_with_path(spec: JsonObject, path: str) -> list[tuple[JsonObject, str]]:
+
+def containers_with_path(spec: JsonObject, path: str) -> Containers:
     """Init containers, regular and ephemeral ones, each with its path."""
     return [
         (container, f"{path}.{kind}[{n}]")

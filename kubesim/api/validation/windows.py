@@ -10,7 +10,7 @@ import re
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject, Named
 from kubesim.api.validation.options import Options
-from kubesim.api.validation.visit import containers_with_path
+from kubesim.api.validation.visit import Containers, containers_with_path
 
 _CREDENTIAL_SPEC_MAX_KIB = 64
 _DOMAIN_MAX = 256
@@ -72,12 +72,13 @@ def _user_name(text: str) -> list[str]:
     return complaints
 
 
-def validate_host_process_pod(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
+def validate_host_process_pod(
+    errors: Errors, spec: JsonObject, containers: Containers, path: str, options: Options
+) -> None:
     """All containers or none are host processes, and then on the host's network."""
     of_pod = _host_process(spec)
-    count = host_processes = 0
-    for container, where in containers_with_path(spec, path):
-        count += 1
+    host_processes = 0
+    for container, where in containers:
         own = _host_process(container)
         if of_pod is not None and own is not None and of_pod != own:
             shown = "true" if of_pod else "false"
@@ -86,7 +87,7 @@ def validate_host_process_pod(errors: Errors, spec: JsonObject, path: str, optio
         host_processes += bool(of_pod if own is None else own)
     if not host_processes:
         return
-    if host_processes != count:
+    if host_processes != len(containers):
         detail = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
         errors.invalid(path, "", detail)
     if not spec.get("hostNetwork"):
