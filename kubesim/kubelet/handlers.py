@@ -18,7 +18,7 @@ from kubesim.clock import LoopClock
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.allocation import AllocationManager, is_resized
 from kubesim.kubelet.container_deletor import ContainerDeletor
-from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.pod_manager import PodAndMirror, PodManager
 from kubesim.kubelet.status.conditions import (
     find_condition,
     generate_containers_ready_condition,
@@ -72,8 +72,7 @@ class Handlers:
         """
         resized = []
         for added in sorted(pods, key=_creation_time):
-            self._store(added)
-            found = self._pods.pod_and_mirror(added)
+            found = self._store(added)
             if found.pod is None:
                 continue  # a mirror pod whose static pod is not known
             self._volumes.pod_added(found.pod)
@@ -90,10 +89,11 @@ class Handlers:
         if resized:
             await self._allocation.retry_pending_resizes()
 
-    def _store(self, pod: Pod) -> None:
+    def _store(self, pod: Pod) -> PodAndMirror:
         """The pod manager holds it, and the status manager compares it at its next full pass."""
-        self._pods.update(pod)
+        found = self._pods.update(pod)
         self._statuses.pod_changed(pod.metadata.uid)
+        return found
 
     def _is_to_be_admitted(self, pod: Pod) -> bool:
         return not _is_terminal(pod.status) and not self._workers.states.is_pod_termination_requested(pod.metadata.uid)
@@ -110,10 +110,6 @@ class Handlers:
         self._statuses.set_pod_status(pod, status)
         return False
 
-    def usage_changed(self) -> None:
-        """A pod ended, went or changed: what the node has left must be counted anew."""
-        self._allocation.pods_changed()
-
     def active_pods(self) -> list[Pod]:
         """Pods that may use resources: not finished, not rejected, not known to have ended."""
         return [pod for pod in self._pods.pods() if self.is_active(pod)]
@@ -128,11 +124,10 @@ class Handlers:
         return not _is_terminal(pod.status) and (cached is None or not _is_terminal(cached))
 
     async def handle_pod_updates(self, pods: Sequence[Pod]) -> None:
-        self.usage_changed()
+        self._allocation.pods_changed()
         for updated in pods:
             old = self._pods.by_uid(updated.metadata.uid)
-            self._store(updated)
-            found = self._pods.pod_and_mirror(updated)
+            found = self._store(updated)
             if found.pod is None:
                 continue
             if self._allocation.enabled and not found.was_mirror and is_resized(old, updated, self._gates):
@@ -149,7 +144,7 @@ class Handlers:
         await self._allocation.retry_pending_resizes()
 
     async def handle_pod_removes(self, pods: Sequence[Pod]) -> None:
-        self.usage_changed()
+        self._allocation.pods_changed()
         for removed in pods:
             self._pods.remove(removed)
             self._allocation.remove_pod(removed.metadata.uid)
@@ -168,19 +163,19 @@ class Handlers:
         """Only the status differs: the status manager looks at it when it makes its rounds."""
         waiting, freed = self._allocation.has_pending_resizes(), False
         for changed in pods:
-            old = self._pods.by_uid(changed.metadata.uid)
-            self._store(changed)
-            if waiting and not freed and old is not None:
-                freed = self._frees_resources(old, changed)
+            if waiting and not freed:
+                old = self._pods.by_uid(changed.metadata.uid)
+                freed = old is not None and self._frees_resources(old, changed)
+            found = self._store(changed)
             if _is_terminal(changed.status) or _asks_for_resources(changed):
-                self.usage_changed()
-            found = self._pods.pod_and_mirror(changed)
-            if found.pod is None:
+                self._allocation.pods_changed()
+            pod = found.pod
+            if pod is None:
                 continue
-            if need_to_reconcile_pod_readiness(found.pod):
-                self._update(found.pod, found.mirror, "sync")
-            if found.pod.status.phase == "Failed" and found.pod.status.reason == "Evicted":
-                status = self._cache.known(found.pod.metadata.uid)
+            if need_to_reconcile_pod_readiness(pod):
+                self._update(pod, found.mirror, "sync")
+            if pod.status.phase == "Failed" and pod.status.reason == "Evicted":
+                status = self._cache.known(pod.metadata.uid)
                 if status is not None:
                     self._deletor.delete_containers_in_pod("", status, remove_all=True)
         if freed:
@@ -233,9 +228,10 @@ def _asks_for_resources(pod: Pod) -> bool:
     spec = pod.spec
     if spec.resources is not None:
         return True
-    for container in (*spec.containers, *spec.init_containers):
-        if container.resources.requests or container.resources.limits:
-            return True
+    for containers in (spec.containers, spec.init_containers):
+        for container in containers:
+            if container.resources.requests or container.resources.limits:
+                return True
     return False
 
 

@@ -32,25 +32,24 @@ class PodManager:
         self._mirrors_by_full_name: dict[str, Pod] = {}
         self._pod_of_mirror: dict[str, str] = {}
 
-    def update(self, pod: Pod) -> None:
-        self._index(pod)
+    def update(self, pod: Pod) -> PodAndMirror:
+        """Hold this version of the pod; answers what `pod_and_mirror` says of it from now on."""
         if self._checkpoints is not None:
             self._checkpoints.put(pod)
-
-    def _index(self, pod: Pod) -> None:
-        name = pod_full_name(pod)
+        name, uid = pod_full_name(pod), pod.metadata.uid
         if is_mirror_pod(pod):
-            self._mirrors_by_uid[pod.metadata.uid] = pod
+            self._mirrors_by_uid[uid] = pod
             self._mirrors_by_full_name[name] = pod
             static = self._by_full_name.get(name)
             if static is not None:
-                self._pod_of_mirror[pod.metadata.uid] = static.metadata.uid
-            return
-        self._by_uid[pod.metadata.uid] = pod
+                self._pod_of_mirror[uid] = static.metadata.uid
+            return PodAndMirror(static, pod, True)
+        self._by_uid[uid] = pod
         self._by_full_name[name] = pod
         mirror = self._mirrors_by_full_name.get(name)
         if mirror is not None:
-            self._pod_of_mirror[mirror.metadata.uid] = pod.metadata.uid
+            self._pod_of_mirror[mirror.metadata.uid] = uid
+        return PodAndMirror(pod, mirror, False)
 
     def remove(self, pod: Pod) -> None:
         name = pod_full_name(pod)

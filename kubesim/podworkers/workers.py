@@ -51,13 +51,11 @@ class _Worker:
 
     def wake(self) -> None:
         self.signal = True
-        self._rouse()
+        if self.waiter is not None:
+            wake(self.waiter, None)
 
     def close(self) -> None:
         self.closed = True
-        self._rouse()
-
-    def _rouse(self) -> None:
         if self.waiter is not None:
             wake(self.waiter, None)
 
@@ -128,7 +126,9 @@ class PodWorkers:
         would follow, until the worker is told something."""
         uid = pod.metadata.uid
         worker, state = self._workers.get(uid), self.states.statuses.get(uid)
-        if worker is None or state is None or state.working or not state.is_started or state.is_termination_requested:
+        if worker is None or state is None or state.working:
+            return False
+        if state.started_at is None or state.terminating_at is not None:
             return False
         status = self._cache.known(uid) or RuntimePodStatus(uid)
         if not self._syncer.would_change_nothing(self._pod_from_allocation(pod), mirror_pod, status):

@@ -26,6 +26,7 @@ from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.helper import EventRecorder, RuntimeHelper
 from kubesim.runtime.hooks import HookRunner, HttpGet
 from kubesim.runtime.image_volumes import (
+    NO_PULLS,
     ImageVolumePulls,
     check_image_volumes,
     has_image_volumes,
@@ -33,7 +34,7 @@ from kubesim.runtime.image_volumes import (
 )
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.init_actions import init_records, superseded_init_records
-from kubesim.runtime.known_pods import KnownPods, same_objects
+from kubesim.runtime.known_pods import KnownPods
 from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
 from kubesim.runtime.naming import format_pod, pod_logs_directory
 from kubesim.runtime.pod_listing import group_by_pod, running_part, running_pod, runtime_pod_status, sandbox_ips
@@ -97,8 +98,6 @@ class RuntimeManager:
         self._cgroups = disk.cgroups
         self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
         self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
-        # What was last decided about each pod, and all that was looked at: if that is the same, so is the decision.
-        self._decided: dict[str, tuple[list[object], PodActions]] = {}
         self._known = KnownPods()
         self._running: dict[str, RuntimePod] = {}
         self._changed: dict[str, None] | None = None  # pods to look up again; None: all
@@ -117,7 +116,7 @@ class RuntimeManager:
     ) -> PodSyncResult:
         """Bring the pod's sandbox and containers to what its spec asks for."""
         result = PodSyncResult()
-        actions = self._decide(pod, status, probes, restart_all_containers=restart_all_containers)
+        actions = self._decide(pod, status, probes, restart_all_containers)
         if self._recorder.on:
             self._record(pod, actions)
         if actions.create_sandbox and actions.sandbox_id:
@@ -128,14 +127,17 @@ class RuntimeManager:
         superseded = superseded_init_records(pod, status)
         if superseded:
             await self._remove_records(superseded)
-        if not actions.starts_something():
-            await self._resize_step(pod, actions, result)
-            await pull_image_volumes(pod, self._images)
-            return result
-        target = await self._sandbox_step(pod, status, actions, result, pull_secrets)
+        target: StartTarget | None = None
+        if actions.starts_something():
+            target = await self._sandbox_step(pod, status, actions, result, pull_secrets)
+            if target is None:
+                return result
+        if actions.resizes_something() and self._gates.enabled("InPlacePodVerticalScaling"):
+            # Step 6; what it could not do, a later sync does.
+            result.results.append(await self._resizer.resize(pod, actions))
+        pulls = await pull_image_volumes(pod, self._images) if has_image_volumes(pod) else NO_PULLS
         if target is not None:
-            await self._resize_step(pod, actions, result)
-            await self._start_steps(pod, status, actions, target, result)
+            await self._start_steps(pod, status, actions, target, pulls, result)
         return result
 
     def ensure_pod_cgroup(self, pod: Pod) -> None:
@@ -154,43 +156,33 @@ class RuntimeManager:
     def destroy_pod_cgroup(self, uid: str) -> None:
         """The pod is over."""
         self._cgroups.destroy(uid)
-        self._decided.pop(uid, None)
 
     def is_pod_resize_in_progress(self, pod: Pod, status: RuntimePodStatus) -> bool:
         return is_pod_resize_in_progress(pod, status, self.actuated, self._gates)
 
     def would_do_nothing(self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults) -> bool:
         """Would `sync_pod` leave everything as it is? Only looks."""
-        actions = self._decide(pod, status, probes, restart_all_containers=False)
         if has_image_volumes(pod):  # each sync makes sure of them, and tells so
             return False
+        actions = self._decide(pod, status, probes, restart_all_containers=False)
         if actions.stops_something() or actions.starts_something() or actions.resizes_something():
             return False
         return not superseded_init_records(pod, status)  # else they would be dropped
 
     def _decide(
-        self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, *, restart_all_containers: bool
+        self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, restart_all_containers: bool
     ) -> PodActions:
-        uid, liveness, startup = pod.metadata.uid, probes.liveness, probes.startup
-        actuated, actuated_pod = self.actuated.containers(uid), self.actuated.pod(uid)
-        facts: list[object] = [pod, status, actuated, actuated_pod, restart_all_containers]
-        for record in status.containers:
-            facts += liveness.get(record.id), startup.get(record.id)
-        latest = self._decided.get(uid)
-        if latest is not None and same_objects(latest[0], facts):
-            return latest[1]
-        actions = compute_pod_actions(
+        uid = pod.metadata.uid
+        return compute_pod_actions(
             pod,
             status,
-            liveness=liveness,
-            startup=startup,
-            actuated=actuated,
-            actuated_pod=actuated_pod,
+            liveness=probes.liveness,
+            startup=probes.startup,
+            actuated=self.actuated.containers(uid),
+            actuated_pod=self.actuated.pod(uid),
             restart_all_containers=restart_all_containers,
             gates=self._gates,
         )
-        self._decided[uid] = facts, actions
-        return actions
 
     def _record(self, pod: Pod, actions: PodActions) -> None:
         metadata = pod.metadata
@@ -282,16 +274,16 @@ class RuntimeManager:
         self._helper.on_pod_sandbox_ready(pod)
         return StartTarget(sandbox_id, config, ips, pull_secrets)
 
-    async def _resize_step(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> None:
-        """Step 6; what it could not do, a later sync does."""
-        if actions.resizes_something() and self._gates.enabled("InPlacePodVerticalScaling"):
-            result.results.append(await self._resizer.resize(pod, actions))
-
     async def _start_steps(
-        self, pod: Pod, status: RuntimePodStatus, actions: PodActions, target: StartTarget, result: PodSyncResult
+        self,
+        pod: Pod,
+        status: RuntimePodStatus,
+        actions: PodActions,
+        target: StartTarget,
+        pulls: ImageVolumePulls,
+        result: PodSyncResult,
     ) -> None:
         """Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round."""
-        pulls = await pull_image_volumes(pod, self._images)
         for container in actions.ephemeral_containers_to_start:
             await self._start(pod, status, container, target, pulls, result)
         for container in actions.init_containers_to_start:
@@ -319,7 +311,8 @@ class RuntimeManager:
         kind = _container_type(pod, container)
         self.counts["started_containers", kind] += 1
         try:
-            check_image_volumes(pod, container, pulls, self._events)
+            if pulls:
+                check_image_volumes(pod, container, pulls, self._events)
             await self._starter.start(target, pod, container, status)
         except StartFailed as failure:
             self.counts["started_containers_errors", kind, failure.reason] += 1
