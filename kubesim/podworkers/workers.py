@@ -10,7 +10,8 @@ Mirrors: pkg/kubelet/pod_workers.go podWorkers, podWorkerLoop, killPodNow
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
+from typing import Any
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
@@ -258,57 +259,63 @@ class PodWorkers:
             return False
         if start.verdict == "wait":
             self._enqueue(worker, self._intervals.backoff)
-        if start.work is None:
+        work = start.work
+        if work is None:
             return True
         if worker.context.cancelled:
             worker.context = SyncContext()
-        outcome = _NOTHING_MORE
+        outcome: SyncOutcome | None = None
         error: Exception | None = None
         try:
-            outcome = await self._call_syncer(worker, start.work)
-            error = outcome.error
+            status = await self._status(worker, work)
+            self._begin(worker, work)
+            try:
+                outcome = await self._call_syncer(worker, work, status)
+            finally:
+                worker.last_sync = self._clock.now()
         except KubesimError as failure:
             error = failure
         except Exception as crash:  # a defect: say so, and let this worker try again like after any failed sync
             error = crash
             self._on_crash(worker.uid, crash)
-        return self._complete(worker, start.work, outcome, error)
+        return self._complete(worker, work, outcome or _NOTHING_MORE, error)
 
-    async def _call_syncer(self, worker: _Worker, work: PodWork) -> SyncOutcome:
-        options, syncer = work.options, self._syncer
-        status: RuntimePodStatus | None = None
-        if options.pod is not None and options.running_pod is None:  # one that only the runtime knows needs no status
-            try:
-                status = await self._cache.get_newer_than(worker.uid, worker.last_sync)
-            except KubesimError as error:
-                self._events.event(options.pod, "Warning", "FailedSync", f"error determining status: {error}")
-                self._begin(worker, work)
-                raise
-        context = self._begin(worker, work)
+    async def _status(self, worker: _Worker, work: PodWork) -> RuntimePodStatus | None:
+        """What the runtime holds of the pod; one that only the runtime knows needs no status."""
+        pod = work.options.pod
+        if pod is None or work.options.running_pod is not None:
+            return None
         try:
-            if options.running_pod is not None:
-                self.states.acknowledge_terminating(worker.uid)
-                await syncer.sync_terminating_runtime_pod(context, options.running_pod)
-                return _NOTHING_MORE
-            assert options.pod is not None
-            assert status is not None
-            if work.work_type == "terminated":
-                await syncer.sync_terminated_pod(context, options.pod, status)
-                return _NOTHING_MORE
-            if work.work_type == "terminating":
-                status_fn = self.states.acknowledge_terminating(worker.uid)
-                grace = options.kill.grace_period_override if options.kill is not None else None
-                await syncer.sync_terminating_pod(context, options.pod, status, grace, status_fn)
-                return _NOTHING_MORE
-            return await syncer.sync_pod(context, options.update_type, options.pod, options.mirror_pod, status)
-        finally:
-            worker.last_sync = self._clock.now()
+            return await self._cache.get_newer_than(worker.uid, worker.last_sync)
+        except KubesimError as error:
+            self._events.event(pod, "Warning", "FailedSync", f"error determining status: {error}")
+            self._begin(worker, work)
+            raise
+
+    def _call_syncer(
+        self, worker: _Worker, work: PodWork, status: RuntimePodStatus | None
+    ) -> Coroutine[Any, Any, SyncOutcome | None]:
+        """The call that is to be awaited; only SyncPod has an outcome."""
+        options, syncer, context = work.options, self._syncer, worker.context
+        if options.running_pod is not None:
+            self.states.acknowledge_terminating(worker.uid)
+            return syncer.sync_terminating_runtime_pod(context, options.running_pod)
+        assert options.pod is not None
+        assert status is not None
+        if work.work_type == "terminated":
+            return syncer.sync_terminated_pod(context, options.pod, status)
+        if work.work_type == "terminating":
+            status_fn = self.states.acknowledge_terminating(worker.uid)
+            grace = options.kill.grace_period_override if options.kill is not None else None
+            return syncer.sync_terminating_pod(context, options.pod, status, grace, status_fn)
+        return syncer.sync_pod(context, options.update_type, options.pod, options.mirror_pod, status)
 
     def _complete(self, worker: _Worker, work: PodWork, outcome: SyncOutcome, error: Exception | None) -> bool:
         """Draw the consequences of a sync: the pod's next phase, when to look again; False when the pod is finished."""
         if outcome.post_sync is not None:
             outcome.post_sync()
         now, uid = self._clock.now(), worker.uid
+        error = error or outcome.error
         transition = error is None and (outcome.terminal or work.work_type != "sync")
         if transition and (work.work_type == "terminated" or work.options.running_pod is not None):
             self._record_end(worker, work, None, None, "the sync succeeded and was the pod's last")
@@ -348,7 +355,7 @@ class PodWorkers:
 
     # -- the trace ----------------------------------------------------------------------------------------------
 
-    def _begin(self, worker: _Worker, work: PodWork) -> SyncContext:
+    def _begin(self, worker: _Worker, work: PodWork) -> None:
         """What the sync records from now on is caused by it."""
         if self._recorder.on:
             worker.context.cause = self._recorder.record(
@@ -361,7 +368,6 @@ class PodWorkers:
                 )
             )
             self._recorder.because(worker.context.cause)
-        return worker.context
 
     def _record_end(
         self, worker: _Worker, work: PodWork, error: Exception | None, requeue: int | None, why: str

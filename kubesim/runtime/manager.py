@@ -136,8 +136,14 @@ class RuntimeManager:
             # Step 6; what it could not do, a later sync does.
             result.results.append(await self._resizer.resize(pod, actions))
         pulls = await pull_image_volumes(pod, self._images) if has_image_volumes(pod) else NO_PULLS
-        if target is not None:
-            await self._start_steps(pod, status, actions, target, pulls, result)
+        if target is None:
+            return result
+        # Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round.
+        initial = actions.init_containers_to_start
+        for container in (*actions.ephemeral_containers_to_start, *initial, *actions.containers_to_start):
+            started = await self._start(pod, status, container, target, pulls, result)
+            if not started and container in initial and not is_restartable_init_container(container):
+                break
         return result
 
     def ensure_pod_cgroup(self, pod: Pod) -> None:
@@ -273,25 +279,6 @@ class RuntimeManager:
         ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
         self._helper.on_pod_sandbox_ready(pod)
         return StartTarget(sandbox_id, config, ips, pull_secrets)
-
-    async def _start_steps(
-        self,
-        pod: Pod,
-        status: RuntimePodStatus,
-        actions: PodActions,
-        target: StartTarget,
-        pulls: ImageVolumePulls,
-        result: PodSyncResult,
-    ) -> None:
-        """Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round."""
-        for container in actions.ephemeral_containers_to_start:
-            await self._start(pod, status, container, target, pulls, result)
-        for container in actions.init_containers_to_start:
-            started = await self._start(pod, status, container, target, pulls, result)
-            if not started and not is_restartable_init_container(container):
-                return
-        for container in actions.containers_to_start:
-            await self._start(pod, status, container, target, pulls, result)
 
     async def _start(
         self,

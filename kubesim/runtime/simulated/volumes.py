@@ -58,13 +58,12 @@ class NodeVolumes:
         volumes = self._pods.setdefault(uid, {})
         placed = volumes.get(directory.volume_name)
         if placed is None:
-            placed = volumes[directory.volume_name] = _Placed(directory, Volume(), atomic=files is not None)
-            placed.volume.replace(dict(files or {}), self._now())
+            volumes[directory.volume_name] = _Placed(directory, Volume(files, self._now()), atomic=files is not None)
             return False
         placed.directory = directory
         if files is None or placed.volume.texts() == files:
             return False
-        placed.volume.replace(dict(files), self._now())
+        placed.volume.replace(files, self._now())
         return True
 
     def bind(self, uid: str, directory: VolumeDirectory, path: str, *, shared: bool = False) -> None:
