@@ -72,16 +72,16 @@ class Handlers:
         """
         resized = []
         for added in sorted(pods, key=_creation_time):
-            found = self._store(added)
-            if found.pod is None:
+            pod, mirror = self._store(added)
+            if pod is None:
                 continue  # a mirror pod whose static pod is not known
-            self._volumes.pod_added(found.pod)
-            if not found.was_mirror and self._is_to_be_admitted(found.pod):
-                if not await self._admit(found.pod):
+            self._volumes.pod_added(pod)
+            if pod is added and self._is_to_be_admitted(pod):
+                if not await self._admit(pod):
                     continue
-                if self._allocation.update_pod(found.pod) is not found.pod:
-                    resized.append(found.pod.metadata.uid)
-            self._update(found.pod, found.mirror, "update" if found.was_mirror else "create")
+                if self._allocation.update_pod(pod) is not pod:
+                    resized.append(pod.metadata.uid)
+            self._update(pod, mirror, "create" if pod is added else "update")
         if self._allocation.enabled:
             self._statuses.resize.backfill(pods, self._clock.now())
         for uid in resized:
@@ -127,12 +127,12 @@ class Handlers:
         self._allocation.pods_changed()
         for updated in pods:
             old = self._pods.by_uid(updated.metadata.uid)
-            found = self._store(updated)
-            if found.pod is None:
+            pod, mirror = self._store(updated)
+            if pod is None:
                 continue
-            if self._allocation.enabled and not found.was_mirror and is_resized(old, updated, self._gates):
+            if self._allocation.enabled and pod is updated and is_resized(old, updated, self._gates):
                 await self._resize(updated)
-            self._update(found.pod, found.mirror, "update")
+            self._update(pod, mirror, "update")
 
     async def _resize(self, pod: Pod) -> None:
         """The pod asks for other resources than before."""
@@ -150,13 +150,13 @@ class Handlers:
             self._allocation.remove_pod(removed.metadata.uid)
             self._statuses.pod_changed(removed.metadata.uid)
             self._volumes.pod_may_be_over(removed.metadata.uid)
-            found = self._pods.pod_and_mirror(removed)
-            if found.pod is None:
+            pod, mirror = self._pods.pod_and_mirror(removed)
+            if pod is None:
                 continue
-            if found.was_mirror:
-                self._update(found.pod, found.mirror, "update")
+            if pod is not removed:
+                self._update(pod, mirror, "update")  # it was the mirror
             elif self.sources_ready:  # otherwise housekeeping ends it, once every source has been heard
-                self._workers.update_pod(UpdatePodOptions(update_type="kill", pod=found.pod))
+                self._workers.update_pod(UpdatePodOptions(update_type="kill", pod=pod))
         await self._allocation.retry_pending_resizes()
 
     async def handle_pod_reconcile(self, pods: Sequence[Pod]) -> None:
@@ -166,14 +166,13 @@ class Handlers:
             if waiting and not freed:
                 old = self._pods.by_uid(changed.metadata.uid)
                 freed = old is not None and self._frees_resources(old, changed)
-            found = self._store(changed)
+            pod, mirror = self._store(changed)
             if _is_terminal(changed.status) or _asks_for_resources(changed):
                 self._allocation.pods_changed()
-            pod = found.pod
             if pod is None:
                 continue
             if need_to_reconcile_pod_readiness(pod):
-                self._update(pod, found.mirror, "sync")
+                self._update(pod, mirror, "sync")
             if pod.status.phase == "Failed" and pod.status.reason == "Evicted":
                 status = self._cache.known(pod.metadata.uid)
                 if status is not None:

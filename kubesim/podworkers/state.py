@@ -52,13 +52,9 @@ class PodWork:
     options: UpdatePodOptions
 
 
-@frozen
-class StartDecision:
-    """`go` with work; `wait`: a static pod of the same name is in the way; `never`: it was told to end before it could
-    begin, so the worker stops; `nothing`: there was no update."""
-
-    verdict: Literal["go", "wait", "never", "nothing"]
-    work: PodWork | None = None
+# Why a worker has no work. `wait`: a static pod of the same name is in the way; `never`: the pod was told to end before
+# it could begin, so the worker stops; `nothing`: there was no update.
+NoWork = Literal["wait", "never", "nothing"]
 
 
 @frozen
@@ -151,15 +147,15 @@ class PodSyncStatuses(PodWorkerQueries):
 
     # -- a worker takes it up -----------------------------------------------------------------------------------
 
-    def start_pod_sync(self, uid: str, now: int) -> StartDecision:
+    def start_pod_sync(self, uid: str, now: int) -> PodWork | NoWork:
         """The worker asks for its work."""
         status = self.statuses.get(uid)
         if status is None:
-            return StartDecision("nothing")
+            return "nothing"
         options = status.pending_update
         assert options is not None, "a worker is woken only with an update"
-        work = PodWork(status.work_type(), options)
-        if status.started_at is None and not (options.running_pod is not None and work.work_type == "terminating"):
+        work_type = status.work_type()
+        if status.started_at is None and not (options.running_pod is not None and work_type == "terminating"):
             verdict = self._allow_pod_start(uid, status, options)
             if verdict == "never":
                 status.pending_update = None
@@ -167,11 +163,11 @@ class PodSyncStatuses(PodWorkerQueries):
             elif verdict == "wait":
                 status.working = False
             if verdict != "go":
-                return StartDecision(verdict)
+                return verdict
             status.started_at = now
         status.pending_update = None
         status.active_update = merge_update(status.active_update, options)
-        return StartDecision("go", work)
+        return PodWork(work_type, options)
 
     def _allow_pod_start(
         self, uid: str, status: PodSyncStatus, options: UpdatePodOptions

@@ -253,15 +253,13 @@ class PodWorkers:
         sync; False when the worker's life is over."""
         if self._recorder.on:
             self._recorder.because(worker.cause)
-        start = self.states.start_pod_sync(worker.uid, self._clock.now())
-        if start.verdict == "never":
-            self._stop(worker, "the pod was told to end before it could begin")
-            return False
-        if start.verdict == "wait":
-            self._enqueue(worker, self._intervals.backoff)
-        work = start.work
-        if work is None:
-            return True
+        work = self.states.start_pod_sync(worker.uid, self._clock.now())
+        if isinstance(work, str):
+            if work == "never":
+                self._stop(worker, "the pod was told to end before it could begin")
+            elif work == "wait":
+                self._queue.enqueue(worker.uid, self._stretch(worker, self._intervals.backoff))
+            return work != "never"
         if worker.context.cancelled:
             worker.context = SyncContext()
         outcome: SyncOutcome | None = None
@@ -345,9 +343,6 @@ class PodWorkers:
         if self._workers.get(worker.uid) is worker:
             del self._workers[worker.uid]
             self._resting.pop(worker.uid, None)
-
-    def _enqueue(self, worker: _Worker, delay: int) -> None:
-        self._queue.enqueue(worker.uid, self._stretch(worker, delay))
 
     def _stretch(self, worker: _Worker, delay: int) -> int:
         worker.draws += 1

@@ -100,7 +100,8 @@ class RuntimeManager:
         self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
         self._known = KnownPods()
         self._running: dict[str, RuntimePod] = {}
-        self._changed: dict[str, None] | None = None  # pods to look up again; None: all
+        # Pods of which it is to be told anew what runs, and whether they were listed since they changed; None: all.
+        self._changed: dict[str, bool] | None = None
         runtime.on_change(self._pod_changed)
 
     # -- SyncPod ------------------------------------------------------------------------------------------------
@@ -362,8 +363,8 @@ class RuntimeManager:
             self._changed = {} if self.runtime.tells_changes else None
             return self._running
         while self._changed:
-            uid = next(iter(self._changed))
-            pod = await self.get_pod(uid)
+            uid, listed = next(iter(self._changed.items()))
+            pod = self._known.pod(uid) if listed else await self.get_pod(uid)
             del self._changed[uid]
             running = None if pod is None else running_part(pod)
             if running is not None:
@@ -374,13 +375,15 @@ class RuntimeManager:
 
     def _pod_changed(self, uid: str) -> None:
         if self._changed is not None:
-            self._changed[uid] = None
+            self._changed[uid] = False
         if not uid:  # the runtime itself
             self._changed = None
 
     async def get_pod(self, uid: str) -> RuntimePod | None:
         sandboxes = await self.runtime.list_pod_sandboxes(uid)
         containers = await self.runtime.list_containers(uid)
+        if self._changed and uid in self._changed:
+            self._changed[uid] = True
         if not sandboxes and not containers:
             self._known.forget(uid)
             return None
