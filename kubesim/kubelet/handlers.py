@@ -26,7 +26,7 @@ from kubesim.kubelet.status.conditions import (
 )
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.volumes.manager import VolumeManager
-from kubesim.podworkers.updates import SyncPodType, UpdatePodOptions
+from kubesim.podworkers.updates import UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.pod_cache import PodCache
@@ -81,7 +81,7 @@ class Handlers:
                     continue
                 if self._allocation.update_pod(pod) is not pod:
                     resized.append(pod.metadata.uid)
-            self._update(pod, mirror, "create" if pod is added else "update")
+            self._workers.update_pod(UpdatePodOptions("create" if pod is added else "update", pod, mirror))
         if self._allocation.enabled:
             self._statuses.resize.backfill(pods, self._clock.now())
         for uid in resized:
@@ -132,7 +132,7 @@ class Handlers:
                 continue
             if self._allocation.enabled and pod is updated and is_resized(old, updated, self._gates):
                 await self._resize(updated)
-            self._update(pod, mirror, "update")
+            self._workers.update_pod(UpdatePodOptions("update", pod, mirror))
 
     async def _resize(self, pod: Pod) -> None:
         """The pod asks for other resources than before."""
@@ -154,7 +154,7 @@ class Handlers:
             if pod is None:
                 continue
             if pod is not removed:
-                self._update(pod, mirror, "update")  # it was the mirror
+                self._workers.update_pod(UpdatePodOptions("update", pod, mirror))  # it was the mirror
             elif self.sources_ready:  # otherwise housekeeping ends it, once every source has been heard
                 self._workers.update_pod(UpdatePodOptions(update_type="kill", pod=pod))
         await self._allocation.retry_pending_resizes()
@@ -172,7 +172,7 @@ class Handlers:
             if pod is None:
                 continue
             if need_to_reconcile_pod_readiness(pod):
-                self._update(pod, mirror, "sync")
+                self._workers.update_pod(UpdatePodOptions("sync", pod, mirror))
             if pod.status.phase == "Failed" and pod.status.reason == "Evicted":
                 status = self._cache.known(pod.metadata.uid)
                 if status is not None:
@@ -199,10 +199,7 @@ class Handlers:
     def handle_pod_syncs(self, pods: Iterable[Pod]) -> None:
         for pod in pods:
             if not is_mirror_pod(pod):
-                self._update(pod, self._pods.mirror_of(pod), "sync")
-
-    def _update(self, pod: Pod, mirror: Pod | None, update_type: SyncPodType) -> None:
-        self._workers.update_pod(UpdatePodOptions(update_type, pod, mirror))
+                self._workers.update_pod(UpdatePodOptions("sync", pod, self._pods.mirror_of(pod)))
 
 
 def need_to_reconcile_pod_readiness(pod: Pod) -> bool:

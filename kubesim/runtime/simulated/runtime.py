@@ -182,7 +182,7 @@ class SimulatedRuntime:
         self._end_sandbox(info)
 
     def _running_in(self, info: SandboxInfo) -> list[SimulatedContainer]:
-        containers = [self._containers[identifier] for identifier in self._by_pod[info.pod_uid][1]]
+        containers = map(self._containers.__getitem__, self._by_pod[info.pod_uid][1])
         return [container for container in containers if container.info.sandbox_id == info.id and container.runs()]
 
     def _end_sandbox(self, info: SandboxInfo) -> None:

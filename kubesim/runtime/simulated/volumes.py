@@ -133,10 +133,11 @@ class NodeVolumes:
             if placed is None:
                 continue
             sub_path = mount.get("subPath") or expand(mount.get("subPathExpr") or "", environment)
-            volume = placed.volume
-            if placed.atomic and sub_path:
-                volume = volume.copy()  # it goes on showing what was there when the container was made
-            path = posixpath.join(placed.path, sub_path).strip("/")
+            volume, path = placed.volume, placed.path
+            if sub_path:
+                path = posixpath.join(path, sub_path).strip("/")
+                if placed.atomic:
+                    volume = volume.copy()  # it goes on showing what was there when the container was made
             if volume.get(path) is None and path not in _SPECIAL:
                 volume.ensure_directory(path)
             read_only = placed.directory.read_only or bool(mount.get("readOnly"))
