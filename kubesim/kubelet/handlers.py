@@ -224,10 +224,9 @@ def _asks_for_resources(pod: Pod) -> bool:
     spec = pod.spec
     if spec.resources is not None:
         return True
-    for containers in (spec.containers, spec.init_containers):
-        for container in containers:
-            if container.resources.requests or container.resources.limits:
-                return True
+    for container in spec.containers + spec.init_containers:
+        if container.resources.requests or container.resources.limits:
+            return True
     return False
 
 

@@ -24,7 +24,7 @@ from kubesim.kubelet.runtime_state import RuntimeState
 from kubesim.kubelet.status.conditions import with_condition
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
-from kubesim.podworkers.syncer import SyncContext, SyncOutcome
+from kubesim.podworkers.syncer import NOTHING_MORE, SyncContext, SyncOutcome
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType, UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.helper import EventRecorder
@@ -115,7 +115,9 @@ class PodSync:
             if self._gates.enabled(RESIZE):
                 self._tell_resize_errors(pod, result)
             return SyncOutcome(error=_as_error(result, error))
-        return SyncOutcome(post_sync=(lambda: self._pleg.request_relist(uid)) if result.results else None)
+        if not result.results:
+            return NOTHING_MORE
+        return SyncOutcome(post_sync=lambda: self._pleg.request_relist(uid))
 
     async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> None:
         """What is wrong with a single volume its own Events tell; here only what keeps volumes from being tried."""

@@ -20,7 +20,7 @@ from kubesim.concurrency.tasks import end
 from kubesim.errors import KubesimError, SyncError
 from kubesim.podworkers.requeue import Intervals, Jitter, requeue_after
 from kubesim.podworkers.state import PodSyncStatuses, PodWork
-from kubesim.podworkers.syncer import PodSyncer, SyncContext, SyncOutcome
+from kubesim.podworkers.syncer import NOTHING_MORE, PodSyncer, SyncContext, SyncOutcome
 from kubesim.podworkers.updates import KillPodOptions, PodStatusFn, UpdatePodOptions
 from kubesim.podworkers.work_queue import WorkQueue
 from kubesim.runtime.helper import EventRecorder
@@ -30,7 +30,6 @@ from kubesim.trace import Recorder
 from kubesim.trace.records import SyncBegin, SyncEnd, WorkerState, WorkerUpdate
 
 MIN_KILL_TIMEOUT_S = 10
-_NOTHING_MORE = SyncOutcome()
 
 
 class _Worker:
@@ -276,7 +275,7 @@ class PodWorkers:
         except Exception as crash:  # a defect: say so, and let this worker try again like after any failed sync
             error = crash
             self._on_crash(worker.uid, crash)
-        return self._complete(worker, work, outcome or _NOTHING_MORE, error)
+        return self._complete(worker, work, outcome or NOTHING_MORE, error)
 
     async def _status(self, worker: _Worker, work: PodWork) -> RuntimePodStatus | None:
         """What the runtime holds of the pod; one that only the runtime knows needs no status."""

@@ -77,12 +77,16 @@ def _fnv64_hex(text: str) -> str:
 def container_field_path(pod: Pod, container_name: str) -> str:
     """Where an event about this container points: `spec.containers{web}`."""
     spec = pod.spec
-    for field, containers in (
-        ("containers", spec.containers),
-        ("initContainers", spec.init_containers),
-        ("ephemeralContainers", spec.ephemeral_containers),
-    ):
-        for index, container in enumerate(containers):
-            if container.name == container_name:
-                return f"spec.{field}{{{container_name}}}" if container_name else f"spec.{field}[{index}]"
-    return IMPLICIT_CONTAINER_PREFIX + container_name
+    return (
+        _place("containers", spec.containers, container_name)
+        or _place("initContainers", spec.init_containers, container_name)
+        or _place("ephemeralContainers", spec.ephemeral_containers, container_name)
+        or IMPLICIT_CONTAINER_PREFIX + container_name
+    )
+
+
+def _place(field: str, containers: tuple[Container, ...], name: str) -> str:
+    for index, container in enumerate(containers):
+        if container.name == name:
+            return f"spec.{field}{{{name}}}" if name else f"spec.{field}[{index}]"
+    return ""

@@ -105,11 +105,10 @@ def should_container_be_restarted(
 
 def all_containers_could_restart(spec: PodSpec) -> bool:
     """Does any container have a rule that restarts the whole pod in place?"""
-    for containers in (spec.containers, spec.init_containers):
-        for container in containers:
-            for rule in container.restart_policy_rules:
-                if rule.action == RESTART_ALL_CONTAINERS:
-                    return True
+    for container in spec.init_containers + spec.containers:
+        for rule in container.restart_policy_rules:
+            if rule.action == RESTART_ALL_CONTAINERS:
+                return True
     return False
 
 
