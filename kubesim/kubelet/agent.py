@@ -290,7 +290,7 @@ class Kubelet:
         await self._tasks.kill([*self.workers.tasks(), *self.runtime.hooks_under_way()])
 
     def _worker_state_changed(self, uid: str) -> None:
-        self.handlers.usage_changed()
+        self.allocation.pods_changed()
         self.volumes.pod_may_be_over(uid)
         self.something_changed()
 

@@ -9,7 +9,7 @@ from kubesim.concurrency import Channel, TaskSet
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.gc import containers_to_delete_in_pod
 from kubesim.runtime.manager import RuntimeManager
-from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
+from kubesim.runtime.types import RuntimePodStatus
 from kubesim.trace import Recorder
 
 QUEUE_LIMIT = 50  # more are left to the garbage collector
@@ -27,16 +27,16 @@ class ContainerDeletor:
         self._cause = Recorder.cause()  # of all that it does: what began the agent, not who happened to ask first
 
     def delete_containers_in_pod(self, exited_id: str, status: RuntimePodStatus, *, remove_all: bool) -> None:
-        wanted = containers_to_delete_in_pod(status, 0) if remove_all else self._superseded(status, exited_id)
+        if remove_all:
+            wanted = containers_to_delete_in_pod(status, 0)
+        else:
+            wanted = containers_to_delete_in_pod(status, self._keep, exited_id)
         for record in wanted:
             if self._busy:
                 self._queue.try_send(record.id)
             else:
                 self._busy = True
                 self._tasks.go("container deletor", self._delete(record.id))
-
-    def _superseded(self, status: RuntimePodStatus, exited_id: str) -> tuple[ContainerRecord, ...]:
-        return containers_to_delete_in_pod(status, self._keep, exited_id)
 
     async def _delete(self, identifier: str | None) -> None:
         Recorder.because(self._cause)

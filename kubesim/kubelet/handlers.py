@@ -18,7 +18,7 @@ from kubesim.clock import LoopClock
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.allocation import AllocationManager, is_resized
 from kubesim.kubelet.container_deletor import ContainerDeletor
-from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.pod_manager import PodAndMirror, PodManager
 from kubesim.kubelet.status.conditions import (
     find_condition,
     generate_containers_ready_condition,
@@ -26,7 +26,7 @@ from kubesim.kubelet.status.conditions import (
 )
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.volumes.manager import VolumeManager
-from kubesim.podworkers.updates import SyncPodType, UpdatePodOptions
+from kubesim.podworkers.updates import UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.pod_cache import PodCache
@@ -72,17 +72,16 @@ class Handlers:
         """
         resized = []
         for added in sorted(pods, key=_creation_time):
-            self._store(added)
-            found = self._pods.pod_and_mirror(added)
-            if found.pod is None:
+            pod, mirror = self._store(added)
+            if pod is None:
                 continue  # a mirror pod whose static pod is not known
-            self._volumes.pod_added(found.pod)
-            if not found.was_mirror and self._is_to_be_admitted(found.pod):
-                if not await self._admit(found.pod):
+            self._volumes.pod_added(pod)
+            if pod is added and self._is_to_be_admitted(pod):
+                if not await self._admit(pod):
                     continue
-                if self._allocation.update_pod(found.pod) is not found.pod:
-                    resized.append(found.pod.metadata.uid)
-            self._update(found.pod, found.mirror, "update" if found.was_mirror else "create")
+                if self._allocation.update_pod(pod) is not pod:
+                    resized.append(pod.metadata.uid)
+            self._workers.update_pod(UpdatePodOptions("create" if pod is added else "update", pod, mirror))
         if self._allocation.enabled:
             self._statuses.resize.backfill(pods, self._clock.now())
         for uid in resized:
@@ -90,10 +89,11 @@ class Handlers:
         if resized:
             await self._allocation.retry_pending_resizes()
 
-    def _store(self, pod: Pod) -> None:
+    def _store(self, pod: Pod) -> PodAndMirror:
         """The pod manager holds it, and the status manager compares it at its next full pass."""
-        self._pods.update(pod)
+        found = self._pods.update(pod)
         self._statuses.pod_changed(pod.metadata.uid)
+        return found
 
     def _is_to_be_admitted(self, pod: Pod) -> bool:
         return not _is_terminal(pod.status) and not self._workers.states.is_pod_termination_requested(pod.metadata.uid)
@@ -110,10 +110,6 @@ class Handlers:
         self._statuses.set_pod_status(pod, status)
         return False
 
-    def usage_changed(self) -> None:
-        """A pod ended, went or changed: what the node has left must be counted anew."""
-        self._allocation.pods_changed()
-
     def active_pods(self) -> list[Pod]:
         """Pods that may use resources: not finished, not rejected, not known to have ended."""
         return [pod for pod in self._pods.pods() if self.is_active(pod)]
@@ -128,16 +124,15 @@ class Handlers:
         return not _is_terminal(pod.status) and (cached is None or not _is_terminal(cached))
 
     async def handle_pod_updates(self, pods: Sequence[Pod]) -> None:
-        self.usage_changed()
+        self._allocation.pods_changed()
         for updated in pods:
             old = self._pods.by_uid(updated.metadata.uid)
-            self._store(updated)
-            found = self._pods.pod_and_mirror(updated)
-            if found.pod is None:
+            pod, mirror = self._store(updated)
+            if pod is None:
                 continue
-            if self._allocation.enabled and not found.was_mirror and is_resized(old, updated, self._gates):
+            if self._allocation.enabled and pod is updated and is_resized(old, updated, self._gates):
                 await self._resize(updated)
-            self._update(found.pod, found.mirror, "update")
+            self._workers.update_pod(UpdatePodOptions("update", pod, mirror))
 
     async def _resize(self, pod: Pod) -> None:
         """The pod asks for other resources than before."""
@@ -149,38 +144,37 @@ class Handlers:
         await self._allocation.retry_pending_resizes()
 
     async def handle_pod_removes(self, pods: Sequence[Pod]) -> None:
-        self.usage_changed()
+        self._allocation.pods_changed()
         for removed in pods:
             self._pods.remove(removed)
             self._allocation.remove_pod(removed.metadata.uid)
             self._statuses.pod_changed(removed.metadata.uid)
             self._volumes.pod_may_be_over(removed.metadata.uid)
-            found = self._pods.pod_and_mirror(removed)
-            if found.pod is None:
+            pod, mirror = self._pods.pod_and_mirror(removed)
+            if pod is None:
                 continue
-            if found.was_mirror:
-                self._update(found.pod, found.mirror, "update")
+            if pod is not removed:
+                self._workers.update_pod(UpdatePodOptions("update", pod, mirror))  # it was the mirror
             elif self.sources_ready:  # otherwise housekeeping ends it, once every source has been heard
-                self._workers.update_pod(UpdatePodOptions(update_type="kill", pod=found.pod))
+                self._workers.update_pod(UpdatePodOptions(update_type="kill", pod=pod))
         await self._allocation.retry_pending_resizes()
 
     async def handle_pod_reconcile(self, pods: Sequence[Pod]) -> None:
         """Only the status differs: the status manager looks at it when it makes its rounds."""
         waiting, freed = self._allocation.has_pending_resizes(), False
         for changed in pods:
-            old = self._pods.by_uid(changed.metadata.uid)
-            self._store(changed)
-            if waiting and not freed and old is not None:
-                freed = self._frees_resources(old, changed)
+            if waiting and not freed:
+                old = self._pods.by_uid(changed.metadata.uid)
+                freed = old is not None and self._frees_resources(old, changed)
+            pod, mirror = self._store(changed)
             if _is_terminal(changed.status) or _asks_for_resources(changed):
-                self.usage_changed()
-            found = self._pods.pod_and_mirror(changed)
-            if found.pod is None:
+                self._allocation.pods_changed()
+            if pod is None:
                 continue
-            if need_to_reconcile_pod_readiness(found.pod):
-                self._update(found.pod, found.mirror, "sync")
-            if found.pod.status.phase == "Failed" and found.pod.status.reason == "Evicted":
-                status = self._cache.known(found.pod.metadata.uid)
+            if need_to_reconcile_pod_readiness(pod):
+                self._workers.update_pod(UpdatePodOptions("sync", pod, mirror))
+            if pod.status.phase == "Failed" and pod.status.reason == "Evicted":
+                status = self._cache.known(pod.metadata.uid)
                 if status is not None:
                     self._deletor.delete_containers_in_pod("", status, remove_all=True)
         if freed:
@@ -205,10 +199,7 @@ class Handlers:
     def handle_pod_syncs(self, pods: Iterable[Pod]) -> None:
         for pod in pods:
             if not is_mirror_pod(pod):
-                self._update(pod, self._pods.mirror_of(pod), "sync")
-
-    def _update(self, pod: Pod, mirror: Pod | None, update_type: SyncPodType) -> None:
-        self._workers.update_pod(UpdatePodOptions(update_type, pod, mirror))
+                self._workers.update_pod(UpdatePodOptions("sync", pod, self._pods.mirror_of(pod)))
 
 
 def need_to_reconcile_pod_readiness(pod: Pod) -> bool:
@@ -233,7 +224,7 @@ def _asks_for_resources(pod: Pod) -> bool:
     spec = pod.spec
     if spec.resources is not None:
         return True
-    for container in (*spec.containers, *spec.init_containers):
+    for container in spec.containers + spec.init_containers:
         if container.resources.requests or container.resources.limits:
             return True
     return False

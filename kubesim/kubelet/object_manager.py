@@ -10,7 +10,7 @@ VisitPodConfigmapNames, VisitPodSecretNames
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kubesim.api.gotext import quoted
@@ -151,22 +151,25 @@ def _version(found: ApiObject | None) -> tuple[str, str] | None:
 
 
 def volume_references(pod: Pod) -> Iterator[ObjectKey]:
+    namespace = pod.metadata.namespace
     for volume in pod.spec.volumes:
-        yield from _keys(pod, _names_in_volume(volume))
+        for kind, name in _names_in_volume(volume):
+            if name:
+                yield kind, namespace, name
 
 
 def environment_references(pod: Pod) -> Iterator[ObjectKey]:
     """Also the pull secrets."""
-    spec = pod.spec
-    yield from _keys(pod, ((SECRET, reference.name) for reference in spec.image_pull_secrets))
+    spec, namespace = pod.spec, pod.metadata.namespace
+    for reference in spec.image_pull_secrets:
+        if reference.name:
+            yield SECRET, namespace, reference.name
     for containers in (spec.init_containers, spec.containers, spec.ephemeral_containers):
         for container in containers:
             if container.env or container.env_from:
-                yield from _keys(pod, _names_in_environment(container))
-
-
-def _keys(pod: Pod, names: Iterable[tuple[str, str]]) -> Iterator[ObjectKey]:
-    return ((kind, pod.metadata.namespace, name) for kind, name in names if name)
+                for kind, name in _names_in_environment(container):
+                    if name:
+                        yield kind, namespace, name
 
 
 def _names_in_volume(volume: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

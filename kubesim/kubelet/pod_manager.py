@@ -10,15 +10,10 @@ from collections.abc import KeysView
 
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_mirror_pod, is_static_pod, pod_full_name
-from kubesim.frozen import frozen
 from kubesim.sources.checkpoint import PodCheckpoints
 
-
-@frozen
-class PodAndMirror:
-    pod: Pod | None
-    mirror: Pod | None
-    was_mirror: bool
+# A pod, None for a mirror pod whose static pod is not known, and its mirror, if there is one.
+PodAndMirror = tuple[Pod | None, Pod | None]
 
 
 class PodManager:
@@ -32,25 +27,24 @@ class PodManager:
         self._mirrors_by_full_name: dict[str, Pod] = {}
         self._pod_of_mirror: dict[str, str] = {}
 
-    def update(self, pod: Pod) -> None:
-        self._index(pod)
+    def update(self, pod: Pod) -> PodAndMirror:
+        """Hold this version of the pod; answers what `pod_and_mirror` says of it from now on."""
         if self._checkpoints is not None:
             self._checkpoints.put(pod)
-
-    def _index(self, pod: Pod) -> None:
-        name = pod_full_name(pod)
+        name, uid = pod_full_name(pod), pod.metadata.uid
         if is_mirror_pod(pod):
-            self._mirrors_by_uid[pod.metadata.uid] = pod
+            self._mirrors_by_uid[uid] = pod
             self._mirrors_by_full_name[name] = pod
             static = self._by_full_name.get(name)
             if static is not None:
-                self._pod_of_mirror[pod.metadata.uid] = static.metadata.uid
-            return
-        self._by_uid[pod.metadata.uid] = pod
+                self._pod_of_mirror[uid] = static.metadata.uid
+            return static, pod
+        self._by_uid[uid] = pod
         self._by_full_name[name] = pod
         mirror = self._mirrors_by_full_name.get(name)
         if mirror is not None:
-            self._pod_of_mirror[mirror.metadata.uid] = pod.metadata.uid
+            self._pod_of_mirror[mirror.metadata.uid] = uid
+        return pod, mirror
 
     def remove(self, pod: Pod) -> None:
         name = pod_full_name(pod)
@@ -101,5 +95,5 @@ class PodManager:
 
     def pod_and_mirror(self, pod: Pod) -> PodAndMirror:
         if is_mirror_pod(pod):
-            return PodAndMirror(self._by_full_name.get(pod_full_name(pod)), pod, True)
-        return PodAndMirror(pod, self.mirror_of(pod), False)
+            return self._by_full_name.get(pod_full_name(pod)), pod
+        return pod, self.mirror_of(pod)

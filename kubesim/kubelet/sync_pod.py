@@ -24,7 +24,7 @@ from kubesim.kubelet.runtime_state import RuntimeState
 from kubesim.kubelet.status.conditions import with_condition
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
-from kubesim.podworkers.syncer import SyncContext, SyncOutcome
+from kubesim.podworkers.syncer import NOTHING_MORE, SyncContext, SyncOutcome
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType, UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.helper import EventRecorder
@@ -115,7 +115,9 @@ class PodSync:
             if self._gates.enabled(RESIZE):
                 self._tell_resize_errors(pod, result)
             return SyncOutcome(error=_as_error(result, error))
-        return SyncOutcome(post_sync=(lambda: self._pleg.request_relist(uid)) if result.results else None)
+        if not result.results:
+            return NOTHING_MORE
+        return SyncOutcome(post_sync=lambda: self._pleg.request_relist(uid))
 
     async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> None:
         """What is wrong with a single volume its own Events tell; here only what keeps volumes from being tried."""
@@ -187,7 +189,8 @@ class PodSync:
             api_status = status_fn(api_status)
         self._statuses.set_pod_status(pod, api_status)
         self._probes.stop_liveness_and_startup(pod)
-        await self._kill(pod, running_pod(status), grace_period, "error killing terminating pod: ")
+        killed = await self._runtime.kill_pod(pod, running_pod(status), grace_period)
+        self._check_killed(pod, killed, "error killing terminating pod: ")
         self._probes.remove_pod(pod)
         stopped = await self._read_stopped(pod, status)
         running = [record.id for record in stopped.containers if record.state == "running"]
@@ -195,8 +198,8 @@ class PodSync:
             raise SyncError(f"detected running containers after a successful KillPod, CRI violation: {listed(running)}")
         self._statuses.set_pod_status(pod, self._generator.generate(pod, stopped, terminal=True))
 
-    async def _kill(self, pod: Pod, running: RuntimePod, grace_period: int | None, prefix: str) -> None:
-        error = (await self._runtime.kill_pod(pod, running, grace_period)).error()
+    def _check_killed(self, pod: Pod, killed: PodSyncResult, prefix: str) -> None:
+        error = killed.error()
         if error:
             self._events.event(pod, "Warning", "FailedKillPod", f"error killing pod: {error}")
             raise SyncError(prefix + error)
@@ -216,7 +219,8 @@ class PodSync:
 
     async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None:
         """Only the runtime knows this pod: stop it quickly; there is nobody to tell a status."""
-        await self._kill(api_pod(running_pod), running_pod, 1, "")
+        pod = api_pod(running_pod)
+        self._check_killed(pod, await self._runtime.kill_pod(pod, running_pod, 1), "")
 
     # -- a pod that has ended -----------------------------------------------------------------------------------
 

@@ -52,13 +52,9 @@ class PodWork:
     options: UpdatePodOptions
 
 
-@frozen
-class StartDecision:
-    """`go` with work; `wait`: a static pod of the same name is in the way; `never`: it was told to end before it could
-    begin, so the worker stops; `nothing`: there was no update."""
-
-    verdict: Literal["go", "wait", "never", "nothing"]
-    work: PodWork | None = None
+# Why a worker has no work. `wait`: a static pod of the same name is in the way; `never`: the pod was told to end before
+# it could begin, so the worker stops; `nothing`: there was no update.
+NoWork = Literal["wait", "never", "nothing"]
 
 
 @frozen
@@ -95,9 +91,14 @@ class PodSyncStatuses(PodWorkerQueries):
     ) -> UpdateDecision:
         """Take an update. `cached` tells what the runtime cache holds of a pod, None if that cannot be told."""
         from_runtime = options.pod is None
-        if not from_runtime and options.running_pod is not None:
-            options = replace(options, running_pod=None)
-        about = _identity(options)
+        about: ObjectMeta | RuntimePod  # either has the pod's uid, name and namespace
+        if options.pod is None:
+            assert options.running_pod is not None, "an update has a pod or a running pod"
+            about = options.running_pod
+        else:
+            about = options.pod.metadata
+            if options.running_pod is not None:
+                options = replace(options, running_pod=None)
         uid, title = about.uid, f"{about.namespace}/{about.name}"
         if from_runtime and options.update_type != "kill":
             return UpdateDecision(uid, title, False, "ignored: a pod that only the runtime knows can only be killed")
@@ -117,7 +118,7 @@ class PodSyncStatuses(PodWorkerQueries):
             return UpdateDecision(uid, title, False, "ignored: the worker has finished with this uid")
 
         reason = "" if ending else _begin_termination(status, options, from_runtime, now)
-        if from_runtime and status.is_terminated:
+        if from_runtime and status.terminated_at is not None:
             return UpdateDecision(uid, title, False, "ignored: the pod's containers are stopped, cleaning up goes on")
         options, completed, shortened = _apply_kill(status, options)
         self._store(uid, status, options)
@@ -139,21 +140,22 @@ class PodSyncStatuses(PodWorkerQueries):
                 self.waiting_static_pods.setdefault(status.fullname, []).append(uid)
         if options.pod is not None and self._pod_from_allocation is not None:
             allocated = self._pod_from_allocation(options.pod)
-            options = options if allocated is options.pod else replace(options, pod=allocated)
+            if allocated is not options.pod:
+                options = replace(options, pod=allocated)
         status.pending_update = options
         status.working = True
 
     # -- a worker takes it up -----------------------------------------------------------------------------------
 
-    def start_pod_sync(self, uid: str, now: int) -> StartDecision:
+    def start_pod_sync(self, uid: str, now: int) -> PodWork | NoWork:
         """The worker asks for its work."""
         status = self.statuses.get(uid)
         if status is None:
-            return StartDecision("nothing")
+            return "nothing"
         options = status.pending_update
         assert options is not None, "a worker is woken only with an update"
-        work = PodWork(status.work_type(), options)
-        if not status.is_started and not (options.running_pod is not None and work.work_type == "terminating"):
+        work_type = status.work_type()
+        if status.started_at is None and not (options.running_pod is not None and work_type == "terminating"):
             verdict = self._allow_pod_start(uid, status, options)
             if verdict == "never":
                 status.pending_update = None
@@ -161,18 +163,18 @@ class PodSyncStatuses(PodWorkerQueries):
             elif verdict == "wait":
                 status.working = False
             if verdict != "go":
-                return StartDecision(verdict)
+                return verdict
             status.started_at = now
         status.pending_update = None
         status.active_update = merge_update(status.active_update, options)
-        return StartDecision("go", work)
+        return PodWork(work_type, options)
 
     def _allow_pod_start(
         self, uid: str, status: PodSyncStatus, options: UpdatePodOptions
     ) -> Literal["go", "wait", "never"]:
         if options.pod is None or not is_static_pod(options.pod):
             return "go"
-        if status.is_termination_requested:
+        if status.terminating_at is not None:
             return "never"
         return "go" if self._allow_static_pod_start(status.fullname, uid) else "wait"
 
@@ -184,7 +186,7 @@ class PodSyncStatuses(PodWorkerQueries):
         waiting = self.waiting_static_pods.get(fullname, [])
         for position, other in enumerate(waiting):
             status = self.statuses.get(other)
-            if status is None or status.is_termination_requested or status.is_terminated:
+            if status is None or status.terminating_at is not None or status.terminated_at is not None:
                 continue
             if other != uid:
                 self.waiting_static_pods[fullname] = waiting[position:]
@@ -287,23 +289,15 @@ class PodSyncStatuses(PodWorkerQueries):
         if not orphan:
             return False
         status.deleted = True
-        if not status.is_started and not status.observed_runtime:
+        if status.started_at is None and not status.observed_runtime:
             return True
-        if not status.is_termination_requested:
+        if status.terminating_at is None:
             status.terminating_at = now
             pod = status.active_update.pod if status.active_update is not None else None
             status.grace_period = 1 if pod is None else effective_grace_period(status.grace_period, pod, None)
         if status.replay():
             known.wake.append(uid)
         return False
-
-
-def _identity(options: UpdatePodOptions) -> ObjectMeta | RuntimePod:
-    """Either has the pod's uid, name and namespace."""
-    if options.pod is not None:
-        return options.pod.metadata
-    assert options.running_pod is not None, "an update has a pod or a running pod"
-    return options.running_pod
 
 
 def _first_sight(options: UpdatePodOptions, fullname: str, now: int, cached: RuntimePodStatus | None) -> PodSyncStatus:
@@ -369,7 +363,12 @@ def _apply_kill(status: PodSyncStatus, options: UpdatePodOptions) -> tuple[Updat
     grace = effective_grace_period(status.grace_period, options.pod, kill.grace_period_override)
     shortened = status.grace_period not in (0, grace)
     status.grace_period = grace
-    return replace(options, kill=replace(kill, grace_period_override=grace)), (), shortened
+    kill = KillPodOptions(kill.evict, grace, kill.status_fn, kill.completed)
+    return (
+        UpdatePodOptions(options.update_type, options.pod, options.mirror_pod, options.running_pod, kill),
+        (),
+        shortened,
+    )
 
 
 def _why_accepted(status: PodSyncStatus, first_time: bool, shortened: bool) -> str:

@@ -44,18 +44,6 @@ class PodSyncStatus:
     notify_post_terminating: tuple[Callable[[], None], ...] = ()
     status_post_terminating: tuple[PodStatusFn, ...] = ()
 
-    @property
-    def is_started(self) -> bool:
-        return self.started_at is not None
-
-    @property
-    def is_termination_requested(self) -> bool:
-        return self.terminating_at is not None
-
-    @property
-    def is_terminated(self) -> bool:
-        return self.terminated_at is not None
-
     def work_type(self) -> PodWorkerState:
         if self.terminated_at is not None:
             return "terminated"
@@ -80,11 +68,11 @@ class PodWorkerQueries:
 
     def is_pod_known_terminated(self, uid: str) -> bool:
         status = self.statuses.get(uid)
-        return status is not None and status.is_terminated
+        return status is not None and status.terminated_at is not None
 
     def could_have_running_containers(self, uid: str) -> bool:
         status = self.statuses.get(uid)
-        return not self.pods_synced if status is None else not status.is_terminated
+        return not self.pods_synced if status is None else status.terminated_at is None
 
     def should_pod_be_finished(self, uid: str) -> bool:
         status = self.statuses.get(uid)
@@ -92,7 +80,7 @@ class PodWorkerQueries:
 
     def is_pod_termination_requested(self, uid: str) -> bool:
         status = self.statuses.get(uid)
-        return status is not None and status.is_termination_requested
+        return status is not None and status.terminating_at is not None
 
     def should_pod_containers_be_terminating(self, uid: str) -> bool:
         """Not merely requested: the worker has seen it, so no container will be started any more."""
@@ -101,16 +89,16 @@ class PodWorkerQueries:
 
     def should_pod_runtime_be_removed(self, uid: str) -> bool:
         status = self.statuses.get(uid)
-        return self.pods_synced if status is None else status.is_terminated
+        return self.pods_synced if status is None else status.terminated_at is not None
 
     def should_pod_content_be_removed(self, uid: str) -> bool:
         """An evicted pod's content may go at once, a deleted pod's when its containers are stopped."""
         status = self.statuses.get(uid)
         if status is None:
             return self.pods_synced
-        return status.evicted or (status.deleted and status.is_terminated)
+        return status.evicted or (status.deleted and status.terminated_at is not None)
 
     def is_pod_for_mirror_pod_terminating_by_full_name(self, fullname: str) -> bool:
         """Is a static pod of this name on its way out? Its mirror must not be deleted before it."""
         status = self.statuses.get(self.started_static_pods.get(fullname, ""))
-        return status is not None and status.is_termination_requested and not status.is_terminated
+        return status is not None and status.terminating_at is not None and status.terminated_at is None

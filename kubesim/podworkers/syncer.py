@@ -77,6 +77,9 @@ class SyncOutcome:
     error: SyncError | None = None
 
 
+NOTHING_MORE = SyncOutcome()
+
+
 class PodSyncer(Protocol):
     """A pod is synced until it ends or must end, then terminated until that succeeds, then cleaned up. A call that did
     not succeed raises (SyncError and other KubesimErrors), or says so in its outcome, and is called again later."""

@@ -19,7 +19,7 @@ class WorkQueue:
     def __init__(self, clock: LoopClock, on_enqueue: Callable[[str, int], None] | None = None) -> None:
         self.on_enqueue = on_enqueue  # told the pod and its moment: the sync tick after it will be needed
         self._clock = clock
-        self._due: dict[str, tuple[int, int]] = {}
+        self._due: dict[str, tuple[int, int, str]] = {}  # the moment, a number in the order of coming, the pod
         self._heap: list[tuple[int, int, str]] = []  # may hold moments that were replaced since
         self._count = 0
 
@@ -29,10 +29,10 @@ class WorkQueue:
     def enqueue(self, uid: str, delay: int) -> None:
         due = self._clock.now() + delay
         self._count += 1
-        self._due[uid] = (due, self._count)
-        heapq.heappush(self._heap, (due, self._count, uid))
+        entry = self._due[uid] = (due, self._count, uid)
+        heapq.heappush(self._heap, entry)
         if len(self._heap) > 2 * len(self._due) + 64:
-            self._heap = [(*entry, uid) for uid, entry in self._due.items()]
+            self._heap = list(self._due.values())
             heapq.heapify(self._heap)
         if self.on_enqueue is not None:
             self.on_enqueue(uid, due)
@@ -50,6 +50,6 @@ class WorkQueue:
     def earliest(self) -> int | None:
         """The first moment in the queue: from the instant after it there is work."""
         heap = self._heap
-        while heap and self._due.get(heap[0][2]) != heap[0][:2]:
+        while heap and self._due.get(heap[0][2]) is not heap[0]:
             heapq.heappop(heap)
         return heap[0][0] if heap else None

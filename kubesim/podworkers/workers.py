@@ -10,7 +10,8 @@ Mirrors: pkg/kubelet/pod_workers.go podWorkers, podWorkerLoop, killPodNow
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
+from typing import Any
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
@@ -19,7 +20,7 @@ from kubesim.concurrency.tasks import end
 from kubesim.errors import KubesimError, SyncError
 from kubesim.podworkers.requeue import Intervals, Jitter, requeue_after
 from kubesim.podworkers.state import PodSyncStatuses, PodWork
-from kubesim.podworkers.syncer import PodSyncer, SyncContext, SyncOutcome
+from kubesim.podworkers.syncer import NOTHING_MORE, PodSyncer, SyncContext, SyncOutcome
 from kubesim.podworkers.updates import KillPodOptions, PodStatusFn, UpdatePodOptions
 from kubesim.podworkers.work_queue import WorkQueue
 from kubesim.runtime.helper import EventRecorder
@@ -29,7 +30,6 @@ from kubesim.trace import Recorder
 from kubesim.trace.records import SyncBegin, SyncEnd, WorkerState, WorkerUpdate
 
 MIN_KILL_TIMEOUT_S = 10
-_NOTHING_MORE = SyncOutcome()
 
 
 class _Worker:
@@ -51,13 +51,11 @@ class _Worker:
 
     def wake(self) -> None:
         self.signal = True
-        self._rouse()
+        if self.waiter is not None:
+            wake(self.waiter, None)
 
     def close(self) -> None:
         self.closed = True
-        self._rouse()
-
-    def _rouse(self) -> None:
         if self.waiter is not None:
             wake(self.waiter, None)
 
@@ -128,7 +126,9 @@ class PodWorkers:
         would follow, until the worker is told something."""
         uid = pod.metadata.uid
         worker, state = self._workers.get(uid), self.states.statuses.get(uid)
-        if worker is None or state is None or state.working or not state.is_started or state.is_termination_requested:
+        if worker is None or state is None or state.working:
+            return False
+        if state.started_at is None or state.terminating_at is not None:
             return False
         status = self._cache.known(uid) or RuntimePodStatus(uid)
         if not self._syncer.would_change_nothing(self._pod_from_allocation(pod), mirror_pod, status):
@@ -252,63 +252,67 @@ class PodWorkers:
         sync; False when the worker's life is over."""
         if self._recorder.on:
             self._recorder.because(worker.cause)
-        start = self.states.start_pod_sync(worker.uid, self._clock.now())
-        if start.verdict == "never":
-            self._stop(worker, "the pod was told to end before it could begin")
-            return False
-        if start.verdict == "wait":
-            self._enqueue(worker, self._intervals.backoff)
-        if start.work is None:
-            return True
+        work = self.states.start_pod_sync(worker.uid, self._clock.now())
+        if isinstance(work, str):
+            if work == "never":
+                self._stop(worker, "the pod was told to end before it could begin")
+            elif work == "wait":
+                self._queue.enqueue(worker.uid, self._stretch(worker, self._intervals.backoff))
+            return work != "never"
         if worker.context.cancelled:
             worker.context = SyncContext()
-        outcome = _NOTHING_MORE
+        outcome: SyncOutcome | None = None
         error: Exception | None = None
         try:
-            outcome = await self._call_syncer(worker, start.work)
-            error = outcome.error
+            status = await self._status(worker, work)
+            self._begin(worker, work)
+            try:
+                outcome = await self._call_syncer(worker, work, status)
+            finally:
+                worker.last_sync = self._clock.now()
         except KubesimError as failure:
             error = failure
         except Exception as crash:  # a defect: say so, and let this worker try again like after any failed sync
             error = crash
             self._on_crash(worker.uid, crash)
-        return self._complete(worker, start.work, outcome, error)
+        return self._complete(worker, work, outcome or NOTHING_MORE, error)
 
-    async def _call_syncer(self, worker: _Worker, work: PodWork) -> SyncOutcome:
-        options, syncer = work.options, self._syncer
-        status: RuntimePodStatus | None = None
-        if options.pod is not None and options.running_pod is None:  # one that only the runtime knows needs no status
-            try:
-                status = await self._cache.get_newer_than(worker.uid, worker.last_sync)
-            except KubesimError as error:
-                self._events.event(options.pod, "Warning", "FailedSync", f"error determining status: {error}")
-                self._begin(worker, work)
-                raise
-        context = self._begin(worker, work)
+    async def _status(self, worker: _Worker, work: PodWork) -> RuntimePodStatus | None:
+        """What the runtime holds of the pod; one that only the runtime knows needs no status."""
+        pod = work.options.pod
+        if pod is None or work.options.running_pod is not None:
+            return None
         try:
-            if options.running_pod is not None:
-                self.states.acknowledge_terminating(worker.uid)
-                await syncer.sync_terminating_runtime_pod(context, options.running_pod)
-                return _NOTHING_MORE
-            assert options.pod is not None
-            assert status is not None
-            if work.work_type == "terminated":
-                await syncer.sync_terminated_pod(context, options.pod, status)
-                return _NOTHING_MORE
-            if work.work_type == "terminating":
-                status_fn = self.states.acknowledge_terminating(worker.uid)
-                grace = options.kill.grace_period_override if options.kill is not None else None
-                await syncer.sync_terminating_pod(context, options.pod, status, grace, status_fn)
-                return _NOTHING_MORE
-            return await syncer.sync_pod(context, options.update_type, options.pod, options.mirror_pod, status)
-        finally:
-            worker.last_sync = self._clock.now()
+            return await self._cache.get_newer_than(worker.uid, worker.last_sync)
+        except KubesimError as error:
+            self._events.event(pod, "Warning", "FailedSync", f"error determining status: {error}")
+            self._begin(worker, work)
+            raise
+
+    def _call_syncer(
+        self, worker: _Worker, work: PodWork, status: RuntimePodStatus | None
+    ) -> Coroutine[Any, Any, SyncOutcome | None]:
+        """The call that is to be awaited; only SyncPod has an outcome."""
+        options, syncer, context = work.options, self._syncer, worker.context
+        if options.running_pod is not None:
+            self.states.acknowledge_terminating(worker.uid)
+            return syncer.sync_terminating_runtime_pod(context, options.running_pod)
+        assert options.pod is not None
+        assert status is not None
+        if work.work_type == "terminated":
+            return syncer.sync_terminated_pod(context, options.pod, status)
+        if work.work_type == "terminating":
+            status_fn = self.states.acknowledge_terminating(worker.uid)
+            grace = options.kill.grace_period_override if options.kill is not None else None
+            return syncer.sync_terminating_pod(context, options.pod, status, grace, status_fn)
+        return syncer.sync_pod(context, options.update_type, options.pod, options.mirror_pod, status)
 
     def _complete(self, worker: _Worker, work: PodWork, outcome: SyncOutcome, error: Exception | None) -> bool:
         """Draw the consequences of a sync: the pod's next phase, when to look again; False when the pod is finished."""
         if outcome.post_sync is not None:
             outcome.post_sync()
         now, uid = self._clock.now(), worker.uid
+        error = error or outcome.error
         transition = error is None and (outcome.terminal or work.work_type != "sync")
         if transition and (work.work_type == "terminated" or work.options.running_pod is not None):
             self._record_end(worker, work, None, None, "the sync succeeded and was the pod's last")
@@ -339,16 +343,13 @@ class PodWorkers:
             del self._workers[worker.uid]
             self._resting.pop(worker.uid, None)
 
-    def _enqueue(self, worker: _Worker, delay: int) -> None:
-        self._queue.enqueue(worker.uid, self._stretch(worker, delay))
-
     def _stretch(self, worker: _Worker, delay: int) -> int:
         worker.draws += 1
         return self._jitter.stretch(delay, worker.uid, worker.draws)
 
     # -- the trace ----------------------------------------------------------------------------------------------
 
-    def _begin(self, worker: _Worker, work: PodWork) -> SyncContext:
+    def _begin(self, worker: _Worker, work: PodWork) -> None:
         """What the sync records from now on is caused by it."""
         if self._recorder.on:
             worker.context.cause = self._recorder.record(
@@ -361,7 +362,6 @@ class PodWorkers:
                 )
             )
             self._recorder.because(worker.context.cause)
-        return worker.context
 
     def _record_end(
         self, worker: _Worker, work: PodWork, error: Exception | None, requeue: int | None, why: str

@@ -33,7 +33,7 @@ from kubesim.api.resources import (
     pod_requests,
 )
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen, replace
+from kubesim.frozen import frozen
 from kubesim.runtime.restart_policy import is_restartable_init_container
 
 CgroupName = tuple[str, ...]
@@ -66,12 +66,12 @@ class ResourceConfig:
 
     def merged(self, update: ResourceConfig) -> ResourceConfig:
         """With what the update says; where it says nothing, as before."""
-        return replace(
-            self,
-            cpu_shares=self.cpu_shares if update.cpu_shares is None else update.cpu_shares,
-            cpu_quota=self.cpu_quota if update.cpu_quota is None else update.cpu_quota,
-            cpu_period=self.cpu_period if update.cpu_period is None else update.cpu_period,
-            memory=self.memory if update.memory is None else update.memory,
+        return ResourceConfig(
+            self.cpu_shares if update.cpu_shares is None else update.cpu_shares,
+            self.cpu_quota if update.cpu_quota is None else update.cpu_quota,
+            self.cpu_period if update.cpu_period is None else update.cpu_period,
+            self.memory if update.memory is None else update.memory,
+            self.huge_page_limits,
         )
 
 
@@ -153,21 +153,21 @@ def resource_config_for_pod(
 ) -> ResourceConfig:
     """The settings of the pod's cgroup. A Burstable pod is capped only if every container has a limit, or the pod."""
     pod_level = gates.enabled("PodLevelResources")
+    requests = pod_requests(pod, skip_pod_level=not pod_level)
+    huge_pages = _huge_page_limits(requests)
+    qos = pod_qos_class(pod, gates)
+    if qos == BEST_EFFORT:
+        return ResourceConfig(cpu_shares=MIN_SHARES, huge_page_limits=huge_pages)
+
     undeclared: set[str] = set()
 
     def observe(limits: Resources) -> None:
         undeclared.update(name for name in (CPU, MEMORY) if limits.get(name, ZERO).is_zero)
 
-    requests = pod_requests(pod, skip_pod_level=not pod_level)
     limits = pod_limits(pod, skip_pod_level=not pod_level, observer=observe)
     if pod.spec.resources is not None and pod_level and is_pod_level_resources_set(pod):
         own_limits = pod.spec.resources.limits
         undeclared -= {name for name, value in own_limits.items() if not quantity(value).is_zero}
-
-    huge_pages = _huge_page_limits(requests)
-    qos = pod_qos_class(pod, gates)
-    if qos == BEST_EFFORT:
-        return ResourceConfig(cpu_shares=MIN_SHARES, huge_page_limits=huge_pages)
     cpu_declared = qos == GUARANTEED or CPU not in undeclared
     memory_declared = qos == GUARANTEED or MEMORY not in undeclared
     quota = milli_cpu_to_quota(limits.get(CPU, ZERO).milli_value(), cpu_period) if enforce_cpu_limits else -1

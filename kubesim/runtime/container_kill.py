@@ -129,8 +129,10 @@ class ContainerKiller:
         self, pod: Pod, containers: Sequence[ListedContainer], grace_override_s: int | None
     ) -> list[SyncResult]:
         """Stop them side by side; sidecars take their turn."""
-        waits_for = termination_waits_for(pod, [container.name for container in containers])
-        ordering = TerminationOrdering(self._clock, waits_for) if waits_for else None
+        ordering: TerminationOrdering | None = None
+        if pod.spec.init_containers:
+            waits_for = termination_waits_for(pod, [container.name for container in containers])
+            ordering = TerminationOrdering(self._clock, waits_for) if waits_for else None
 
         async def kill_one(container: ListedContainer) -> SyncResult:
             result = SyncResult("KillContainer", container.name)

@@ -6,7 +6,7 @@ Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer
 from __future__ import annotations
 
 from kubesim.api.meta import ApiObject
-from kubesim.api.pod import Container, Pod
+from kubesim.api.pod import Container, LifecycleHandler, Pod
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.frozen import frozen
@@ -88,7 +88,8 @@ class ContainerStarter:
         except RuntimeCallError as error:
             raise self._failed(pod, container, RUN_CONTAINER_ERROR, error.message, identifier) from error
         self._events.event(pod, "Normal", "Started", "Container started", container.name)
-        await self._post_start(pod, container, identifier)
+        if container.lifecycle is not None and container.lifecycle.post_start is not None:
+            await self._post_start(pod, container, identifier, container.lifecycle.post_start)
 
     async def _ensure_image(self, target: StartTarget, pod: Pod, container: Container) -> str:
         try:
@@ -121,7 +122,11 @@ class ContainerStarter:
             if container.target_container_name and status.find(container.target_container_name) is None:
                 raise ContainerConfigError(f"unable to find target container {container.target_container_name}")
             environment = self._helper.container_environment(pod, container, target.pod_ips)
-            await self._verify_user(pod, container)
+            image = await self._runtime.image_status(container.image)
+            uid, username = (None, "") if image is None else (image.uid, image.username)
+            problem = verify_run_as_non_root(pod, container, uid, username)
+            if problem:
+                raise ContainerConfigError(problem)
         except ContainerConfigError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, str(error)) from error
         except RuntimeCallError as error:
@@ -139,24 +144,15 @@ class ContainerStarter:
             stop_signal=stop_signal if self._gates.enabled("ContainerStopSignals") else "",
         )
 
-    async def _verify_user(self, pod: Pod, container: Container) -> None:
-        image = await self._runtime.image_status(container.image)
-        uid, username = (None, "") if image is None else (image.uid, image.username)
-        problem = verify_run_as_non_root(pod, container, uid, username)
-        if problem:
-            raise ContainerConfigError(problem)
-
     def _failed(self, pod: Pod, container: Container, reason: str, message: str, identifier: str = "") -> StartFailed:
         # An id means nothing to a reader and makes every event a new one, so the name stands in for it.
         shown = message.replace(identifier, container.name) if identifier else message
         self._events.event(pod, "Warning", "Failed", f"Error: {shown}", container.name)
         return StartFailed(reason, message)
 
-    async def _post_start(self, pod: Pod, container: Container, identifier: str) -> None:
-        if container.lifecycle is None or container.lifecycle.post_start is None:
-            return
+    async def _post_start(self, pod: Pod, container: Container, identifier: str, hook: LifecycleHandler) -> None:
         try:
-            await self._hooks.run(identifier, pod, container, container.lifecycle.post_start)
+            await self._hooks.run(identifier, pod, container, hook)
         except HookFailed as failure:
             self._events.event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", container.name)
             try:

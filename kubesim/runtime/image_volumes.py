@@ -17,7 +17,7 @@ from kubesim.runtime.images import ImageError, ImageManager
 
 ImageVolumePulls = Mapping[str, ImageError | None]  # by the name of the volume
 
-_NONE: ImageVolumePulls = {}
+NO_PULLS: ImageVolumePulls = {}
 
 
 def has_image_volumes(pod: Pod) -> bool:
@@ -26,8 +26,6 @@ def has_image_volumes(pod: Pod) -> bool:
 
 
 async def pull_image_volumes(pod: Pod, images: ImageManager) -> ImageVolumePulls:
-    if not has_image_volumes(pod):
-        return _NONE
     pulls: dict[str, ImageError | None] = {}
     for volume in pod.spec.volumes:
         image = volume.get("image")

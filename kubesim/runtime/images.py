@@ -133,7 +133,7 @@ class ImageManager:
             message = f"Failed to apply default image tag {quoted(image)}: {error}"
             self._events.event(pod, "Warning", "InspectFailed", message, container)
             raise ImageError(INVALID_IMAGE_NAME, message) from error
-        image_ref = await self._precheck(request, pull_policy)
+        image_ref = await self._precheck(request, pull_policy) if pull_policy in ("IfNotPresent", "Never") else ""
         if image_ref:
             if self._may_use(request, image_ref):
                 return image_ref
@@ -144,8 +144,6 @@ class ImageManager:
 
     async def _precheck(self, request: _Request, pull_policy: str) -> str:
         """The id of the present image; empty if it has to be pulled."""
-        if pull_policy not in ("IfNotPresent", "Never"):
-            return ""
         try:
             info = await self._runtime.image_status(request.image)
         except RuntimeCallError as error:
@@ -216,15 +214,16 @@ class ImageManager:
             began = self._clock.now()
             if self._limiter is not None and not self._limiter.try_accept(began):
                 raise RuntimeCallError("pull QPS exceeded")
-            image_ref, secret = await self._pull_image(request)
+            credentials, secret = request.credentials(), None
+            if credentials:
+                image_ref, secret = await self._pull_with(credentials, request)
+            else:  # as nobody
+                image_ref = await self._runtime.pull_image(request.image, request.pod)
             size = await self._image_size(request.image) if image_ref else 0
             return _Pulled(image_ref, size, self._clock.now() - began, secret)
 
-    async def _pull_image(self, request: _Request) -> tuple[str, PullSecret | None]:
-        """With each credential in turn, until one is good; without any, as nobody."""
-        credentials = request.credentials()
-        if not credentials:
-            return await self._runtime.pull_image(request.image, request.pod), None
+    async def _pull_with(self, credentials: tuple[AuthConfig, ...], request: _Request) -> tuple[str, PullSecret]:
+        """With each credential in turn, until one is good."""
         problems: dict[str, None] = {}
         for auth in credentials:
             try:

@@ -39,6 +39,11 @@ class KnownPods:
         known.pod = runtime_pod(uid, sandboxes, containers)
         return known.pod
 
+    def pod(self, uid: str) -> RuntimePod | None:
+        """As it was last listed."""
+        known = self._pods.get(uid)
+        return None if known is None else known.pod
+
     def records(self, uid: str) -> ContainerRecords | None:
         known = self._pods.get(uid)
         return None if known is None else known.records

@@ -26,6 +26,7 @@ from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.helper import EventRecorder, RuntimeHelper
 from kubesim.runtime.hooks import HookRunner, HttpGet
 from kubesim.runtime.image_volumes import (
+    NO_PULLS,
     ImageVolumePulls,
     check_image_volumes,
     has_image_volumes,
@@ -33,7 +34,7 @@ from kubesim.runtime.image_volumes import (
 )
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.init_actions import init_records, superseded_init_records
-from kubesim.runtime.known_pods import KnownPods, same_objects
+from kubesim.runtime.known_pods import KnownPods
 from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
 from kubesim.runtime.naming import format_pod, pod_logs_directory
 from kubesim.runtime.pod_listing import group_by_pod, running_part, running_pod, runtime_pod_status, sandbox_ips
@@ -97,11 +98,10 @@ class RuntimeManager:
         self._cgroups = disk.cgroups
         self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
         self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
-        # What was last decided about each pod, and all that was looked at: if that is the same, so is the decision.
-        self._decided: dict[str, tuple[list[object], PodActions]] = {}
         self._known = KnownPods()
         self._running: dict[str, RuntimePod] = {}
-        self._changed: dict[str, None] | None = None  # pods to look up again; None: all
+        # Pods of which it is to be told anew what runs, and whether they were listed since they changed; None: all.
+        self._changed: dict[str, bool] | None = None
         runtime.on_change(self._pod_changed)
 
     # -- SyncPod ------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ class RuntimeManager:
     ) -> PodSyncResult:
         """Bring the pod's sandbox and containers to what its spec asks for."""
         result = PodSyncResult()
-        actions = self._decide(pod, status, probes, restart_all_containers=restart_all_containers)
+        actions = self._decide(pod, status, probes, restart_all_containers)
         if self._recorder.on:
             self._record(pod, actions)
         if actions.create_sandbox and actions.sandbox_id:
@@ -128,14 +128,23 @@ class RuntimeManager:
         superseded = superseded_init_records(pod, status)
         if superseded:
             await self._remove_records(superseded)
-        if not actions.starts_something():
-            await self._resize_step(pod, actions, result)
-            await pull_image_volumes(pod, self._images)
+        target: StartTarget | None = None
+        if actions.starts_something():
+            target = await self._sandbox_step(pod, status, actions, result, pull_secrets)
+            if target is None:
+                return result
+        if actions.resizes_something() and self._gates.enabled("InPlacePodVerticalScaling"):
+            # Step 6; what it could not do, a later sync does.
+            result.results.append(await self._resizer.resize(pod, actions))
+        pulls = await pull_image_volumes(pod, self._images) if has_image_volumes(pod) else NO_PULLS
+        if target is None:
             return result
-        target = await self._sandbox_step(pod, status, actions, result, pull_secrets)
-        if target is not None:
-            await self._resize_step(pod, actions, result)
-            await self._start_steps(pod, status, actions, target, result)
+        # Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round.
+        initial = actions.init_containers_to_start
+        for container in (*actions.ephemeral_containers_to_start, *initial, *actions.containers_to_start):
+            started = await self._start(pod, status, container, target, pulls, result)
+            if not started and container in initial and not is_restartable_init_container(container):
+                break
         return result
 
     def ensure_pod_cgroup(self, pod: Pod) -> None:
@@ -154,43 +163,33 @@ class RuntimeManager:
     def destroy_pod_cgroup(self, uid: str) -> None:
         """The pod is over."""
         self._cgroups.destroy(uid)
-        self._decided.pop(uid, None)
 
     def is_pod_resize_in_progress(self, pod: Pod, status: RuntimePodStatus) -> bool:
         return is_pod_resize_in_progress(pod, status, self.actuated, self._gates)
 
     def would_do_nothing(self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults) -> bool:
         """Would `sync_pod` leave everything as it is? Only looks."""
-        actions = self._decide(pod, status, probes, restart_all_containers=False)
         if has_image_volumes(pod):  # each sync makes sure of them, and tells so
             return False
+        actions = self._decide(pod, status, probes, restart_all_containers=False)
         if actions.stops_something() or actions.starts_something() or actions.resizes_something():
             return False
         return not superseded_init_records(pod, status)  # else they would be dropped
 
     def _decide(
-        self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, *, restart_all_containers: bool
+        self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, restart_all_containers: bool
     ) -> PodActions:
-        uid, liveness, startup = pod.metadata.uid, probes.liveness, probes.startup
-        actuated, actuated_pod = self.actuated.containers(uid), self.actuated.pod(uid)
-        facts: list[object] = [pod, status, actuated, actuated_pod, restart_all_containers]
-        for record in status.containers:
-            facts += liveness.get(record.id), startup.get(record.id)
-        latest = self._decided.get(uid)
-        if latest is not None and same_objects(latest[0], facts):
-            return latest[1]
-        actions = compute_pod_actions(
+        uid = pod.metadata.uid
+        return compute_pod_actions(
             pod,
             status,
-            liveness=liveness,
-            startup=startup,
-            actuated=actuated,
-            actuated_pod=actuated_pod,
+            liveness=probes.liveness,
+            startup=probes.startup,
+            actuated=self.actuated.containers(uid),
+            actuated_pod=self.actuated.pod(uid),
             restart_all_containers=restart_all_containers,
             gates=self._gates,
         )
-        self._decided[uid] = facts, actions
-        return actions
 
     def _record(self, pod: Pod, actions: PodActions) -> None:
         metadata = pod.metadata
@@ -210,7 +209,7 @@ class RuntimeManager:
             result.results += killed.results
             if killed.error():
                 return False
-            if actions.create_sandbox:
+            if actions.create_sandbox and pod.spec.init_containers:
                 await self._remove_records(init_records(pod, status))
             return True
         for kill in actions.containers_to_kill.values():
@@ -282,25 +281,6 @@ class RuntimeManager:
         self._helper.on_pod_sandbox_ready(pod)
         return StartTarget(sandbox_id, config, ips, pull_secrets)
 
-    async def _resize_step(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> None:
-        """Step 6; what it could not do, a later sync does."""
-        if actions.resizes_something() and self._gates.enabled("InPlacePodVerticalScaling"):
-            result.results.append(await self._resizer.resize(pod, actions))
-
-    async def _start_steps(
-        self, pod: Pod, status: RuntimePodStatus, actions: PodActions, target: StartTarget, result: PodSyncResult
-    ) -> None:
-        """Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round."""
-        pulls = await pull_image_volumes(pod, self._images)
-        for container in actions.ephemeral_containers_to_start:
-            await self._start(pod, status, container, target, pulls, result)
-        for container in actions.init_containers_to_start:
-            started = await self._start(pod, status, container, target, pulls, result)
-            if not started and not is_restartable_init_container(container):
-                return
-        for container in actions.containers_to_start:
-            await self._start(pod, status, container, target, pulls, result)
-
     async def _start(
         self,
         pod: Pod,
@@ -319,7 +299,8 @@ class RuntimeManager:
         kind = _container_type(pod, container)
         self.counts["started_containers", kind] += 1
         try:
-            check_image_volumes(pod, container, pulls, self._events)
+            if pulls:
+                check_image_volumes(pod, container, pulls, self._events)
             await self._starter.start(target, pod, container, status)
         except StartFailed as failure:
             self.counts["started_containers_errors", kind, failure.reason] += 1
@@ -382,8 +363,8 @@ class RuntimeManager:
             self._changed = {} if self.runtime.tells_changes else None
             return self._running
         while self._changed:
-            uid = next(iter(self._changed))
-            pod = await self.get_pod(uid)
+            uid, listed = next(iter(self._changed.items()))
+            pod = self._known.pod(uid) if listed else await self.get_pod(uid)
             del self._changed[uid]
             running = None if pod is None else running_part(pod)
             if running is not None:
@@ -394,13 +375,15 @@ class RuntimeManager:
 
     def _pod_changed(self, uid: str) -> None:
         if self._changed is not None:
-            self._changed[uid] = None
+            self._changed[uid] = False
         if not uid:  # the runtime itself
             self._changed = None
 
     async def get_pod(self, uid: str) -> RuntimePod | None:
         sandboxes = await self.runtime.list_pod_sandboxes(uid)
         containers = await self.runtime.list_containers(uid)
+        if self._changed and uid in self._changed:
+            self._changed[uid] = True
         if not sandboxes and not containers:
             self._known.forget(uid)
             return None

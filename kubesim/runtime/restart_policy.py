@@ -105,7 +105,7 @@ def should_container_be_restarted(
 
 def all_containers_could_restart(spec: PodSpec) -> bool:
     """Does any container have a rule that restarts the whole pod in place?"""
-    for container in init_and_regular_containers(spec):
+    for container in spec.init_containers + spec.containers:
         for rule in container.restart_policy_rules:
             if rule.action == RESTART_ALL_CONTAINERS:
                 return True
@@ -123,8 +123,6 @@ def should_all_containers_restart(pod: Pod, status: RuntimePodStatus | None, pod
     for condition in pod_status.conditions if pod_status is not None else ():
         if condition.type == ALL_CONTAINERS_RESTARTING and condition.status == "True":
             return True
-    if not all_containers_could_restart(pod.spec):
-        return False
     for container in init_and_regular_containers(pod.spec):
         if container.restart_policy_rules and _exit_restarts_all(container, status, pod_status):
             return True

@@ -10,7 +10,7 @@ from kubesim.api.pod import Pod, PodStatus
 from kubesim.clock import Randomness
 from kubesim.errors import BackoffError, SyncError
 from kubesim.podworkers.requeue import Intervals, Jitter, requeue_after
-from kubesim.podworkers.state import PodSyncStatuses, PodWorkerSync, UpdateDecision
+from kubesim.podworkers.state import PodSyncStatuses, PodWork, PodWorkerSync, UpdateDecision
 from kubesim.podworkers.syncer import min_backoff_expiration
 from kubesim.podworkers.updates import (
     KillPodOptions,
@@ -57,8 +57,13 @@ class Table(PodSyncStatuses):
 
     def started(self, pod: Pod) -> Table:
         self.tell(pod, "create")
-        assert self.start_pod_sync(pod.metadata.uid, 1).verdict == "go"
+        self.begin(pod.metadata.uid, 1)
         return self
+
+    def begin(self, uid: str, now: int) -> PodWork:
+        work = self.start_pod_sync(uid, now)
+        assert isinstance(work, PodWork)
+        return work
 
 
 @pytest.mark.parametrize(
@@ -103,11 +108,9 @@ def test_a_pod_that_ended_before_the_kubelet_came_is_only_cleaned_up_unless_it_s
     table.tell(make_pod("gone", phase="Succeeded"), "create")
     table.tell(make_pod("runs", phase="Succeeded"), "create")
     assert table.is_pod_known_terminated("gone")
-    work = table.start_pod_sync("gone", 2).work
-    assert work is not None
+    work = table.begin("gone", 2)
     assert work.work_type == "terminated"
-    work = table.start_pod_sync("runs", 2).work
-    assert work is not None
+    work = table.begin("runs", 2)
     assert work.work_type == "terminating"
 
 
@@ -142,14 +145,12 @@ def test_kill_options_outside_termination_are_completed_at_once_and_of_several_f
 def test_a_runtime_pod_is_killed_by_its_configuration_if_there_is_one() -> None:
     table = Table().started(make_pod())
     table.tell_runtime()
-    work = table.start_pod_sync("u", 2).work
-    assert work is not None
+    work = table.begin("u", 2)
     assert (work.work_type, work.options.pod, work.options.running_pod) == ("terminating", make_pod(), None)
 
     orphan = Table()
     orphan.tell_runtime()
-    work = orphan.start_pod_sync("u", 2).work
-    assert work is not None
+    work = orphan.begin("u", 2)
     assert work.options.running_pod is not None
     orphan.complete_terminating_runtime_pod("u", 3)
     assert not orphan.statuses
@@ -159,15 +160,16 @@ def test_static_pods_of_one_name_follow_each_other() -> None:
     table = Table().started(make_pod("a", static=True))
     table.tell(make_pod("b", static=True), "create")
     table.tell(make_pod("c", static=True), "create")
-    assert [table.start_pod_sync(uid, 2).verdict for uid in "cb"] == ["wait", "wait"]
+    assert [table.start_pod_sync(uid, 2) for uid in "cb"] == ["wait", "wait"]
     table.tell(deleted(uid="a", static=True))
     assert table.is_pod_for_mirror_pod_terminating_by_full_name("p_ns")
     for step in (table.complete_terminating, lambda uid, now: table.complete_terminated(uid)):
         table.start_pod_sync("a", 3)
         step("a", 3)
-    assert [table.start_pod_sync(uid, 4).verdict for uid in "cb"] == ["wait", "go"]
+    assert table.start_pod_sync("c", 4) == "wait"
+    assert table.begin("b", 4).work_type == "sync"
     table.tell(deleted(uid="c", static=True))
-    assert table.start_pod_sync("c", 5).verdict == "never"
+    assert table.start_pod_sync("c", 5) == "never"
     assert table.should_pod_be_finished("c")
 
 
@@ -182,8 +184,7 @@ def test_housekeeping_ends_what_nobody_wants_and_forgets_what_never_began() -> N
     assert table.worker("runs", {"first"}) == PodWorkerSync("terminating", orphan=True, has_config=True)
     status = table.statuses["runs"]
     assert (status.deleted, status.terminating_at, status.grace_period) == (True, 5, 30)
-    work = table.start_pod_sync("runs", 6).work
-    assert work is not None
+    work = table.begin("runs", 6)
     assert work.options.kill is None  # so the runtime falls back to the pod's own grace period
     assert work.options.update_type == "sync"
 
@@ -235,17 +236,16 @@ def test_a_pod_with_a_configuration_is_never_taken_for_one_that_only_the_runtime
     table = Table()
     both = UpdatePodOptions("update", make_pod(), running_pod=RuntimePod("u", "p", "ns"))
     assert table.update_pod(both, 1, table.cached).accepted
-    start = table.start_pod_sync("u", 1)
-    assert start.work is not None
-    assert start.work.work_type == "sync"
-    assert start.work.options.running_pod is None
+    work = table.begin("u", 1)
+    assert work.work_type == "sync"
+    assert work.options.running_pod is None
 
 
 def test_a_worker_whose_pod_was_forgotten_before_it_began_has_nothing_to_do() -> None:
     table = Table()
     table.tell(make_pod())
     assert table.sync_known_pods((), 1).stop == ["u"]
-    assert table.start_pod_sync("u", 2).verdict == "nothing"
+    assert table.start_pod_sync("u", 2) == "nothing"
 
 
 def test_static_pods_that_are_gone_do_not_hold_up_the_next() -> None:
@@ -253,7 +253,7 @@ def test_static_pods_that_are_gone_do_not_hold_up_the_next() -> None:
     table = Table()
     table.tell(make_pod("new", static=True), "create")
     table.waiting_static_pods["p_ns"] = ["gone"]
-    assert table.start_pod_sync("new", 1).verdict == "go"
+    assert table.begin("new", 1).work_type == "sync"
     assert table.waiting_static_pods == {"p_ns": ["gone"]}
     assert table.started_static_pods == {"p_ns": "new"}
 

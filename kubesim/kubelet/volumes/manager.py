@@ -26,7 +26,7 @@ from kubesim.kubelet.volumes.desired import DesiredStateOfWorld
 from kubesim.kubelet.volumes.operations import Operations
 from kubesim.kubelet.volumes.populator import DesiredStateOfWorldPopulator
 from kubesim.kubelet.volumes.reconciler import Reconciler
-from kubesim.kubelet.volumes.spec import VolumeError, device_names, mounted_names
+from kubesim.kubelet.volumes.spec import VolumeError, used_names
 from kubesim.kubelet.volumes.tokens import TokenManager
 from kubesim.kubelet.volumes.waiting import DeadlineExceeded, Polls
 from kubesim.podworkers.sync_status import PodWorkerQueries
@@ -180,7 +180,8 @@ class VolumeManager:
         Raises VolumesNotReady if it is known what is wrong. Time that is up, or a context that is cancelled, only makes
         the sync fail.
         """
-        expected = [*mounted_names(pod), *device_names(pod)]
+        mounts, devices = used_names(pod)
+        expected = [*mounts, *devices]
         uid = pod.metadata.uid
         if not expected or (self.is_up_to_date(uid) and not self._unmounted(uid, expected)):
             return
@@ -260,7 +261,7 @@ class VolumeManager:
             return True
         known = self._desired.pod(uid)
         if known is None:
-            return not mounted_names(pod) and not device_names(pod)
+            return not any(used_names(pod))
         if uid in self._outdated or self._populator.is_pending(uid):
             return False
         if pod is not known and not _shows_the_same(pod, known):

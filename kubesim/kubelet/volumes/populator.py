@@ -15,7 +15,7 @@ from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.volumes.actual import ActualStateOfWorld
 from kubesim.kubelet.volumes.claims import Read, create_volume_spec
 from kubesim.kubelet.volumes.desired import DesiredStateOfWorld
-from kubesim.kubelet.volumes.spec import VolumeError, device_names, mounted_names
+from kubesim.kubelet.volumes.spec import VolumeError, used_names
 from kubesim.podworkers.sync_status import PodWorkerQueries
 
 
@@ -95,7 +95,7 @@ class DesiredStateOfWorldPopulator:
         uid = pod.metadata.uid
         if self._processed.get(uid):
             return True
-        mounts, devices = mounted_names(pod), device_names(pod)
+        mounts, devices = used_names(pod)
         all_added = True
         for volume in pod.spec.volumes:
             name = volume.get("name", "")

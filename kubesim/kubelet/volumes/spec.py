@@ -10,7 +10,7 @@ from typing import Any
 
 from kubesim.api.gotext import quoted
 from kubesim.api.meta import ApiObject
-from kubesim.api.pod import Container, Pod
+from kubesim.api.pod import Pod
 from kubesim.errors import KubesimError
 from kubesim.frozen import frozen
 
@@ -80,27 +80,15 @@ def unique_volume_name(spec: VolumeSpec, plugin: VolumePlugin, uid: str) -> str:
     return f"{plugin.name}/{spec.name}"
 
 
-def mounted_names(pod: Pod) -> dict[str, None]:
-    """Of the volumes that some container mounts."""
+def used_names(pod: Pod) -> tuple[dict[str, None], dict[str, None]]:
+    """Of the volumes that some container mounts, and of those that some container has as a block device."""
     spec = pod.spec
-    return {
-        mount["name"]: None
-        for containers in (spec.init_containers, spec.containers, spec.ephemeral_containers)
-        for container in containers
-        for mount in container.volume_mounts
-    }
-
-
-def device_names(pod: Pod) -> dict[str, None]:
-    """Of the volumes that some container has as a block device."""
-    spec = pod.spec
-    return {
-        device["name"]: None
-        for containers in (spec.init_containers, spec.containers, spec.ephemeral_containers)
-        for container in containers
-        for device in _devices(container)
-    }
-
-
-def _devices(container: Container) -> list[dict[str, Any]]:
-    return container.extra.get("volumeDevices") or []
+    mounts: dict[str, None] = {}
+    devices: dict[str, None] = {}
+    for containers in (spec.init_containers, spec.containers, spec.ephemeral_containers):
+        for container in containers:
+            for mount in container.volume_mounts:
+                mounts[mount["name"]] = None
+            for device in container.extra.get("volumeDevices") or ():
+                devices[device["name"]] = None
+    return mounts, devices

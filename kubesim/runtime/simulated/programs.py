@@ -86,14 +86,13 @@ class Programs:
         )
 
     def make(self, context: ProcessContext) -> Process:
-        process = self._make(context)
+        state = self._state(context)
+        process = self._make(context, state)
         if self._log_files is not None:
-            path = f"{pod_logs_directory(context.pod)}/{context.config.log_path}"
-            process.log.on_line = partial(self._log_files.wrote, path)
+            process.log.on_line = partial(self._log_files.wrote, f"{state.logs}/{context.config.log_path}")
         return process
 
-    def _make(self, context: ProcessContext) -> BehaviourProcess | ShellProcess:
-        state = self._state(context)
+    def _make(self, context: ProcessContext, state: _PodState) -> BehaviourProcess | ShellProcess:
         behaviour = self._behaviour(context)
         if behaviour is not None:
             uid, container = context.pod.metadata.uid, context.container

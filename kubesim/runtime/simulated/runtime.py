@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from typing import Any
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
@@ -40,6 +41,16 @@ from kubesim.runtime.types import RuntimeResources, SandboxNetwork
 
 ExitListener = Callable[[str, Exit], None]
 UNKNOWN_EXIT_CODE = 255  # of a container that was found dead
+
+
+class _NoTime:
+    """What takes no time: who awaits it goes on at once."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield from ()
+
+
+_NO_TIME = _NoTime()
 
 
 class SimulatedContainer:
@@ -100,10 +111,9 @@ class SimulatedRuntime:
         for listener in self._listeners:
             listener(uid)
 
-    async def _take(self, span: Draw) -> None:
+    def _take(self, span: Draw) -> Awaitable[None]:
         duration = span.draw(self._stream)
-        if duration:
-            await self._clock.sleep(duration)
+        return self._clock.sleep(duration) if duration else _NO_TIME
 
     async def status(self) -> RuntimeConditions:
         return self._conditions
@@ -172,7 +182,7 @@ class SimulatedRuntime:
         self._end_sandbox(info)
 
     def _running_in(self, info: SandboxInfo) -> list[SimulatedContainer]:
-        containers = [self._containers[identifier] for identifier in self._by_pod[info.pod_uid][1]]
+        containers = map(self._containers.__getitem__, self._by_pod[info.pod_uid][1])
         return [container for container in containers if container.info.sandbox_id == info.id and container.runs()]
 
     def _end_sandbox(self, info: SandboxInfo) -> None:
@@ -470,8 +480,8 @@ class SimulatedRuntime:
 
     # -- images -------------------------------------------------------------------------------------------------
 
-    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
-        return await self.images.pull(image, auth)
+    def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> Coroutine[Any, Any, str]:
+        return self.images.pull(image, auth)
 
     async def image_status(self, image: str) -> ImageInfo | None:
         return self.images.status(image)

@@ -79,7 +79,8 @@ class RuntimeService:
         for connection in self._connections:
             connection.reaches(_Unreachable(REFUSED))
             connection.cut_off()
-            connection.changed("")
+            for listener in connection.listeners:
+                listener("")
 
     def start(self) -> None:
         self.up = True
@@ -110,7 +111,8 @@ class RuntimeService:
     def _changed(self, uid: str) -> None:
         if self.up:  # later everything is looked at anyway
             for connection in self._connections:
-                connection.changed(uid)
+                for listener in connection.listeners:
+                    listener(uid)
 
 
 class _Unreachable:
@@ -130,24 +132,20 @@ class RuntimeConnection:
         self.name = service.runtime.name
         self.tells_changes = service.runtime.tells_changes
         self._service = service
-        self._listeners: list[Callable[[str], None]] = []
+        self.listeners: list[Callable[[str], None]] = []
         self._request_timeout = request_timeout
         self._calls: dict[asyncio.Task[Any], str] = {}  # tasks with a call under way -> why it was given up
         self._runtime: Runtime  # set by the service
 
     def on_change(self, listener: Callable[[str], None]) -> None:
-        self._listeners.append(listener)
-
-    def changed(self, uid: str) -> None:
-        for listener in self._listeners:
-            listener(uid)
+        self.listeners.append(listener)
 
     def reaches(self, runtime: Runtime | _Unreachable) -> None:
         self._runtime = cast(Runtime, runtime)
 
     def close(self) -> None:
         self.reaches(_Unreachable(CLOSED))
-        self._listeners.clear()
+        self.listeners.clear()
         self._service.disconnect(self)
 
     def cut_off(self) -> None:

@@ -58,13 +58,12 @@ class NodeVolumes:
         volumes = self._pods.setdefault(uid, {})
         placed = volumes.get(directory.volume_name)
         if placed is None:
-            placed = volumes[directory.volume_name] = _Placed(directory, Volume(), atomic=files is not None)
-            placed.volume.replace(dict(files or {}), self._now())
+            volumes[directory.volume_name] = _Placed(directory, Volume(files, self._now()), atomic=files is not None)
             return False
         placed.directory = directory
         if files is None or placed.volume.texts() == files:
             return False
-        placed.volume.replace(dict(files), self._now())
+        placed.volume.replace(files, self._now())
         return True
 
     def bind(self, uid: str, directory: VolumeDirectory, path: str, *, shared: bool = False) -> None:
@@ -134,10 +133,11 @@ class NodeVolumes:
             if placed is None:
                 continue
             sub_path = mount.get("subPath") or expand(mount.get("subPathExpr") or "", environment)
-            volume = placed.volume
-            if placed.atomic and sub_path:
-                volume = volume.copy()  # it goes on showing what was there when the container was made
-            path = posixpath.join(placed.path, sub_path).strip("/")
+            volume, path = placed.volume, placed.path
+            if sub_path:
+                path = posixpath.join(path, sub_path).strip("/")
+                if placed.atomic:
+                    volume = volume.copy()  # it goes on showing what was there when the container was made
             if volume.get(path) is None and path not in _SPECIAL:
                 volume.ensure_directory(path)
             read_only = placed.directory.read_only or bool(mount.get("readOnly"))

@@ -7,7 +7,7 @@ A `Volume` is a tree of text files by path; the embedding fills it (`write`, `re
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.patterns import MAGIC, compile_pattern
@@ -74,11 +74,11 @@ class Volume:
 
     __slots__ = ("_entries", "watchers")
 
-    def __init__(self, files: dict[str, str] | None = None) -> None:
+    def __init__(self, files: Mapping[str, str] | None = None, now: int = 0) -> None:
         self._entries: dict[str, File | None] = {}  # None is a directory
         self.watchers: dict[Callable[[], None], None] = {}  # told after every change, in order of their coming
         for path, text in (files or {}).items():
-            self.write(path, text)
+            self.write(path, text, now)
 
     # For the embedding: parents are made as needed.
 
@@ -90,13 +90,9 @@ class Volume:
         self._entries[path] = File(text, now, executable)
         self.changed()
 
-    def replace(self, files: dict[str, str], now: int = 0) -> None:
+    def replace(self, files: Mapping[str, str], now: int = 0) -> None:
         """Exactly these files, all at once: nobody sees a part of them."""
-        watchers, self.watchers = self.watchers, {}
-        self._entries = {}
-        for path, text in files.items():
-            self.write(path, text, now)
-        self.watchers = watchers
+        self._entries = Volume(files, now)._entries
         self.changed()
 
     def copy(self) -> Volume:
