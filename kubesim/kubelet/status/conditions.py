@@ -117,10 +117,10 @@ def generate_containers_ready_condition(
             unready.append(container.name)
     if phase == SUCCEEDED and not unknown:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.POD_COMPLETED)
+    if not unknown and not unready:
+        return _condition(pod, old, CONTAINERS_READY, TRUE, gates)
     message = _message(unknown, "unready", unready)
-    if message:
-        return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.CONTAINERS_NOT_READY, message)
-    return _condition(pod, old, CONTAINERS_READY, TRUE, gates)
+    return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.CONTAINERS_NOT_READY, message)
 
 
 def generate_pod_ready_condition(

@@ -78,33 +78,32 @@ def convert_to_api_container_statuses(
     containers: Sequence[Container],
     previous: Sequence[ContainerStatus],
     records: Mapping[str, Sequence[ContainerRecord]],
-    *,
     pod_restarting: bool,
+    *,
     are_init_containers: bool = False,
 ) -> tuple[ContainerStatus, ...]:
     """Statuses of one kind of container; init containers in the order of the spec, others by name."""
-    if not containers:
-        return ()
     old_statuses = {status.name: status for status in previous}
     statuses: dict[str, ContainerStatus] = {}
     for container in containers:
-        old = old_statuses.get(container.name)
-        seen = records.get(container.name)
+        name = container.name
+        old = old_statuses.get(name)
+        seen = records.get(name)
         if seen:
             course = _course_from_records(seen, old, inputs, pod_restarting)
         else:
             course = _course_without_record(old, inputs, pod_restarting)
         if are_init_containers:
             course = _course_of_init_container(container, course, inputs)
-        else:
+        elif name in inputs.reasons:
             course = _course_if_start_failed(container, course, inputs)
         if seen:
-            statuses[container.name] = _status_from_record(container, seen[0], old, course, inputs)
+            statuses[name] = _status_from_record(container, seen[0], old, course, inputs)
         else:
-            statuses[container.name] = _status_without_record(container, old, course, inputs)
+            statuses[name] = _status_without_record(container, old, course, inputs)
     if are_init_containers:
         return tuple([statuses[container.name] for container in containers])
-    return tuple([statuses[name] for name in sorted(statuses)])
+    return tuple(map(statuses.__getitem__, sorted(statuses)))
 
 
 def two_newest_records(runtime: RuntimePodStatus) -> dict[str, list[ContainerRecord]]:
@@ -230,16 +229,15 @@ def _course_of_init_container(container: Container, course: _Course, inputs: Sta
     ):
         # Its record is gone and regular containers came after it, so it must have completed.
         return course._replace(state=_COMPLETED_BY_INFERENCE)
-    return _course_if_start_failed(container, course, inputs)
+    return _course_if_start_failed(container, course, inputs) if container.name in inputs.reasons else course
 
 
 def _course_if_start_failed(container: Container, course: _Course, inputs: StatusInputs) -> _Course:
     """A container that should start and could not, waits for the reason of the failure."""
-    failure = inputs.reasons.get(container.name)
-    if failure is None or not should_container_be_restarted(container, inputs.pod, inputs.runtime, inputs.gates):
+    if not should_container_be_restarted(container, inputs.pod, inputs.runtime, inputs.gates):
         return course
     return _Course(
-        _waiting_because(*failure),
+        _waiting_because(*inputs.reasons[container.name]),
         course.state if course.state.terminated is not None else course.last_state,
         course.restart_count,
     )
