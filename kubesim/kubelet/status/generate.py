@@ -1,7 +1,8 @@
 """The whole status of a pod: called by each sync with what the runtime, the probes and the API server say.
 
 Container statuses come first, the phase follows from them, then the rules about terminal phases, then Started and
-Ready, the conditions and the addresses. The order matters: the phase does not yet see what the probes say.
+Ready of init containers, the conditions and the addresses. The order matters: the phase asks whether sidecars have
+started, and does not yet see what their probes say.
 
 Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus, convertStatusToAPIStatus, determinePodResizeStatus.
 """
@@ -26,7 +27,7 @@ from kubesim.kubelet.status.inputs import StatusInputs
 from kubesim.kubelet.status.phase import FAILED, TERMINAL_PHASES, get_phase
 from kubesim.kubelet.status.pod_ips import host_network_pod_ips, parse_ip, sort_pod_ips
 from kubesim.kubelet.status.pod_resources import pod_level_resources
-from kubesim.kubelet.status.probe_overlay import with_probe_results, with_probe_results_of_init
+from kubesim.kubelet.status.probe_overlay import with_probe_results_of_init
 from kubesim.runtime.restart_policy import all_containers_could_restart, should_all_containers_restart
 
 
@@ -39,17 +40,18 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
     spec, records = pod.spec, two_newest_records(inputs.runtime)
     init: tuple[ContainerStatus, ...] = ()
     ephemeral: tuple[ContainerStatus, ...] = ()
-    regular = convert_to_api_container_statuses(inputs, spec.containers, old.container_statuses, records, restarting)
+    regular = convert_to_api_container_statuses(
+        "regular", inputs, spec.containers, old.container_statuses, records, restarting
+    )
     if spec.init_containers:
         init = convert_to_api_container_statuses(
-            inputs, spec.init_containers, old.init_container_statuses, records, restarting, are_init_containers=True
+            "init", inputs, spec.init_containers, old.init_container_statuses, records, restarting
         )
     if spec.ephemeral_containers:
         ephemeral = convert_to_api_container_statuses(
-            inputs, spec.ephemeral_containers, old.ephemeral_container_statuses, records, restarting
+            "ephemeral", inputs, spec.ephemeral_containers, old.ephemeral_container_statuses, records, restarting
         )
     phase, reason, message = _phase_and_why(inputs, old, regular + init)
-    regular = with_probe_results(inputs, regular)
     if init:
         init = with_probe_results_of_init(inputs, init)
     return PodStatus.make(
