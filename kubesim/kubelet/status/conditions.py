@@ -8,8 +8,8 @@ CalculatePodConditionObservedGeneration.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from kubesim.api.gotext import listed, quoted
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
@@ -44,14 +44,15 @@ _ALWAYS_OWNED = frozenset(
 
 def conditions_by_kubelet(gates: FeatureGates = DEFAULT_GATES) -> frozenset[str]:
     """The types of condition that are the kubelet's own."""
-    return _owned(
-        gates.enabled("PodReadyToStartContainersCondition"), gates.enabled("RestartAllContainersOnContainerExits")
-    )
+    return _owned(gates.enabled)
 
 
-@cache
-def _owned(ready_to_start: bool, all_restarting: bool) -> frozenset[str]:
-    by_gate = {POD_READY_TO_START_CONTAINERS: ready_to_start, ALL_CONTAINERS_RESTARTING: all_restarting}
+@lru_cache(maxsize=64)
+def _owned(enabled: Callable[[str], bool]) -> frozenset[str]:
+    by_gate = {
+        POD_READY_TO_START_CONTAINERS: enabled("PodReadyToStartContainersCondition"),
+        ALL_CONTAINERS_RESTARTING: enabled("RestartAllContainersOnContainerExits"),
+    }
     return _ALWAYS_OWNED | {kind for kind, on in by_gate.items() if on}
 
 

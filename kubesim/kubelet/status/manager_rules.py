@@ -246,6 +246,8 @@ def _same_container(left: ContainerStatus, right: ContainerStatus) -> bool:
     """Equal but for the spelling of quantities."""
     if left == right:
         return True
+    if left.resources == right.resources and left.allocated_resources == right.allocated_resources:
+        return False  # in something else
     return (
         _same_resources(left.resources, right.resources)
         and _same_amounts(left.allocated_resources, right.allocated_resources)
