@@ -27,11 +27,12 @@ else:
 
     def replace(value: T, **changes: Any) -> T:
         """What `dataclasses.replace` does, in a third of the time."""
-        places, read = _layout(type(value))
-        values = list(read(value))
-        for name, new in changes.items():
-            values[places[name]] = new
-        return type(value)(*values)
+        cls = value.__class__
+        places, read = _layout(cls)
+        values = [*read(value)]
+        for name in changes:
+            values[places[name]] = changes[name]
+        return cls(*values)
 
 
 @cache

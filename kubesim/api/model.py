@@ -103,8 +103,6 @@ class Model:
 
     def __eq__(self, other: Any) -> bool:
         """Equal values in all fields, known or not."""
-        if self is other:
-            return True
         if self.__class__ is not other.__class__:
             return NotImplemented
         return self.__dict__ == other.__dict__ and self.__pydantic_extra__ == other.__pydantic_extra__

@@ -91,7 +91,9 @@ class StatusGenerator:
     def _computed(self, inputs: StatusInputs) -> PodStatus:
         """Many syncs find everything as the last one found it, and so the same status: then it is that very object."""
         uid, ready, started = inputs.pod.metadata.uid, inputs.readiness, inputs.startup
-        results = [(ready.get(record.id), started.get(record.id)) for record in inputs.runtime.containers]
+        results = []
+        if ready or started:
+            results = [(ready.get(record.id), started.get(record.id)) for record in inputs.runtime.containers]
         latest = self._latest.get(uid)
         if latest is not None and latest.results == results and _nothing_changed(latest.inputs, inputs):
             return latest.status

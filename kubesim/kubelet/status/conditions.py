@@ -8,8 +8,8 @@ CalculatePodConditionObservedGeneration.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from kubesim.api.gotext import listed, quoted
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
@@ -44,14 +44,15 @@ _ALWAYS_OWNED = frozenset(
 
 def conditions_by_kubelet(gates: FeatureGates = DEFAULT_GATES) -> frozenset[str]:
     """The types of condition that are the kubelet's own."""
-    return _owned(
-        gates.enabled("PodReadyToStartContainersCondition"), gates.enabled("RestartAllContainersOnContainerExits")
-    )
+    return _owned(gates.enabled)
 
 
-@cache
-def _owned(ready_to_start: bool, all_restarting: bool) -> frozenset[str]:
-    by_gate = {POD_READY_TO_START_CONTAINERS: ready_to_start, ALL_CONTAINERS_RESTARTING: all_restarting}
+@lru_cache(maxsize=64)
+def _owned(enabled: Callable[[str], bool]) -> frozenset[str]:
+    by_gate = {
+        POD_READY_TO_START_CONTAINERS: enabled("PodReadyToStartContainersCondition"),
+        ALL_CONTAINERS_RESTARTING: enabled("RestartAllContainersOnContainerExits"),
+    }
     return _ALWAYS_OWNED | {kind for kind, on in by_gate.items() if on}
 
 
@@ -117,10 +118,10 @@ def generate_containers_ready_condition(
             unready.append(container.name)
     if phase == SUCCEEDED and not unknown:
         return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.POD_COMPLETED)
+    if not unknown and not unready:
+        return _condition(pod, old, CONTAINERS_READY, TRUE, gates)
     message = _message(unknown, "unready", unready)
-    if message:
-        return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.CONTAINERS_NOT_READY, message)
-    return _condition(pod, old, CONTAINERS_READY, TRUE, gates)
+    return _condition(pod, old, CONTAINERS_READY, FALSE, gates, reasons.CONTAINERS_NOT_READY, message)
 
 
 def generate_pod_ready_condition(
@@ -212,9 +213,9 @@ def generate_pod_scheduled_condition(pod: Pod, old: PodStatus, gates: FeatureGat
 def _condition(
     pod: Pod, old: PodStatus, kind: str, status: str, gates: FeatureGates, reason: str = "", message: str = ""
 ) -> PodCondition:
-    tracked = gates.enabled("PodObservedGenerationTracking")  # asked here, too: each status has five conditions
-    generation = pod.metadata.generation if tracked else condition_observed_generation(pod, old, kind, gates)
-    return _shared_condition(kind, generation, status, reason, message)
+    if gates.enabled("PodObservedGenerationTracking"):  # asked here, too: each status has five conditions
+        return _shared_condition(kind, pod.metadata.generation, status, reason, message)
+    return _shared_condition(kind, condition_observed_generation(pod, old, kind, gates), status, reason, message)
 
 
 @lru_cache(maxsize=4096)

@@ -1,7 +1,8 @@
 """The API status of each container, from the runtime's records, what was said before and why starts failed.
 
 Where the runtime has a record, it speaks; where it has none, the old status is carried on and what must have happened
-is inferred; and a container that cannot be started shows why. Ready and Started come later (probe_overlay.py).
+is inferred; and a container that cannot be started shows why. Ready and Started of regular containers are said at once
+(probe_overlay.py), those of init containers later.
 
 Mirrors: pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.pod import (
@@ -26,6 +27,7 @@ from kubesim.api.pod import (
 from kubesim.api.timestamps import format_time
 from kubesim.kubelet.status.container_resources import canonical, container_status_resources
 from kubesim.kubelet.status.inputs import StatusInputs
+from kubesim.kubelet.status.probe_overlay import started_and_ready
 from kubesim.kubelet.status.reasons import (
     CONTAINER_CREATING,
     CONTAINER_STATUS_UNKNOWN,
@@ -74,37 +76,35 @@ class _Course(NamedTuple):
 
 
 def convert_to_api_container_statuses(
+    kind: Literal["init", "regular", "ephemeral"],
     inputs: StatusInputs,
     containers: Sequence[Container],
     previous: Sequence[ContainerStatus],
     records: Mapping[str, Sequence[ContainerRecord]],
-    *,
     pod_restarting: bool,
-    are_init_containers: bool = False,
 ) -> tuple[ContainerStatus, ...]:
     """Statuses of one kind of container; init containers in the order of the spec, others by name."""
-    if not containers:
-        return ()
     old_statuses = {status.name: status for status in previous}
     statuses: dict[str, ContainerStatus] = {}
     for container in containers:
-        old = old_statuses.get(container.name)
-        seen = records.get(container.name)
+        name = container.name
+        old = old_statuses.get(name)
+        seen = records.get(name)
         if seen:
             course = _course_from_records(seen, old, inputs, pod_restarting)
         else:
             course = _course_without_record(old, inputs, pod_restarting)
-        if are_init_containers:
+        if kind == "init":
             course = _course_of_init_container(container, course, inputs)
-        else:
+        elif name in inputs.reasons:
             course = _course_if_start_failed(container, course, inputs)
         if seen:
-            statuses[container.name] = _status_from_record(container, seen[0], old, course, inputs)
+            statuses[name] = _status_from_record(container, seen[0], old, course, inputs, kind == "regular")
         else:
-            statuses[container.name] = _status_without_record(container, old, course, inputs)
-    if are_init_containers:
+            statuses[name] = _status_without_record(container, old, course, inputs, kind == "regular")
+    if kind == "init":
         return tuple([statuses[container.name] for container in containers])
-    return tuple([statuses[name] for name in sorted(statuses)])
+    return tuple(map(statuses.__getitem__, sorted(statuses)))
 
 
 def two_newest_records(runtime: RuntimePodStatus) -> dict[str, list[ContainerRecord]]:
@@ -230,30 +230,39 @@ def _course_of_init_container(container: Container, course: _Course, inputs: Sta
     ):
         # Its record is gone and regular containers came after it, so it must have completed.
         return course._replace(state=_COMPLETED_BY_INFERENCE)
-    return _course_if_start_failed(container, course, inputs)
+    return _course_if_start_failed(container, course, inputs) if container.name in inputs.reasons else course
 
 
 def _course_if_start_failed(container: Container, course: _Course, inputs: StatusInputs) -> _Course:
     """A container that should start and could not, waits for the reason of the failure."""
-    failure = inputs.reasons.get(container.name)
-    if failure is None or not should_container_be_restarted(container, inputs.pod, inputs.runtime, inputs.gates):
+    if not should_container_be_restarted(container, inputs.pod, inputs.runtime, inputs.gates):
         return course
     return _Course(
-        _waiting_because(*failure),
+        _waiting_because(*inputs.reasons[container.name]),
         course.state if course.state.terminated is not None else course.last_state,
         course.restart_count,
     )
 
 
 def _status_from_record(
-    container: Container, record: ContainerRecord, old: ContainerStatus | None, course: _Course, inputs: StatusInputs
+    container: Container,
+    record: ContainerRecord,
+    old: ContainerStatus | None,
+    course: _Course,
+    inputs: StatusInputs,
+    probed: bool,
 ) -> ContainerStatus:
     fields: dict[str, Any] = {}
+    started, ready = None, False
     if old is not None:
         fields["volume_mounts"] = old.volume_mounts
-        anew = inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart")
-        if record.state == "running" and old.started is not None and not anew:
-            fields["started"] = old.started
+        if record.state == "running" and not inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart"):
+            started = old.started
+    if probed:
+        running = course.state.running is not None
+        started, ready = started_and_ready(inputs, container, record.id, started) if running else (False, False)
+    if started is not None:
+        fields["started"] = started
     if inputs.gates.enabled("InPlacePodVerticalScaling"):
         fields["resources"] = container_status_resources(container, record, old)
         if container.resources.requests:
@@ -264,7 +273,7 @@ def _status_from_record(
         name=record.name,
         state=course.state,
         last_state=course.last_state,
-        ready=False,
+        ready=ready,
         restart_count=course.restart_count,
         image=record.image,
         image_id=record.image_ref,
@@ -274,12 +283,14 @@ def _status_from_record(
 
 
 def _status_without_record(
-    container: Container, old: ContainerStatus | None, course: _Course, inputs: StatusInputs
+    container: Container, old: ContainerStatus | None, course: _Course, inputs: StatusInputs, probed: bool
 ) -> ContainerStatus:
     if old is not None and old.state.terminated is not None:
-        if course == (old.state, old.last_state, old.restart_count):
-            return old
-        return old.changed(**course._asdict())
+        fields = {} if course == (old.state, old.last_state, old.restart_count) else course._asdict()
+        if probed and old.started is not False:
+            fields["started"] = False
+        return old.changed(**fields) if fields else old
+    fields = {"started": False} if probed else {}
     return ContainerStatus.make(
         name=container.name,
         state=course.state,
@@ -289,4 +300,5 @@ def _status_without_record(
         image=container.image,
         image_id="",
         volume_mounts=volume_mount_statuses(container, inputs.supports_recursive_read_only, inputs.gates),
+        **fields,
     )

@@ -1,7 +1,8 @@
 """The whole status of a pod: called by each sync with what the runtime, the probes and the API server say.
 
 Container statuses come first, the phase follows from them, then the rules about terminal phases, then Started and
-Ready, the conditions and the addresses. The order matters: the phase does not yet see what the probes say.
+Ready of init containers, the conditions and the addresses. The order matters: the phase asks whether sidecars have
+started, and does not yet see what their probes say.
 
 Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus, convertStatusToAPIStatus, determinePodResizeStatus.
 """
@@ -23,10 +24,10 @@ from kubesim.kubelet.status.active_deadline import (
 )
 from kubesim.kubelet.status.container_statuses import convert_to_api_container_statuses, two_newest_records
 from kubesim.kubelet.status.inputs import StatusInputs
-from kubesim.kubelet.status.phase import FAILED, get_phase, is_terminal_phase
+from kubesim.kubelet.status.phase import FAILED, TERMINAL_PHASES, get_phase
 from kubesim.kubelet.status.pod_ips import host_network_pod_ips, parse_ip, sort_pod_ips
 from kubesim.kubelet.status.pod_resources import pod_level_resources
-from kubesim.kubelet.status.probe_overlay import with_probe_results, with_probe_results_of_init
+from kubesim.kubelet.status.probe_overlay import with_probe_results_of_init
 from kubesim.runtime.restart_policy import all_containers_could_restart, should_all_containers_restart
 
 
@@ -36,24 +37,23 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
     restarting = inputs.gates.enabled("RestartAllContainersOnContainerExits") and should_all_containers_restart(
         pod, inputs.runtime, old
     )
-    records = two_newest_records(inputs.runtime)
+    spec, records = pod.spec, two_newest_records(inputs.runtime)
+    init: tuple[ContainerStatus, ...] = ()
+    ephemeral: tuple[ContainerStatus, ...] = ()
     regular = convert_to_api_container_statuses(
-        inputs, pod.spec.containers, old.container_statuses, records, pod_restarting=restarting
+        "regular", inputs, spec.containers, old.container_statuses, records, restarting
     )
-    init = convert_to_api_container_statuses(
-        inputs,
-        pod.spec.init_containers,
-        old.init_container_statuses,
-        records,
-        pod_restarting=restarting,
-        are_init_containers=True,
-    )
-    ephemeral = convert_to_api_container_statuses(
-        inputs, pod.spec.ephemeral_containers, old.ephemeral_container_statuses, records, pod_restarting=restarting
-    )
+    if spec.init_containers:
+        init = convert_to_api_container_statuses(
+            "init", inputs, spec.init_containers, old.init_container_statuses, records, restarting
+        )
+    if spec.ephemeral_containers:
+        ephemeral = convert_to_api_container_statuses(
+            "ephemeral", inputs, spec.ephemeral_containers, old.ephemeral_container_statuses, records, restarting
+        )
     phase, reason, message = _phase_and_why(inputs, old, regular + init)
-    regular = with_probe_results(inputs, regular)
-    init = with_probe_results_of_init(inputs, init)
+    if init:
+        init = with_probe_results_of_init(inputs, init)
     return PodStatus.make(
         phase=phase,
         reason=reason,
@@ -63,14 +63,14 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
         container_statuses=regular,
         ephemeral_container_statuses=ephemeral,
         qos_class=pod_qos_class(pod, inputs.gates),
-        **_addresses(inputs.runtime.ips, inputs.prefers_ipv6, inputs.host_ips, pod.spec.host_network),
-        **pod_level_resources(inputs),
+        **_addresses(inputs.runtime.ips, inputs.prefers_ipv6, inputs.host_ips, spec.host_network),
+        **pod_level_resources(inputs, old),
     )
 
 
 def _phase_and_why(inputs: StatusInputs, old: PodStatus, statuses: Sequence[ContainerStatus]) -> tuple[str, str, str]:
     """The phase, its reason and its message. Terminal phases stick, those of the API server above all."""
-    pod = inputs.pod
+    pod, told = inputs.pod, inputs.pod.status
     phase = get_phase(
         pod,
         statuses,
@@ -78,19 +78,19 @@ def _phase_and_why(inputs: StatusInputs, old: PodStatus, statuses: Sequence[Cont
         pod_has_initialized=_has_any_active_regular_container(inputs),
         gates=inputs.gates,
     )
-    if not is_terminal_phase(phase):
-        if is_terminal_phase(old.phase):
+    if phase not in TERMINAL_PHASES:
+        if old.phase in TERMINAL_PHASES:
             phase = old.phase
-        elif is_terminal_phase(pod.status.phase):
-            phase = pod.status.phase
+        elif told.phase in TERMINAL_PHASES:
+            phase = told.phase
     reason = message = ""
     if phase == old.phase:
-        reason = old.reason or pod.status.reason
-        message = old.message or pod.status.message
+        reason = old.reason or told.reason
+        message = old.message or told.message
     if past_active_deadline(pod, old, inputs.now):
         phase, reason, message = FAILED, DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE
-    if is_terminal_phase(pod.status.phase):
-        phase = pod.status.phase
+    if told.phase in TERMINAL_PHASES:
+        phase = told.phase
     return phase, reason, message
 
 
@@ -112,7 +112,7 @@ def _conditions(
     pod, gates = inputs.pod, inputs.gates
     own = make.conditions_by_kubelet(gates)
     found = [c for c in pod.status.conditions if c.type not in own]
-    if gates.enabled("InPlacePodVerticalScaling") and not inputs.pod_is_terminal:
+    if inputs.resize_conditions and not inputs.pod_is_terminal and gates.enabled("InPlacePodVerticalScaling"):
         found += [_resize_condition(inputs, condition) for condition in inputs.resize_conditions]
     # An eviction told the status manager why: it happened once and cannot be computed again.
     disruption = make.find_condition(old.conditions, make.DISRUPTION_TARGET)

@@ -313,37 +313,34 @@ class StatusManager:
 
     async def _sync_pod(self, uid: str, status: VersionedStatus) -> None:
         """GET, merge, PATCH, perhaps DELETE. Whatever fails is tried again with the next change or full pass."""
-        assert self._client is not None
+        client = self._client
+        assert client is not None
         Recorder.because(status.cause)
         try:
-            pod = await self._client.get_pod(status.pod_namespace, status.pod_name)
+            pod = await client.get_pod(status.pod_namespace, status.pod_name)
             known_as = self._pods.translate_uid(pod.metadata.uid)
             if known_as and known_as != uid:
                 self._delete_pod_status(uid)  # deleted and made anew under the same name
                 return
-            pod = await self._write(self._client, uid, pod, status)
+            merged = self._merged(uid, pod, status)
+            if merged != pod.status:
+                meta = pod.metadata
+                pod = await client.patch_pod_status(meta.namespace, meta.name, meta.uid, pod.status, merged)
+                self._record_patch(pod, status, held_back=merged.phase != status.status.phase)
             self.api_status_versions[pod.metadata.uid] = status.version
             if rules.can_be_deleted(pod, status.pod_is_finished):
-                await self._delete(self._client, pod)
+                await self._delete(client, pod)
                 self._delete_pod_status(uid)
         except ApiError:
             return
 
-    async def _write(self, client: ApiClient, uid: str, pod: Pod, status: VersionedStatus) -> Pod:
+    def _merged(self, uid: str, pod: Pod, status: VersionedStatus) -> PodStatus:
+        """What to send, if it is not what the API server says already."""
         could_run = self._could_have_running_containers(pod)
-        ends = rules.becomes_terminal(pod.status, status.status)
         merged = rules.merge_pod_status(pod, pod.status, status.status, could_run, self._clock.now(), self._gates)
-        if ends and not could_run:
+        if rules.becomes_terminal(pod.status, merged):
             self._keep_disruption_time(uid, status, merged)
-        if merged == pod.status:
-            return pod
-        meta = pod.metadata
-        written = await client.patch_pod_status(meta.namespace, meta.name, meta.uid, pod.status, merged)
-        why = f"version {status.version} of the status had not been written"
-        if ends and could_run:
-            why += f"; the phase {status.status.phase} is held back while containers may be running"
-        self._record_write(written, "patch", "pods/status", why, status_summary)
-        return written
+        return merged
 
     def _keep_disruption_time(self, uid: str, status: VersionedStatus, merged: PodStatus) -> None:
         """The time DisruptionTarget is sent with goes into the cache too: upstream shares the list of conditions."""
@@ -357,14 +354,18 @@ class StatusManager:
     async def _delete(self, client: ApiClient, pod: Pod) -> None:
         meta = pod.metadata
         await client.delete_pod(meta.namespace, meta.name, meta.uid, grace_period_seconds=0)
-        why = "the pod was asked to go, its phase is terminal and the kubelet is through with it"
-        self._record_write(pod, "delete", "pods", why, lambda _: {"gracePeriodSeconds": 0})
+        if self._recorder.on:
+            why = "the pod was asked to go, its phase is terminal and the kubelet is through with it"
+            self._record_write(pod, "delete", "pods", why, {"gracePeriodSeconds": 0})
 
-    def _record_write(
-        self, pod: Pod, verb: str, resource: str, why: str, summary: Callable[[PodStatus], dict[str, Any]]
-    ) -> None:
-        if not self._recorder.on:
-            return
+    def _record_patch(self, pod: Pod, status: VersionedStatus, *, held_back: bool) -> None:
+        if self._recorder.on:
+            why = f"version {status.version} of the status had not been written"
+            if held_back:
+                why += f"; the phase {status.status.phase} is held back while containers may be running"
+            self._record_write(pod, "patch", "pods/status", why, status_summary(pod.status))
+
+    def _record_write(self, pod: Pod, verb: str, resource: str, why: str, summary: dict[str, Any]) -> None:
         meta = pod.metadata
         self._recorder.record(
             ApiWrite(
@@ -374,7 +375,7 @@ class StatusManager:
                 verb=verb,
                 resource=resource,
                 by="kubelet",
-                summary=summary(pod.status),
+                summary=summary,
                 why=why,
             )
         )

@@ -14,7 +14,6 @@ from functools import lru_cache
 from operator import attrgetter, is_not
 from typing import Any
 
-from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.pod import (
     Container,
     ContainerState,
@@ -46,7 +45,7 @@ from kubesim.kubelet.status.conditions import (
     generate_pod_ready_condition,
     put_condition,
 )
-from kubesim.kubelet.status.phase import FAILED, is_terminal_phase
+from kubesim.kubelet.status.phase import FAILED, TERMINAL_PHASES
 from kubesim.kubelet.status.reasons import POD_COMPLETED, POD_FAILED
 from kubesim.runtime.restart_policy import (
     ALL_CONTAINERS_RESTARTING,
@@ -129,9 +128,9 @@ def with_transition_times(
     timed, turned = _with_old_times(conditions, old)
     if not turned:
         return timed
-    out = list(timed)
+    out, since = list(timed), format_time(now)
     for place in turned:
-        out[place] = condition_since(out[place], format_time(now))
+        out[place] = condition_since(out[place], since)
     return tuple(out)
 
 
@@ -161,19 +160,16 @@ def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
     Upstream also cuts times to whole seconds, in which an API server gives them; here they are never held otherwise.
     """
     changes: dict[str, Any] = {}
-    spec = pod.spec
-    containers = len(spec.containers) + len(spec.init_containers) + len(spec.ephemeral_containers)
-    room = MAX_POD_TERMINATION_MESSAGE_LENGTH // containers if containers else MAX_POD_TERMINATION_MESSAGE_LENGTH
     for name in _CONTAINER_LISTS:
         before = getattr(status, name)
         if not before:
             continue
         statuses = [
-            s if s.state.terminated is None and s.last_state.terminated is None else _normalized_container(s, room)
+            s if s.state.terminated is None and s.last_state.terminated is None else _normalized_container(s, pod.spec)
             for s in before
         ]
         if name == "init_container_statuses":
-            _sort_init(spec.init_containers, statuses)
+            _sort_init(pod.spec.init_containers, statuses)
         elif len(statuses) > 1:
             statuses.sort(key=_NAME)
         if any(map(is_not, statuses, before)):
@@ -181,17 +177,20 @@ def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
     return status.changed(**changes) if changes else status
 
 
-def _normalized_container(status: ContainerStatus, room: int) -> ContainerStatus:
-    state, last_state = _normalized_state(status.state, room), _normalized_state(status.last_state, room)
+def _normalized_container(status: ContainerStatus, spec: PodSpec) -> ContainerStatus:
+    state, last_state = _normalized_state(status.state, spec), _normalized_state(status.last_state, spec)
     if state is not status.state:
         status = status.changed(state=state)
     return status if last_state is status.last_state else status.changed(last_state=last_state)
 
 
-@lru_cache(maxsize=REMEMBERED_PODS)
-def _normalized_state(state: ContainerState, room: int) -> ContainerState:
+def _normalized_state(state: ContainerState, spec: PodSpec) -> ContainerState:
     terminated = state.terminated
-    if terminated is None or len(terminated.message) * 4 <= room or len(encoded := terminated.message.encode()) <= room:
+    if terminated is None or not terminated.message:
+        return state
+    containers = len(spec.containers) + len(spec.init_containers) + len(spec.ephemeral_containers)
+    room = MAX_POD_TERMINATION_MESSAGE_LENGTH // (containers or 1)
+    if len(terminated.message) * 4 <= room or len(encoded := terminated.message.encode()) <= room:
         return state
     # Go cuts bytes; what is left of a character in the middle of which it cut is shown byte by byte.
     cut = _BROKEN_BYTE.sub("\ufffd", encoded[:room].decode("utf-8", "surrogateescape"))
@@ -247,6 +246,8 @@ def _same_container(left: ContainerStatus, right: ContainerStatus) -> bool:
     """Equal but for the spelling of quantities."""
     if left == right:
         return True
+    if left.resources == right.resources and left.allocated_resources == right.allocated_resources:
+        return False  # in something else
     return (
         _same_resources(left.resources, right.resources)
         and _same_amounts(left.allocated_resources, right.allocated_resources)
@@ -271,7 +272,7 @@ def _same_amounts(left: Mapping[str, str | int | float], right: Mapping[str, str
 
 
 def becomes_terminal(old: PodStatus, new: PodStatus) -> bool:
-    return is_terminal_phase(new.phase) and not is_terminal_phase(old.phase)
+    return new.phase in TERMINAL_PHASES and old.phase not in TERMINAL_PHASES
 
 
 def merge_pod_status(
@@ -300,7 +301,7 @@ def merge_pod_status(
     changes: dict[str, Any] = {}
     if ends and could_have_running_containers:
         changes = {"phase": old.phase, "reason": old.reason, "message": old.message}
-    if is_terminal_phase(changes.get("phase", new.phase)) and _is_ready(conditions):
+    elif new.phase in TERMINAL_PHASES and _is_ready(conditions):
         for kind in (CONTAINERS_READY, READY):
             _update_condition(conditions, _not_ready_any_more(pod, old, kind, new.phase, gates), now)
     if len(conditions) != len(new.conditions) or any(map(is_not, conditions, new.conditions)):
@@ -338,7 +339,7 @@ def can_be_deleted(pod: Pod, pod_is_finished: bool) -> bool:
     """May the API object go? It was asked for, the API shows a terminal phase, and the kubelet is through with it."""
     if pod.metadata.deletion_timestamp is None or is_mirror_pod(pod):
         return False
-    return is_terminal_phase(pod.status.phase) and pod_is_finished
+    return pod.status.phase in TERMINAL_PHASES and pod_is_finished
 
 
 def with_container_readiness(

@@ -21,6 +21,8 @@ RUNNING = "Running"
 SUCCEEDED = "Succeeded"
 FAILED = "Failed"
 
+TERMINAL_PHASES = frozenset({SUCCEEDED, FAILED})
+
 
 class _Counts:
     """All begin with nothing."""
@@ -28,7 +30,6 @@ class _Counts:
     pending_init: int = 0
     pending_sidecars: int = 0
     failed_init: int = 0
-    failed_init_not_restartable: int = 0
     unknown: int = 0
     running: int = 0
     waiting: int = 0
@@ -38,7 +39,7 @@ class _Counts:
 
 
 def is_terminal_phase(phase: str) -> bool:
-    return phase in (FAILED, SUCCEEDED)
+    return phase in TERMINAL_PHASES
 
 
 def get_phase(
@@ -62,11 +63,7 @@ def get_phase(
     for container in spec.containers:
         _count_regular(counts, container, by_name.get(container.name), spec, gates)
 
-    if gates.enabled("ContainerRestartRules"):
-        initialization_failed = counts.failed_init_not_restartable > 0
-    else:
-        initialization_failed = counts.failed_init > 0 and spec.restart_policy == NEVER
-    if initialization_failed:
+    if counts.failed_init:
         return FAILED
     # A sidecar that restarts after the regular containers began does not bring the pod back to Pending.
     if counts.pending_init or (counts.pending_sidecars and not pod_has_initialized) or counts.waiting:
@@ -94,7 +91,7 @@ def _phase_of_stopped(counts: _Counts, pod: Pod, pod_is_terminal: bool, gates: F
 def _count_init(
     counts: _Counts, container: Container, status: ContainerStatus | None, spec: PodSpec, gates: FeatureGates
 ) -> None:
-    """A plain init container: pending until it exited, failed if it exited with an error."""
+    """A plain init container: pending until it exited, failed if it exited with an error and will not start again."""
     if status is None or status.state.running is not None:
         counts.pending_init += 1
         return
@@ -105,9 +102,10 @@ def _count_init(
     if terminated is None:
         counts.pending_init += 1
     elif terminated.exit_code != 0:
-        counts.failed_init += 1
-        if not _restartable(container, spec, terminated.exit_code, terminated.reason, gates):
-            counts.failed_init_not_restartable += 1
+        if gates.enabled("ContainerRestartRules"):
+            counts.failed_init += not _restartable(container, spec, terminated.exit_code, terminated.reason, gates)
+        else:
+            counts.failed_init += spec.restart_policy == NEVER
 
 
 def _count_sidecar(counts: _Counts, status: ContainerStatus | None) -> None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from kubesim.api.model import REMEMBERED_PODS
-from kubesim.api.pod import NO_RESOURCES, Pod, PodSpec, ResourceList, ResourceRequirements
+from kubesim.api.pod import NO_RESOURCES, Pod, PodSpec, PodStatus, ResourceList, ResourceRequirements
 from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.api.resources import CPU, MEMORY, Resources, pod_limits, pod_requests
 from kubesim.kubelet.status.container_resources import MIN_MILLI_CPU_LIMIT, canonical, correct, requirements
@@ -23,8 +23,8 @@ from kubesim.runtime.types import RuntimeResources
 _UNREADABLE = ResourceConfig()
 
 
-def pod_level_resources(inputs: StatusInputs) -> Mapping[str, Any]:
-    """The fields `resources` and `allocated_resources` of a status."""
+def pod_level_resources(inputs: StatusInputs, old: PodStatus) -> Mapping[str, Any]:
+    """The fields `resources` and `allocated_resources` of a status; `old` is the one to go on from."""
     gates = inputs.gates
     if not gates.enabled("InPlacePodLevelResourcesVerticalScaling"):
         return {}
@@ -32,7 +32,6 @@ def pod_level_resources(inputs: StatusInputs) -> Mapping[str, Any]:
     fields = _allocated(spec, not gates.enabled("PodLevelResources"))
     if inputs.pod.status.phase != RUNNING:
         return fields
-    old = inputs.old_status
     before = old.resources if old.phase == RUNNING and old.resources is not None else NO_RESOURCES
     memory = fields["allocated_resources"].get(MEMORY) if "allocated_resources" in fields else None
     cgroup = inputs.pod_cgroup or _UNREADABLE

@@ -1,4 +1,4 @@
-"""Started and Ready of each container: what the probes have found out, laid over the statuses.
+"""Started and Ready of each container: what the probes have found out.
 
 Probe results are by container id, so a new container begins without any. A container that ran before the kubelet came
 up (by more than 10 s) keeps what was said of it until its probes have spoken again.
@@ -19,10 +19,13 @@ from kubesim.runtime.restart_policy import is_restartable_init_container
 _KUBELET_RESTART_GRACE = 10 * SECOND
 
 
-def with_probe_results(inputs: StatusInputs, statuses: Sequence[ContainerStatus]) -> tuple[ContainerStatus, ...]:
-    """Statuses of regular containers, with Started and Ready."""
-    containers = {container.name: container for container in reversed(inputs.pod.spec.containers)}
-    return tuple([_with_results(inputs, status, containers.get(status.name)) for status in statuses])
+def started_and_ready(
+    inputs: StatusInputs, container: Container, container_id: str, started: bool | None
+) -> tuple[bool, bool]:
+    """Of a regular container or sidecar that is running; `started` is what was said before, if that still counts."""
+    if not _is_container_started(inputs, container, container_id, started):
+        return False, False
+    return True, _is_container_ready(inputs, container, container_id)
 
 
 def with_probe_results_of_init(
@@ -31,12 +34,18 @@ def with_probe_results_of_init(
     """Statuses of init containers, in the order of the spec: sidecars are probed, the others are ready when done."""
     out = []
     for container, status in zip(inputs.pod.spec.init_containers, statuses, strict=True):
-        if is_restartable_init_container(container):
-            out.append(_with_results(inputs, status, container))
-        else:
+        started, ready = False, status.ready
+        if status.state.running is None:
             terminated = status.state.terminated
-            done = terminated is not None and terminated.exit_code == 0
-            out.append(_changed(status, _is_container_started(inputs, status), status.ready or done))
+            if terminated is not None and terminated.exit_code == 0 and not is_restartable_init_container(container):
+                ready = True
+        elif is_restartable_init_container(container):
+            started, ready = started_and_ready(inputs, container, status.container_id, status.started)
+        else:
+            started = _is_container_started(inputs, container, status.container_id, status.started)
+        if status.started is not started or status.ready is not ready:
+            status = status.changed(started=started, ready=ready)
+        out.append(status)
     return tuple(out)
 
 
@@ -57,40 +66,27 @@ def readiness_workers_to_trigger(inputs: StatusInputs, status: PodStatus) -> lis
     return names
 
 
-def _with_results(inputs: StatusInputs, status: ContainerStatus, container: Container | None) -> ContainerStatus:
-    if not _is_container_started(inputs, status):
-        return _changed(status, False, status.ready)
-    return _changed(status, True, _is_container_ready(inputs, status, container))
-
-
-def _changed(status: ContainerStatus, started: bool, ready: bool) -> ContainerStatus:
-    if status.started is started and status.ready is ready:
-        return status
-    return status.changed(started=started, ready=ready)
-
-
-def _is_container_started(inputs: StatusInputs, status: ContainerStatus) -> bool:
-    if status.state.running is None:
-        return False
-    result = inputs.startup.get(status.container_id)
+def _is_container_started(inputs: StatusInputs, container: Container, container_id: str, started: bool | None) -> bool:
+    """Started of a container that is running."""
+    result = inputs.startup.get(container_id)
     if result is not None:
         return result == "success"
-    if status.started and not inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart"):
+    if started and not inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart"):
         return True
-    return (status.name, "startup") not in inputs.probe_workers
+    return (container.name, "startup") not in inputs.probe_workers
 
 
-def _is_container_ready(inputs: StatusInputs, status: ContainerStatus, container: Container | None) -> bool:
+def _is_container_ready(inputs: StatusInputs, container: Container, container_id: str) -> bool:
     """Ready of a container that is running and started."""
-    result = inputs.readiness.get(status.container_id)
+    result = inputs.readiness.get(container_id)
     if result == "success":
         return True
-    ready = (status.name, "readiness") not in inputs.probe_workers
-    if container is None or (ready and container.readiness_probe is None):
+    ready = (container.name, "readiness") not in inputs.probe_workers
+    if ready and container.readiness_probe is None:
         return ready
     if inputs.gates.enabled("ChangeContainerStatusOnKubeletRestart"):
         return ready
-    starts = [record.started_at for record in inputs.runtime.containers if record.id == status.container_id]
+    starts = [record.started_at for record in inputs.runtime.containers if record.id == container_id]
     if not starts or starts[0] is None or starts[0] >= inputs.kubelet_start - _KUBELET_RESTART_GRACE:
         return ready
     # It ran before this kubelet: without any result yet it stays ready, but only if the API says that the pod is.

@@ -17,7 +17,7 @@ def volume_mount_statuses(
     """One entry per mount, as long as the container has no record; later the old status is carried on."""
     if not container.volume_mounts or not gates.enabled("RecursiveReadOnlyMounts"):
         return ()
-    return tuple(_status(mount, supports_recursive_read_only) for mount in container.volume_mounts)
+    return tuple([_status(mount, supports_recursive_read_only) for mount in container.volume_mounts])
 
 
 def _status(mount: dict[str, Any], supported: bool) -> dict[str, Any]:
