@@ -101,7 +101,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def _make_self_pipe(self) -> None:
         """Replaces asyncio's: what wakes the loop from a wait is made for the first one; most loops never wait."""
-        self._ssock = self._csock = None
+        self._ssock: Any = None
+        self._csock: Any = None
 
     def _close_self_pipe(self) -> None:
         if self._csock is not None:
