@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
 from heapq import heapify, heappop, heappush
+from selectors import PollSelector
 from typing import Any, TypeVar
 
 from kubesim.errors import Deadlock
@@ -74,6 +75,10 @@ class _Timer:
         return f"<timer at {self.when()} s: {self.callback or 'cancelled'}>"
 
 
+# By (due, order of creation): callbacks, and the futures that sleepers wait for.
+_Entry = tuple[int, int, _Timer | asyncio.Future[None]]
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An asyncio event loop whose time is counted, not measured."""
 
@@ -81,10 +86,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     _ready: deque[_Ready]
 
     def __init__(self, speed: float = 0.0) -> None:
-        super().__init__()
+        super().__init__(PollSelector())  # the one that costs nothing while nobody is listened to
         self._micros = 0
-        # A heap by (due, order of creation) of callbacks, and of the futures that sleepers wait for.
-        self._timers: list[tuple[int, int, _Timer | asyncio.Future[None]]] = []
+        self._timers: list[_Entry] = []  # a heap
         self._crowded = CROWDED
         self._orders = 0
         self.externals = 0  # real things under way; time stands still meanwhile
@@ -94,6 +98,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._wall_start = wall_time.monotonic()
         self._next: _Ready | None = None  # runs before everything in _ready
         self._placing_next = False
+
+    def _make_self_pipe(self) -> None:
+        """Replaces asyncio's: what wakes the loop from a wait is made for the first one; most loops never wait."""
+        self._ssock: Any = None
+        self._csock: Any = None
+
+    def _close_self_pipe(self) -> None:
+        if self._csock is not None:
+            super()._close_self_pipe()  # type: ignore[misc]
 
     def pace(self, speed: float) -> None:
         """From this instant on, let so many virtual seconds pass in each second on the wall."""
@@ -207,6 +220,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def _wait_outside(self) -> None:
         """Wait for real events, no longer than until a limit or, with a speed, the next timer is due on the wall."""
+        if self._csock is None:
+            super()._make_self_pipe()  # type: ignore[misc]
+            if self._ready:  # another thread may have called before it could wake anybody
+                return
         limits = self._limits
         while limits and limits[0][2].cancelled():
             heappop(limits)
@@ -249,23 +266,34 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             heappop(timers)
         return timers[0][0] if timers else None
 
-    def _forget_cancelled_timers(self) -> None:
-        """Timers far ahead that nobody waits for any more would pile up."""
-        self._timers = [entry for entry in self._timers if not entry[2].cancelled()]
-        heapify(self._timers)
-        self._crowded = max(CROWDED, 2 * len(self._timers))
+    def _forget_cancelled_timers(self) -> list[_Entry]:
+        """Timers far ahead that nobody waits for any more would pile up; those that are left."""
+        self._timers = timers = [entry for entry in self._timers if not entry[2].cancelled()]
+        heapify(timers)
+        self._crowded = max(CROWDED, 2 * len(timers))
+        return timers
 
     def _jump(self) -> None:
         """On to the next timer. All timers of an instant fire before any task that they wake runs, as in Go."""
-        if len(self._timers) > self._crowded:
-            self._forget_cancelled_timers()
         timers, due = self._timers, None
+        if len(timers) > self._crowded:
+            timers = self._forget_cancelled_timers()
         while timers and (due is None or timers[0][0] == due):
             moment, _, timer = heappop(timers)
             if type(timer) is _Timer:
-                if timer.callback is not None:
-                    self._micros = due = moment
-                    self._fire(timer)
+                callback = timer.callback
+                if callback is None:
+                    continue
+                self._micros = due = moment
+                try:
+                    if timer.context is None:
+                        callback(*timer.args)
+                    else:
+                        timer.context.run(callback, *timer.args)
+                except (SystemExit, KeyboardInterrupt):
+                    raise
+                except BaseException as error:
+                    self._failed(callback, error)
             elif not timer.cancelled():
                 self._micros = due = moment
                 self._placing_next = True  # what `wake` does
@@ -276,18 +304,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
             if not self._ready and not self._stopping:  # type: ignore[attr-defined]
                 raise Deadlock(self._describe_deadlock())
-
-    def _fire(self, timer: _Timer) -> None:
-        callback, context = timer.callback, timer.context
-        try:
-            if context is None:
-                callback(*timer.args)
-            else:
-                context.run(callback, *timer.args)
-        except (SystemExit, KeyboardInterrupt):
-            raise
-        except BaseException as error:
-            self._failed(callback, error)
 
     def _describe_deadlock(self) -> str:
         lines = []
@@ -328,10 +344,8 @@ def wake(future: asyncio.Future[T], value: T) -> None:
     loop = future.get_loop()
     if isinstance(loop, VirtualLoop):
         loop._placing_next = True
-        try:
-            future.set_result(value)
-        finally:
-            loop._placing_next = False
+        future.set_result(value)
+        loop._placing_next = False
     else:
         future.set_result(value)
 

@@ -1,8 +1,8 @@
 """Go's channels, tickers and select, seeded and inspectable; and tasks that end in the order they began."""
 
-from kubesim.concurrency.channel import Channel, Select, Selected, select
+from kubesim.concurrency.channel import Channel, Select, Selected
 from kubesim.concurrency.tasks import TaskSet
 from kubesim.concurrency.ticker import Ticker
 from kubesim.concurrency.wait_group import run_together
 
-__all__ = ["Channel", "Select", "Selected", "TaskSet", "Ticker", "run_together", "select"]
+__all__ = ["Channel", "Select", "Selected", "TaskSet", "Ticker", "run_together"]

@@ -1,10 +1,11 @@
-"""`Channel` and `select`, with Go's meaning: who waits first is served first, a select that finds several channels
+"""`Channel` and `Select`, with Go's meaning: who waits first is served first, a select that finds several channels
 ready picks one at random (here: from a seeded stream), and one that had to wait gets the first value that arrives.
 """
 
 from __future__ import annotations
 
 import asyncio
+from asyncio import Future
 from collections import deque
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
@@ -26,9 +27,9 @@ class Channel(Generic[T]):
         self.capacity = capacity
         self.dropped = 0
         self._items: deque[T] = deque()
-        self._waiters: dict[asyncio.Future[Any], None] = {}  # ordered: first come, first served
+        self._waiters: deque[Future[T]] = deque()  # first come, first served
         self._reader: Select | None = None  # who alone reads, over and over; then nobody is among the waiters
-        self._senders: dict[asyncio.Future[None], T] = {}  # who waits for room, and with what
+        self._senders: dict[Future[None], T] = {}  # who waits for room, and with what
 
     def __len__(self) -> int:
         return len(self._items)
@@ -43,10 +44,9 @@ class Channel(Generic[T]):
                 return True
         else:
             while self._waiters:
-                waiter = next(iter(self._waiters))
-                del self._waiters[waiter]
+                waiter = self._waiters.popleft()
                 if not waiter.done():
-                    wake(waiter, (self, item))
+                    wake(waiter, item)
                     return True
         if len(self._items) >= self.capacity:
             self.dropped += 1
@@ -86,7 +86,18 @@ class Channel(Generic[T]):
         return item
 
     async def receive(self) -> T:
-        return self._take() if self._items else (await _first_sent((self,)))[1]
+        if self._items:
+            return self._take()
+        future: Awaited[T] = Awaited(self.name)
+        self._waiters.append(future)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if not future.cancelled():  # handed over although nobody is left to take it
+                self._items.appendleft(future.result())
+            elif future in self._waiters:
+                self._waiters.remove(future)
+            raise
 
     def statistics(self) -> dict[str, int]:
         return {
@@ -106,34 +117,20 @@ class Selected:
     ready: tuple[str, ...]
 
 
-async def select(channels: Sequence[Channel[Any]], stream: Stream | None) -> Selected:
-    """Receive from one of the channels. The stream decides among several that are ready; None takes the first."""
-    selected = _choose(channels, stream)
-    if selected is not None:
-        return selected
-    channel, item = await _first_sent(channels)
-    return Selected(channel, item, (channel.name,))
-
-
-def _choose(channels: Sequence[Channel[Any]], stream: Stream | None) -> Selected | None:
-    """What can be received at once, if anything."""
-    for first in channels:
-        if first._items:
-            ready = [channel for channel in channels if channel._items]
-            chosen = first if len(ready) == 1 or stream is None else ready[stream.randrange(len(ready))]
-            return Selected(chosen, chosen._take(), tuple([channel.name for channel in ready]))
-    return None
-
-
 class Select:
-    """`select` in a loop, by the only reader of these channels: it stays with them instead of coming and going."""
+    """Go's select in a loop, by the only reader of these channels: it stays with them instead of coming and going.
 
-    __slots__ = ("_channels", "_stream", "_waiting")
+    The stream decides among several that are ready; None takes the first.
+    """
+
+    __slots__ = ("_channels", "_left", "_loop", "_stream", "_waiting")
 
     def __init__(self, channels: Sequence[Channel[Any]], stream: Stream | None) -> None:
         self._channels = channels
         self._stream = stream
-        self._waiting: asyncio.Future[tuple[Channel[Any], Any]] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._waiting: Future[Selected] | None = None
+        self._left = True  # may a channel hold an item? If not, none is looked at
         for channel in channels:
             assert channel._reader is None, f"{channel} has a reader already"
             channel._reader = self
@@ -141,17 +138,24 @@ class Select:
     async def next(self) -> Selected:
         """Receive from one of the channels."""
         channels = self._channels  # a deadlock is told by these, found in this frame
-        selected = _choose(channels, self._stream)
-        if selected is not None:
-            return selected
-        self._waiting = future = asyncio.get_running_loop().create_future()
+        if self._left:
+            ready = [channel for channel in channels if channel._items]
+            if ready:
+                stream = self._stream
+                chosen = ready[0] if len(ready) == 1 or stream is None else ready[stream.randrange(len(ready))]
+                return Selected(chosen, chosen._take(), tuple([channel.name for channel in ready]))
+            self._left = False
+        future: Future[Selected] = Future(loop=self._loop)
+        self._waiting = future
         try:
-            channel, item = await future
+            return await future
         except asyncio.CancelledError:
             self._waiting = None
-            _put_back(future)
+            if not future.cancelled():  # handed over although nobody is left to take it
+                selected = future.result()
+                selected.channel._items.appendleft(selected.item)
+                self._left = True
             raise
-        return Selected(channel, item, (channel.name,))
 
     def close(self) -> None:
         """From now on somebody else may read."""
@@ -159,35 +163,14 @@ class Select:
             channel._reader = None
 
     def take(self, channel: Channel[Any], item: Any) -> bool:
-        """An item for whoever waits; False if nobody does."""
+        """An item for whoever waits; False if nobody does, and it is left in the channel."""
         future = self._waiting
         if future is None or future.done():
+            self._left = True
             return False
         self._waiting = None
-        wake(future, (channel, item))
+        wake(future, Selected(channel, item, (channel.name,)))
         return True
 
     def waits(self) -> bool:
         return self._waiting is not None and not self._waiting.done()
-
-
-async def _first_sent(channels: Sequence[Channel[Any]]) -> tuple[Channel[Any], Any]:
-    """Wait for an item; all these channels are empty. A deadlock is told by `channels`, found in this frame."""
-    future: asyncio.Future[tuple[Channel[Any], Any]] = asyncio.get_running_loop().create_future()
-    for channel in channels:
-        channel._waiters[future] = None
-    try:
-        return await future
-    except asyncio.CancelledError:
-        _put_back(future)
-        raise
-    finally:
-        for channel in channels:
-            channel._waiters.pop(future, None)
-
-
-def _put_back(future: asyncio.Future[tuple[Channel[Any], Any]]) -> None:
-    """What was handed over although nobody is left to take it."""
-    if future.done() and not future.cancelled():
-        channel, item = future.result()
-        channel._items.appendleft(item)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubesim.clock import LoopClock, Randomness, run_virtual
-from kubesim.concurrency import Channel, Select, select
+from kubesim.concurrency import Channel, Select
 
 
 def play(scene: Callable[[LoopClock], Awaitable[Any]]) -> Any:
@@ -68,10 +68,10 @@ def chosen(seed: int) -> list[str]:
         for channel in channels:
             for n in range(20):
                 channel.try_send(n)
-        stream = Randomness(seed).stream("select")
+        reader = Select(channels, Randomness(seed).stream("select"))
         picks = []
         for _ in range(30):
-            picked = await select(channels, stream)
+            picked = await reader.next()
             assert picked.ready == ("a", "b", "c")
             picks.append(picked.channel.name)
         return picks
@@ -90,7 +90,7 @@ def test_a_select_that_waits_gets_what_arrives_first() -> None:
     async def scene(clock: LoopClock) -> tuple[str, int]:
         left: Channel[int] = Channel("left", 5)
         right: Channel[int] = Channel("right", 5)
-        waiting = asyncio.create_task(select((left, right), Randomness(0).stream("x")))
+        waiting = asyncio.create_task(Select((left, right), Randomness(0).stream("x")).next())
         await clock.sleep(1)
         right.try_send(7)
         left.try_send(8)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.concurrency import Ticker, select
+from kubesim.concurrency import Select, Ticker
 
 SECOND = 1_000_000
 
@@ -111,12 +111,13 @@ def test_of_two_with_one_phase_the_later_ticks_after_the_other_whoever_was_wante
     async def scene(clock: LoopClock) -> list[str]:
         order: list[str] = []
         first, second = (Ticker(clock, name, SECOND, phase=0, later=later) for name, later in (("a", 0), ("b", 1)))
+        reader = Select((second.channel, first.channel), None)
 
         for wanted in ((second, first), (first, second)):
             for ticker in wanted:
                 ticker.want(clock.now() + 1)
             for _ in wanted:
-                chosen = await select([second.channel, first.channel], None)
+                chosen = await reader.next()
                 order.append(chosen.channel.name)
         return order
 

@@ -19,7 +19,7 @@ from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.cluster.client import ApiClient
-from kubesim.concurrency import Channel, Ticker, select
+from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.errors import ApiError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.frozen import frozen, replace
@@ -225,13 +225,15 @@ class StatusManager:
         if self._client is None:
             return
         self._ticker = Ticker(self._clock, "status tick", SYNC_PERIOD, phase=self._clock.now(), every=self._every_tick)
+        turns = Select((self._wake, self._ticker.channel), self._stream)
         try:
             if self._statuses:
                 self._want_full_pass()
             while True:
-                chosen = await select((self._wake, self._ticker.channel), self._stream)
+                chosen = await turns.next()
                 await self.sync_batch(everything=chosen.channel is self._ticker.channel)
         finally:
+            turns.close()
             self._ticker.stop()
             self._ticker = None
 
