@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import _signal as signal  # type: ignore[import-not-found]  # `signal` itself gives enums, at thirty times the cost
 import asyncio
+import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
