@@ -2,17 +2,19 @@
 
 An address that is missing is not an error there: it prints as `<nil>`, and so it does here.
 
-Mirrors: net ParseIP, ParseCIDR, IP.String, IPNet.String; pkg/types IPNet
+Mirrors: net ParseIP, ParseCIDR, IP.String, IPNet.String; utils/net ParseIPSloppy; pkg/types IPNet
 """
 
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from typing import Final
 
 from kubesim.frozen import frozen
 
+_LEADING_ZEROS = re.compile(r"\b0+(?=[0-9])")
 _MAPPED = bytes(10) + b"\xff\xff"
 
 
@@ -24,6 +26,11 @@ def parse_ip(text: str) -> bytes | None:
         return _MAPPED + socket.inet_pton(socket.AF_INET, text)
     except (OSError, ValueError):
         return None
+
+
+def parse_ip_sloppy(text: str) -> bytes | None:
+    """As the kubelet reads addresses: leading zeros of IPv4 are taken as decimal (netutils ParseIPSloppy)."""
+    return parse_ip(text if ":" in text else _LEADING_ZEROS.sub("", text))
 
 
 def is_ipv4(address: bytes) -> bool:

@@ -14,7 +14,7 @@ def collected_rarely() -> Iterator[None]:
     search that is due as soon as the usual thresholds hold again.
     """
     thresholds = gc.get_threshold()
-    gc.set_threshold(1_000_000, 50, 50)
+    gc.set_threshold(4_000_000, 50, 50)
     try:
         yield
     finally:

@@ -6,13 +6,11 @@ toKubeContainerStatus
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from operator import attrgetter
 
+from kubesim.api.goaddress import parse_ip_sloppy
 from kubesim.api.meta import ObjectMeta
-from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.pod import Container, Pod, PodSpec, ResourceRequirements
 from kubesim.frozen import replace
 from kubesim.runtime.labels import CONTAINER_HASH, POD_NAME, POD_NAMESPACE
@@ -76,18 +74,9 @@ def sandbox_ips(network: SandboxNetwork | None) -> tuple[str, ...]:
         return ()
     ips = ((network.ip,) if network.ip else ()) + network.additional_ips
     for ip in ips:
-        if not _is_address(ip):
+        if parse_ip_sloppy(ip) is None:
             return ()
     return ips
-
-
-@lru_cache(maxsize=REMEMBERED_PODS)
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def sandbox_record(info: SandboxInfo) -> SandboxRecord:

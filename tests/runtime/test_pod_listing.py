@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubesim.api.pod import ResourceRequirements
 from kubesim.frozen import replace
-from kubesim.runtime.pod_listing import ContainerRecords, runtime_pod, runtime_pod_status
+from kubesim.runtime.pod_listing import ContainerRecords, runtime_pod, runtime_pod_status, sandbox_ips
 from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
 from kubesim.runtime.types import SandboxNetwork
 
@@ -28,6 +28,14 @@ def test_no_sandbox_takes_the_place_of_the_newest_if_that_one_goes_between_listi
     listed = runtime_pod("u", [older, newer], [])
     assert runtime_pod_status(listed, [newer, older], [], {}).ips == ("10.0.0.2",)
     assert runtime_pod_status(listed, [older], [], {}).ips == ()
+
+
+def test_an_address_that_cannot_be_read_spoils_them_all() -> None:
+    """kuberuntime_sandbox.go determinePodSandboxIPs reads sloppily: leading zeros do not matter, a zone does."""
+    assert sandbox_ips(SandboxNetwork("10.0.0.010", ("fd00::1",))) == ("10.0.0.010", "fd00::1")
+    for wrong in ("10.0.0.256", "10.0.0", "fe80::1%eth0", "pod"):
+        assert sandbox_ips(SandboxNetwork("10.0.0.1", (wrong,))) == ()
+    assert sandbox_ips(SandboxNetwork("")) == ()
 
 
 def test_a_record_is_made_anew_when_the_container_its_sandbox_or_its_resources_changed() -> None:

@@ -5,14 +5,9 @@ Mirrors: pkg/kubelet/kubelet_pods.go sortPodIPs and the end of generateAPIPodSta
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from kubesim.api import goaddress
-from kubesim.api.model import REMEMBERED_PODS
-
-_LEADING_ZEROS = re.compile(r"\b0+(?=[0-9])")
 
 
 def sort_pod_ips(ips: Sequence[str], prefers_ipv6: bool = False) -> tuple[str, ...]:
@@ -39,11 +34,10 @@ def host_network_pod_ips(ips: tuple[str, ...], host_ips: Sequence[str]) -> tuple
     return ips
 
 
-@lru_cache(maxsize=REMEMBERED_PODS)
 def parse_ip(text: str) -> tuple[int, str] | None:
     """(family, spelling) of an address as Go reads and writes it; None if it is none.
 
-    Leading zeros are taken as decimal, and an IPv4 address inside IPv6 is an IPv4 address.
+    An IPv4 address inside IPv6 is an IPv4 address.
     """
-    packed = goaddress.parse_ip(text if ":" in text else _LEADING_ZEROS.sub("", text))
+    packed = goaddress.parse_ip_sloppy(text)
     return None if packed is None else (4 if goaddress.is_ipv4(packed) else 6, goaddress.ip_text(packed))
