@@ -363,12 +363,7 @@ def _apply_kill(status: PodSyncStatus, options: UpdatePodOptions) -> tuple[Updat
     grace = effective_grace_period(status.grace_period, options.pod, kill.grace_period_override)
     shortened = status.grace_period not in (0, grace)
     status.grace_period = grace
-    kill = KillPodOptions(kill.evict, grace, kill.status_fn, kill.completed)
-    return (
-        UpdatePodOptions(options.update_type, options.pod, options.mirror_pod, options.running_pod, kill),
-        (),
-        shortened,
-    )
+    return replace(options, kill=replace(kill, grace_period_override=grace)), (), shortened
 
 
 def _why_accepted(status: PodSyncStatus, first_time: bool, shortened: bool) -> str:

@@ -66,10 +66,10 @@ def validate_projected(errors: Errors, source: JsonObject, path: str) -> None:
     files = _Paths(errors, path)
     for n, projection in enumerate(source.get("sources") or ()):
         where = f"{path}.sources[{n}]"
-        for kind, validate in _RULES.items():
-            if kind in projection:
-                validate(errors, projection[kind], f"{where}.{kind}", files)
-        if len(projection) > 1:
+        given = [kind for kind in _RULES if projection.get(kind) is not None]
+        for kind in given:
+            _RULES[kind](errors, projection[kind], f"{where}.{kind}", files)
+        if len(given) > 1:
             errors.forbidden(where, "may not specify more than 1 volume type per source")
 
 
