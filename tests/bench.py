@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 from kubesim.app import Simulation, run_scenario
 from kubesim.clock import run_virtual
@@ -56,8 +57,18 @@ def line(what: str, figure: str) -> None:
 def lives(count: str, kept: str) -> None:
     """Created, Running for 30 s, deleted, gone. A short run is made five times: the one in the middle counts."""
     run_scenario(scenario(1))  # what is imported when first used is `--help`'s and `make demo`'s, not a pod's
-    rates = sorted(life_rate(int(count), kept == "kept") for _ in range(5 if int(count) < 1000 else 1))
-    line(f"whole lives of {count} pods, trace {kept}", f"{rates[len(rates) // 2]:.0f} pods/s")
+    rates = [life_rate(int(count), kept == "kept") for _ in range(5 if int(count) < 1000 else 1)]
+    line(f"whole lives of {count} pods, trace {kept}", f"{median(rates):.0f} pods/s")
+
+
+def linear(few: str, many: str) -> None:
+    """The machine is faster and slower by the minute, so few pods are measured right before many and right after."""
+    run_scenario(scenario(1))
+    rates = [life_rate(int(few), False) for _ in range(5)]
+    of_many = life_rate(int(many), False)
+    gc.collect()
+    rates += [life_rate(int(few), False) for _ in range(5)]
+    line(f"rate of {many} pods, to that of {few} before and after", f"{of_many / median(rates):.2f}")
 
 
 def life_rate(count: int, kept: bool) -> float:
@@ -169,6 +180,7 @@ def attached() -> None:
 
 MEASUREMENTS: dict[str, Callable[..., None]] = {
     "lives": lives,
+    "linear": linear,
     "memory": memory,
     "idle_day": idle_day,
     "converging": converging,
@@ -186,6 +198,7 @@ PROGRAMME = [
     ["api_events", "250000"],
     ["api_served", "20000"],
     *(["lives", count, kept] for count in ("110", "1000", "10000") for kept in ("not kept", "kept")),
+    ["linear", "110", "10000"],
     ["memory", "2000"],
     ["idle_day", "110"],
     ["converging", "500"],
