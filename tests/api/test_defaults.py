@@ -91,6 +91,8 @@ def test_pod_level_requests_come_from_the_containers_or_the_limits() -> None:
         "limits": {"cpu": "1", "memory": "1Gi", "hugepages-2Mi": "4Mi"},
         "requests": {"cpu": "100m", "memory": "1Gi", "hugepages-2Mi": "4Mi"},
     }
+    huge = {"resources": {"limits": {"hugepages-2Mi": "4Mi"}}}
+    assert defaulted(huge, {"resources": {"claims": []}})["resources"] == {"claims": []}  # no amount of the pod's own
     pod = {"spec": {"containers": [], "resources": {"limits": {"cpu": "1"}}}}
     set_pod_defaults(pod, FeatureGates({"PodLevelResources": False}))
     assert pod["spec"]["resources"] == {"limits": {"cpu": "1"}}

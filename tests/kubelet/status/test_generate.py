@@ -95,6 +95,17 @@ def test_a_container_that_vanished_is_inferred_to_have_ended() -> None:
     assert (app(status).restart_count, status.phase) == (5, "Running")
 
 
+def test_a_container_that_had_ended_and_vanished_keeps_its_status_and_is_not_started() -> None:
+    ended = {
+        "name": "app",
+        "state": {"terminated": {"exitCode": 3}},
+        "restartCount": 2,
+        "containerID": "containerd://c0",
+    }
+    status = generate(a_pod({"containerStatuses": [ended]}, restartPolicy="Never"))
+    assert app(status) == ContainerStatus.from_json({**ended, "started": False})
+
+
 def test_terminal_phases_stick_and_keep_their_reason() -> None:
     evicted = PodStatus(phase="Failed", reason="Evicted", message="The node was low on memory")
     status = generate(a_pod(), running(), cached_status=evicted)
