@@ -46,7 +46,7 @@ def set_pod_defaults(pod: JsonObject, gates: FeatureGates = DEFAULT_GATES) -> No
     """Fill in everything that is defaulted in a v1 Pod."""
     spec: JsonObject = pod.setdefault("spec", {})
     _requests_from_limits(spec)
-    if spec.get("resources") and gates.enabled("PodLevelResources"):
+    if gates.enabled("PodLevelResources"):
         _default_huge_page_pod_limits(spec)
         _default_pod_requests(spec)
     spec.setdefault("enableServiceLinks", True)
@@ -174,7 +174,7 @@ def _default_volume(volume: JsonObject) -> None:
 
 def _default_huge_page_pod_limits(spec: JsonObject) -> None:
     """Pod-level resources that are silent about huge pages get the limits that the containers have together."""
-    resources = spec["resources"]
+    resources = spec.get("resources") or {}
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     if limits or requests:
         silent = ((name, amount) for name, amount in pod_limits(resources_pod(spec)).items() if name not in requests)
@@ -184,7 +184,7 @@ def _default_huge_page_pod_limits(spec: JsonObject) -> None:
 
 def _default_pod_requests(spec: JsonObject) -> None:
     """Pod-level limits without requests: what the containers ask for together, or else as much as the limit."""
-    resources = spec["resources"]
+    resources = spec.get("resources") or {}
     limits = resources.get("limits")
     if limits:
         together = container_requests(resources_pod(spec)).items()

@@ -140,8 +140,7 @@ class PodSyncStatuses(PodWorkerQueries):
                 self.waiting_static_pods.setdefault(status.fullname, []).append(uid)
         if options.pod is not None and self._pod_from_allocation is not None:
             allocated = self._pod_from_allocation(options.pod)
-            if allocated is not options.pod:
-                options = replace(options, pod=allocated)
+            options = options if allocated is options.pod else replace(options, pod=allocated)
         status.pending_update = options
         status.working = True
 

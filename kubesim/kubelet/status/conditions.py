@@ -213,9 +213,9 @@ def generate_pod_scheduled_condition(pod: Pod, old: PodStatus, gates: FeatureGat
 def _condition(
     pod: Pod, old: PodStatus, kind: str, status: str, gates: FeatureGates, reason: str = "", message: str = ""
 ) -> PodCondition:
-    if gates.enabled("PodObservedGenerationTracking"):  # asked here, too: each status has five conditions
-        return _shared_condition(kind, pod.metadata.generation, status, reason, message)
-    return _shared_condition(kind, condition_observed_generation(pod, old, kind, gates), status, reason, message)
+    tracked = gates.enabled("PodObservedGenerationTracking")  # asked here, too: each status has five conditions
+    generation = pod.metadata.generation if tracked else condition_observed_generation(pod, old, kind, gates)
+    return _shared_condition(kind, generation, status, reason, message)
 
 
 @lru_cache(maxsize=4096)
