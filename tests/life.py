@@ -74,6 +74,7 @@ def happened(story: Story) -> list[tuple[int, str]]:
     """What the trace of the story tells, and when; what happens in one instant in no particular order."""
     trace = MemorySink()
     live(story, trace)
+    assert trace.records
     for record in trace.records:
         record.seq, record.cause = 0, None
     return sorted((record.t, repr(record)) for record in trace.records)
@@ -90,8 +91,8 @@ class _Life:
     def __init__(self, story: Story, tasks: TaskSet, sinks: tuple[Sink, ...]) -> None:
         self._story = story
         self._sink = HashSink()
-        sinks = (self._sink, *sinks)
-        self._simulation = Simulation(_scenario(story), story.seed, tasks, sinks, every_tick=story.every_tick)
+        self._sinks = (self._sink, *sinks)
+        self._simulation = Simulation(_scenario(story), story.seed, tasks, self._sinks, every_tick=story.every_tick)
         self._tasks = tasks
         self._clock, self._store = self._simulation.clock, self._simulation.store
         self._node, self._world = self._simulation.nodes[NODE], self._simulation.world
@@ -116,8 +117,8 @@ class _Life:
         self._node.start()
         await clock.sleep_until(VIRTUAL_START)
         clock.begin()
-        self._simulation.recorder.add(self._sink)
-        self._simulation.recorder.add(self._rules)
+        for sink in (*self._sinks, self._rules):
+            self._simulation.recorder.add(sink)
         self._store.watch("Pod", self._rules.pod_changed)
         self._world.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": NAME}, "spec": story.spec})
         for happening in story.happenings:
@@ -200,6 +201,7 @@ class _Life:
         if self._node.kubelet_runs:
             await self._node.stop_kubelet()
             await self._clock.sleep(down_s * SECOND)
+            self._rules.kubelet_restarts()
             self._node.start()
 
     def _attempt_delete(self, grace_s: int | None) -> None:

@@ -40,13 +40,16 @@ class LifeRules:
         self._strict = strict
         self._pod: Pod | None = None
         self._history: dict[str, ContainerInfo] = {}  # every container there ever was, by id, as it was seen last
-        self._earlier: set[str] = set()  # those that a restart of all containers has removed
+        self._earlier: set[str] = set()  # those before a restart of all containers, or of a pod that begins anew
+        self._forgotten: set[str] = set()  # those that an eviction had removed before the kubelet forgot about it
+        self._misled: set[str] = set()  # sandboxes in which records of an earlier one told how far the pod is
         self._stopped: set[str] = set()  # those that the kubelet stopped itself
         self._killing: dict[str, _Killing] = {}  # by container name
         self._sync: SyncBegin | None = None
         self._was_ending = False  # before anybody deleted it
         self._deletions: list[int] = []  # their graces in seconds
         self._evictions: list[int] = []
+        self._is_evicted = False  # and the kubelet that runs now knows it
         self._restarts: dict[str, int] = {}
         self._began_anew = False  # a sandbox, or all containers, since the pod ran the last time
         runtime.on_change(self._runtime_changed)
@@ -65,7 +68,7 @@ class LifeRules:
             return
         infos = self._infos(uid)
         self._history.update((info.id, info) for info in infos)
-        if not infos and not self._evictions:  # the dead of an evicted pod are removed at once
+        if not infos and not self._is_evicted:  # the dead of an evicted pod are removed at once
             self._earlier.update(self._history)
             self._began_anew = True
         twice = [name for name, count in Counter(self._running(uid)).items() if count > 1]
@@ -94,12 +97,14 @@ class LifeRules:
         names = [init.name for init in spec.init_containers]
         before = spec.init_containers[: names.index(name)] if name in names else spec.init_containers
         infos = self._infos(self._pod.metadata.uid)
-        left = not self._strict and any(_tells_of_earlier(info, sandbox_id, names) for info in infos)
+        if not self._strict and any(_tells_of_earlier(info, sandbox_id, names) for info in infos):
+            self._misled.add(sandbox_id)
         for init in before:
-            assert left or self._is_done(init, sandbox_id), f"{name} is created before {init.name} is done"
+            told = sandbox_id in self._misled or self._is_done(init, sandbox_id)
+            assert told, f"{name} is created before {init.name} is done"
         if name in names and container.restart_policy != "Always":
             main = {regular.name for regular in spec.containers}
-            begun = [i.name for i in self._generation(sandbox_id) if i.name in main and i.started_at is not None]
+            begun = [i.name for i in self._remembered(sandbox_id) if i.name in main and i.started_at is not None]
             assert not begun, f"init container {name} is created again after {begun}"
         self._may_run_again(container, sandbox_id)
         # Records that are gone took their logs with them, and with these the memory of how often it ran.
@@ -109,7 +114,7 @@ class LifeRules:
     def _may_run_again(self, container: Container, sandbox_id: str) -> None:
         """One that ended by itself comes back if its rules, its own policy or the pod's policy say so."""
         assert self._pod is not None
-        lives = [info for info in self._generation(sandbox_id) if info.name == container.name]
+        lives = [info for info in self._remembered(sandbox_id) if info.name == container.name]
         last = max(lives, key=lambda info: info.created_at, default=None)
         if last is None or last.state != "exited" or last.id in self._stopped:
             return
@@ -124,6 +129,9 @@ class LifeRules:
     def _generation(self, sandbox_id: str) -> list[ContainerInfo]:
         """The containers of a sandbox since it was made, or since all containers were restarted."""
         return [i for i in self._history.values() if i.sandbox_id == sandbox_id and i.id not in self._earlier]
+
+    def _remembered(self, sandbox_id: str) -> list[ContainerInfo]:
+        return [info for info in self._generation(sandbox_id) if info.id not in self._forgotten]
 
     def _is_done(self, init: Container, sandbox_id: str) -> bool:
         lives = [info for info in self._generation(sandbox_id) if info.name == init.name]
@@ -172,6 +180,19 @@ class LifeRules:
 
     def evicted(self, grace_s: int) -> None:
         self._evictions.append(grace_s)
+        self._is_evicted = True
+
+    def kubelet_restarts(self) -> None:
+        """Of an eviction only the kubelet knows until all containers have ended; to one that comes back before, what
+        was removed has never run."""
+        if not self._is_evicted:
+            return
+        self._is_evicted = False
+        kept = {info.id for info in self._infos(self._pod.metadata.uid)} if self._pod is not None else set()
+        self._forgotten.update(self._history.keys() - kept)
+        if not kept:
+            self._earlier.update(self._history)
+        self._began_anew = True
 
     def _sync_ended(self, end: SyncEnd) -> None:
         """Without faults a pod is stopped within its grace, the minimum, and a moment for the sandbox."""
