@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dataclasses import replace
 else:
 
-    def replace(value: T, **changes: Any) -> T:
+    def replace(value: T, /, **changes: Any) -> T:
         """What `dataclasses.replace` does, in a third of the time."""
         cls = value.__class__
         places, read = _layout(cls)

@@ -139,7 +139,7 @@ class Model:
         return out
 
     @classmethod
-    def make(cls, **fields: Any) -> Self:
+    def make(cls, /, **fields: Any) -> Self:
         """Construct from values that are known to be right: nothing is checked. For what a run makes all the time."""
         new: Any = _new(cls)
         new.__dict__ = _DEFAULTS[cls] | fields
@@ -147,7 +147,7 @@ class Model:
         new.__pydantic_extra__ = _NO_EXTRA
         return new  # type: ignore[no-any-return]
 
-    def changed(self, **fields: Any) -> Self:
+    def changed(self, /, **fields: Any) -> Self:
         """A copy with other values in some fields; nothing is validated or deep-copied."""
         copy: Any = _new(self.__class__)
         copy.__dict__ = self.__dict__ | fields

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import copy_context
 from typing import Any, Protocol
 
-from kubesim.clock.virtual import LATE, VirtualLoop, wake
+from kubesim.clock.virtual import VirtualLoop, wake
 
 VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which Go's synctest bubbles begin
 
@@ -74,9 +74,13 @@ class LoopClock:
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
         return self._loop.call_at((moment - self._offset) / 1_000_000, callback, *args)
 
-    def call_late(self, moment: int, callback: Callable[..., object], turn: int = 0) -> asyncio.TimerHandle:
-        """As `call_at`, after all else that is set for that instant; among those that are late, by turn. It is the time
-        that calls then, not who is running now: the callback does not see the caller's context."""
+    def late_place(self) -> int:
+        """For `call_late`. Who takes his later comes later."""
+        return 0
+
+    def call_late(self, moment: int, callback: Callable[..., object], place: int) -> asyncio.TimerHandle:
+        """As `call_at`, after all else that is set for that instant; among those that are late, by place. It is the
+        time that calls then, not who is running now: the callback does not see the caller's context."""
         return self.call_at(moment, callback)
 
     def sleep(self, duration: int) -> Awaitable[None]:
@@ -162,8 +166,11 @@ class _VirtualClock(LoopClock):
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
         return self._virtual.call_at_micros(moment - self._offset, callback, args, copy_context())
 
-    def call_late(self, moment: int, callback: Callable[..., object], turn: int = 0) -> asyncio.TimerHandle:
-        return self._virtual.call_at_micros(moment - self._offset, callback, (), None, (turn + 1) * LATE)
+    def late_place(self) -> int:
+        return self._virtual.late_place()
+
+    def call_late(self, moment: int, callback: Callable[..., object], place: int) -> asyncio.TimerHandle:
+        return self._virtual.call_late_micros(moment - self._offset, callback, place)
 
     def sleep(self, duration: int) -> Awaitable[None]:
         return self._virtual.sleep_until_micros(self._virtual._micros + duration)

@@ -91,6 +91,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._timers: list[_Entry] = []  # a heap
         self._crowded = CROWDED
         self._orders = 0
+        self._places = 0
         self.externals = 0  # real things under way; time stands still meanwhile
         self.listening = 0  # file descriptors on which something may be heard at any time
         self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
@@ -130,12 +131,23 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self.call_at_micros(round(when * SECOND), callback, args, context)
 
     def call_at_micros(
-        self, due: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None, after: int = 0
+        self, due: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
     ) -> asyncio.TimerHandle:
-        """`after` is added to the order of creation among the timers of an instant."""
         timer = _Timer(due, callback, args, context)
         self._orders = order = self._orders + 1
-        heappush(self._timers, (due if due > self._micros else self._micros, order + after, timer))
+        heappush(self._timers, (due if due > self._micros else self._micros, order, timer))
+        return timer  # type: ignore[return-value]
+
+    def late_place(self) -> int:
+        """What is added to the order of a timer, so that it comes after all others of its instant but those whose place
+        was taken later."""
+        self._places += LATE
+        return self._places
+
+    def call_late_micros(self, due: int, callback: Callable[..., object], place: int) -> asyncio.TimerHandle:
+        timer = _Timer(due, callback, (), None)
+        self._orders = order = self._orders + 1
+        heappush(self._timers, (due if due > self._micros else self._micros, place + order, timer))
         return timer  # type: ignore[return-value]
 
     def sleep_until_micros(self, due: int) -> asyncio.Future[None]:

@@ -16,18 +16,16 @@ from kubesim.concurrency.channel import Channel
 class Ticker:
     """Delivers the tick's instant into `channel` (capacity 1: a tick that nobody took in time is dropped, as in Go).
 
-    Of tickers with one phase, that with a greater `later` was made later, and ticks after the others.
+    Of tickers that tick in one instant, the one that was made first ticks first, whoever asked for a tick first.
     """
 
-    def __init__(
-        self, clock: LoopClock, name: str, period: int, *, phase: int, every: bool = False, later: int = 0
-    ) -> None:
+    def __init__(self, clock: LoopClock, name: str, period: int, *, phase: int, every: bool = False) -> None:
         self.channel: Channel[int] = Channel(name, 1)
         self.period = period
         self._clock = clock
         self._phase = phase
         self._every = every
-        self._later = later
+        self._place = clock.late_place()
         self._due: int | None = None
         self._last = phase  # the tick that was delivered last
         self._timer: asyncio.TimerHandle | None = None
@@ -74,7 +72,7 @@ class Ticker:
         if self._timer is not None:
             self._timer.cancel()
         self._due = due
-        self._timer = self._clock.call_late(due, self._fire, self._later)
+        self._timer = self._clock.call_late(due, self._fire, self._place)
 
     def _fire(self) -> None:
         due, self._due, self._timer = self._due, None, None

@@ -24,7 +24,7 @@ class Diary:
         self._last_status: dict[str, Any] | None = None  # the last one written down
         self._open: tuple[int, PodStatus | None] | None = None  # this instant's last write; None: the pod is gone
 
-    def add(self, kind: str, **fields: Any) -> None:
+    def add(self, kind: str, /, **fields: Any) -> None:
         now = self._clock.now()
         if self._open is not None:
             self.close_instant(now)

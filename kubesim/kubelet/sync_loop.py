@@ -85,7 +85,7 @@ class SyncLoop:
         now = clock.now()
         self._sync_ticker = Ticker(clock, "sync", settings.sync_tick_period, phase=now, every=settings.every_tick)
         self._housekeeping_ticker = Ticker(
-            clock, "housekeeping", settings.housekeeping_period, phase=now, every=settings.every_tick, later=1
+            clock, "housekeeping", settings.housekeeping_period, phase=now, every=settings.every_tick
         )
         self._running = True
         self._queue.on_enqueue = lambda uid, due: self._sync_ticker.want(due + 1)

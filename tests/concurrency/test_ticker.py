@@ -107,10 +107,10 @@ def test_for_a_reader_that_was_held_up_one_tick_waits_as_with_one_that_always_fi
     assert play(scene) == [(1, 0), (1, 0)]
 
 
-def test_of_two_with_one_phase_the_later_ticks_after_the_other_whoever_was_wanted_first() -> None:
+def test_of_two_that_tick_in_one_instant_the_one_made_first_ticks_first_whoever_was_wanted_first() -> None:
     async def scene(clock: LoopClock) -> list[str]:
         order: list[str] = []
-        first, second = (Ticker(clock, name, SECOND, phase=0, later=later) for name, later in (("a", 0), ("b", 1)))
+        first, second = (Ticker(clock, name, SECOND, phase=0) for name in ("a", "b"))
         reader = Select((second.channel, first.channel), None)
 
         for wanted in ((second, first), (first, second)):
