@@ -75,13 +75,17 @@ class LoopClock:
         return self._loop.call_at((moment - self._offset) / 1_000_000, callback, *args)
 
     def late_place(self) -> int:
-        """For `call_late`. Who takes his later comes later."""
+        """For `call_late` and `sleep_late`. Who takes his later comes later."""
         return 0
 
     def call_late(self, moment: int, callback: Callable[..., object], place: int) -> asyncio.TimerHandle:
         """As `call_at`, after all else that is set for that instant; among those that are late, by place. It is the
         time that calls then, not who is running now: the callback does not see the caller's context."""
         return self.call_at(moment, callback)
+
+    def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
+        """As `sleep_until`; then all go first that are set for that instant or were woken in it."""
+        return self.sleep_until(moment)
 
     def sleep(self, duration: int) -> Awaitable[None]:
         return self.sleep_until(self.now() + duration)
@@ -171,6 +175,9 @@ class _VirtualClock(LoopClock):
 
     def call_late(self, moment: int, callback: Callable[..., object], place: int) -> asyncio.TimerHandle:
         return self._virtual.call_late_micros(moment - self._offset, callback, place)
+
+    def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
+        return self._virtual.sleep_until_micros(moment - self._offset, place)
 
     def sleep(self, duration: int) -> Awaitable[None]:
         return self._virtual.sleep_until_micros(self._virtual._micros + duration)

@@ -150,11 +150,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         heappush(self._timers, (due if due > self._micros else self._micros, place + order, timer))
         return timer  # type: ignore[return-value]
 
-    def sleep_until_micros(self, due: int) -> asyncio.Future[None]:
-        """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them."""
+    def sleep_until_micros(self, due: int, place: int = 0) -> asyncio.Future[None]:
+        """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them. Who
+        has a late place does not run next, but after all that are ready."""
         future: asyncio.Future[None] = Future(loop=self)
         self._orders = order = self._orders + 1
-        heappush(self._timers, (due if due > self._micros else self._micros, order, future))
+        heappush(self._timers, (due if due > self._micros else self._micros, place + order, future))
         return future
 
     def call_after_real(self, seconds: float, callback: Callable[..., object], *args: Any) -> asyncio.Handle:
@@ -291,7 +292,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         if len(timers) > self._crowded:
             timers = self._forget_cancelled_timers()
         while timers and (due is None or timers[0][0] == due):
-            moment, _, timer = heappop(timers)
+            moment, order, timer = heappop(timers)
             if type(timer) is _Timer:
                 callback = timer.callback
                 if callback is None:
@@ -308,7 +309,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                     self._failed(callback, error)
             elif not timer.cancelled():
                 self._micros = due = moment
-                self._placing_next = True  # what `wake` does
+                self._placing_next = order < LATE  # what `wake` does
                 timer.set_result(None)  # type: ignore[union-attr]
                 self._placing_next = False
         if due is None:

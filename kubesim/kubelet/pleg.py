@@ -91,6 +91,7 @@ class GenericPleg:
         self._busy = False
         self._alarm: asyncio.Future[None] | None = None  # what `run` sleeps on
         self._timer: asyncio.TimerHandle | None = None  # what will ring it
+        self._place = clock.late_place()
         cache.listen(self._catch_up, self._wake)
         if on_change is not None:
             on_change(self.pod_changed)
@@ -157,7 +158,7 @@ class GenericPleg:
             now = self._clock.now()
             due = self._due()
             if now >= self._next and (due or self._requests):
-                await self._relist_from(now if self._every else self._next)
+                await self._relist_from(max(self._next, now - self._list_duration))
                 self._next = self._clock.now() + self._period
             elif self._requests:
                 request = self._requests.popleft()
@@ -210,7 +211,7 @@ class GenericPleg:
     def _set_timer(self) -> None:
         """Nothing that happens while the runtime makes its list changes the course, so `run` sleeps until its end."""
         assert self._next is not None
-        self._timer = self._clock.call_at(self._next + (0 if self._every else self._list_duration), self._ring)
+        self._timer = self._clock.call_late(self._next + self._list_duration, self._ring, self._place)
 
     def _ring(self) -> None:
         self._timer = None
@@ -291,7 +292,7 @@ class GenericPleg:
         read_at = started + self._list_duration
         if read_at > self._clock.now():
             await self._clock.sleep_until(read_at)
-        await self._clock.sleep_until(read_at)
+        await self._clock.sleep_late(read_at, self._place)
         return read_at
 
     async def _reconcile(self, uid: str, read_at: int, cause: int | None) -> None:

@@ -101,6 +101,27 @@ def test_the_task_woken_last_runs_first_and_the_others_follow_in_order() -> None
     assert play(scene) == [3, 0, 1, 2]
 
 
+def test_who_sleeps_late_lets_all_others_of_the_instant_go_first() -> None:
+    async def scene(clock: LoopClock) -> list[str]:
+        ran: list[str] = []
+        places = {"first": clock.late_place(), "second": clock.late_place()}
+
+        async def sleeper(name: str) -> None:
+            due = VIRTUAL_START + SECOND
+            await (clock.sleep_late(due, places[name]) if name in places else clock.sleep_until(due))
+            ran.append(name)
+
+        for name in ("second", "first", "a", "b"):
+            go(sleeper(name), name)
+        await asyncio.sleep(0)
+        clock.call_late(clock.now() + SECOND, lambda: ran.append("late timer"), places["first"])
+        clock.call_at(clock.now() + SECOND, ran.append, "timer")
+        await clock.sleep(2 * SECOND)
+        return ran
+
+    assert play(scene) == ["timer", "late timer", "a", "b", "first", "second"]
+
+
 def test_nothing_left_to_wait_for_is_a_deadlock_that_names_who_waits_for_what() -> None:
     async def scene(clock: LoopClock) -> None:
         letters: Channel[str] = Channel("letters", 1)
