@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import ContainerStatus, Pod
 from kubesim.attach.observation import moment
 from kubesim.attach.statement import ChangeKind
@@ -22,7 +23,6 @@ from kubesim.kubelet.status.conditions import (
     TRUE,
     find_condition,
 )
-from kubesim.kubelet.status.phase import is_terminal_phase
 
 # What people and other parts of a cluster do; everything else is the kubelet's or the program's.
 OUTSIDE = frozenset({"deletion-requested", "changed-by-others", "scheduled", "unschedulable"})
@@ -61,8 +61,8 @@ def _pod(old: Pod, new: Pod) -> Iterator[tuple[ChangeKind, str, str]]:
         yield "acknowledged", "", str(after.observed_generation)
     if before.start_time is None and after.start_time is not None:
         # A static pod's container was there before its mirror; a pod refused has no conditions.
-        yield ("rejected" if is_terminal_phase(after.phase) and not after.conditions else "accepted"), "", after.reason
-    if is_terminal_phase(after.phase) and not is_terminal_phase(before.phase):
+        yield ("rejected" if after.phase in TERMINAL_PHASES and not after.conditions else "accepted"), "", after.reason
+    if after.phase in TERMINAL_PHASES and before.phase not in TERMINAL_PHASES:
         yield "ended", "", after.phase
     yield from _conditions(old, new)
 

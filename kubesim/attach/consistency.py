@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesim.api.phases import PENDING, RUNNING, TERMINAL_PHASES
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
 from kubesim.attach.divergence import Divergence, diverges
 from kubesim.attach.observation import ContainerView, Observation, moment
@@ -28,7 +29,7 @@ from kubesim.kubelet.status.conditions import (
     generate_pod_initialized_condition,
     generate_pod_ready_condition,
 )
-from kubesim.kubelet.status.phase import PENDING, RUNNING, get_phase, is_terminal_phase
+from kubesim.kubelet.status.phase import get_phase
 
 # Ends that tell their exit code in another way than Completed and Error.
 _OTHER_ENDS = frozenset(
@@ -162,14 +163,14 @@ def _phase(seen: Observation) -> Iterator[Divergence]:
     if phase in possible:
         return
     runs = [view.name for view in seen.containers() if view.status.state.running is not None]
-    if is_terminal_phase(phase):
+    if phase in TERMINAL_PHASES:
         # Deadlines, evictions and shutdowns end a pod whatever its containers say, but only once nothing runs; others
         # (the pod garbage collector) may do it for a node that is gone.
         if not runs or seen.condition(DISRUPTION_TARGET) is not None or seen.node_gone:
             return
         if pod.metadata.deletion_timestamp is not None and not pod.status.container_statuses:
             return
-    elif any(is_terminal_phase(one) for one in possible) and phase in (PENDING, RUNNING):
+    elif any(one in TERMINAL_PHASES for one in possible) and phase in (PENDING, RUNNING):
         return  # held back until nothing can be running
     wanted = " or ".join(sorted(possible))
     yield diverges(
@@ -202,7 +203,7 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
             continue
         if kind == READY and said.status == "False" and _node_not_ready(seen):
             continue  # the node controller marks the pods of a silent node
-        if is_terminal_phase(status.phase) and said.status == "False" and possible[0].status == "False":
+        if status.phase in TERMINAL_PHASES and said.status == "False" and possible[0].status == "False":
             continue
         yield diverges(
             seen,

@@ -5,6 +5,7 @@ Chooses the stretch of life that the pod is in and lets the rules of that stretc
 
 from __future__ import annotations
 
+from kubesim.api.phases import SUCCEEDED, TERMINAL_PHASES
 from kubesim.api.pod_kinds import is_mirror_pod
 from kubesim.attach.observation import Observation
 from kubesim.attach.rules.ended import ended
@@ -15,7 +16,6 @@ from kubesim.attach.rules.starting import arriving
 from kubesim.attach.rules.terminating import terminating
 from kubesim.attach.statement import Cause, Stage, Statement
 from kubesim.kubelet.status.conditions import INITIALIZED, READY, TRUE
-from kubesim.kubelet.status.phase import SUCCEEDED, is_terminal_phase
 
 
 def explain(seen: Observation) -> Statement:
@@ -29,7 +29,7 @@ def _causes(seen: Observation) -> tuple[Stage, tuple[Cause, ...]]:
     pod, status = seen.pod, seen.pod.status
     if pod.metadata.deletion_timestamp is not None:
         return "terminating", terminating(seen)
-    if is_terminal_phase(status.phase):
+    if status.phase in TERMINAL_PHASES:
         return ("succeeded" if status.phase == SUCCEEDED else "failed"), (ended(seen),)
     if not pod.spec.node_name:
         return "unscheduled", (unscheduled(seen),)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.attach.references import is_there, references
@@ -16,7 +17,6 @@ from kubesim.cluster.object_watch import ObjectKey
 from kubesim.cluster.remote.transport import Transport
 from kubesim.errors import TransportError, UsageError
 from kubesim.kubelet.status.conditions import READY, TRUE, find_condition
-from kubesim.kubelet.status.phase import is_terminal_phase
 
 ROUND = 1 * SECOND  # how often it is seen which objects are of interest
 PAUSE = 50 * MILLISECOND  # between two looks
@@ -29,7 +29,7 @@ def wanted(pods: Iterable[Pod]) -> dict[ObjectKey, None]:
     return {
         reference.key: None
         for pod in pods
-        if not is_terminal_phase(pod.status.phase) and not _is_ready(pod)
+        if pod.status.phase not in TERMINAL_PHASES and not _is_ready(pod)
         for reference in references(pod)
     }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesim.api.gotext import duration
+from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import ContainerStatus, Pod
 from kubesim.attach.divergence import Divergence, diverges
 from kubesim.attach.observation import Observation, moment
@@ -24,7 +25,6 @@ from kubesim.kubelet.status.conditions import (
     find_condition,
 )
 from kubesim.kubelet.status.manager_rules import check_container_state_transition
-from kubesim.kubelet.status.phase import is_terminal_phase
 
 _TIMED = (POD_READY_TO_START_CONTAINERS, INITIALIZED, READY, CONTAINERS_READY, POD_SCHEDULED)
 
@@ -32,7 +32,7 @@ _TIMED = (POD_READY_TO_START_CONTAINERS, INITIALIZED, READY, CONTAINERS_READY, P
 def transition_divergences(seen: Observation, old: Pod, before: int) -> Iterator[Divergence]:
     """What the step from the old status to the new one breaks; both are of the same uid."""
     was, status = old.status, seen.pod.status
-    if is_terminal_phase(was.phase) and status.phase != was.phase:
+    if was.phase in TERMINAL_PHASES and status.phase != was.phase:
         yield diverges(
             seen,
             "transition",

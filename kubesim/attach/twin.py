@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubesim.api.node import Node
+from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pod_kinds import is_mirror_pod
 from kubesim.cluster.bootstrap import create_namespace, furnish_namespace
@@ -20,7 +21,6 @@ from kubesim.cluster.kinds import RESOURCES
 from kubesim.cluster.registry import Target, create
 from kubesim.cluster.store import Store
 from kubesim.errors import ApiError
-from kubesim.kubelet.status.phase import is_terminal_phase
 from kubesim.scenario.language import Scenario
 
 # They name objects that are not read from the real cluster.
@@ -64,7 +64,7 @@ class Twin:
                 self._update(pod)
             if meta.deletion_timestamp is not None:
                 self._delete(key, meta.deletion_grace_period_seconds)
-        elif not is_mirror_pod(pod) and not is_terminal_phase(pod.status.phase) and meta.deletion_timestamp is None:
+        elif not is_mirror_pod(pod) and pod.status.phase not in TERMINAL_PHASES and meta.deletion_timestamp is None:
             self._real[key] = pod
             self._create(pod)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.meta import ApiObject, ObjectMeta
+from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND, format_time, parse_time
 from kubesim.api.validation.field import Errors, Named
@@ -121,7 +122,7 @@ def _plan_pod(pod: Pod, options: DeleteOptions, now: int) -> Deletion:
 
 def effective_grace(pod: Pod, asked: int | None) -> int:
     """The seconds a pod gets. One without a node, or one that has ended, has nothing to wait for."""
-    if not pod.spec.node_name or pod.status.phase in ("Succeeded", "Failed"):
+    if not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
         return 0
     grace = pod.spec.termination_grace_period_seconds if asked is None else asked
     if grace is None:  # only a pod that was stored without its defaults

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.pod_kinds import is_mirror_pod
 from kubesim.api.quantity import ZERO
@@ -216,7 +217,7 @@ def need_to_reconcile_pod_readiness(pod: Pod) -> bool:
 
 
 def _is_terminal(status: PodStatus) -> bool:
-    return status.phase in ("Succeeded", "Failed")
+    return status.phase in TERMINAL_PHASES
 
 
 def _asks_for_resources(pod: Pod) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
+from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
 from kubesim.clock import LoopClock
@@ -133,7 +134,7 @@ class Housekeeping:
         ended: set[str] = set()
         for pod in idle:
             uid = pod.metadata.uid
-            if pod.metadata.deletion_timestamp is None or pod.status.phase not in ("Succeeded", "Failed"):
+            if pod.metadata.deletion_timestamp is None or pod.status.phase not in TERMINAL_PHASES:
                 continue
             if uid not in running:
                 self._workers.update_pod(UpdatePodOptions(update_type="kill", pod=pod))

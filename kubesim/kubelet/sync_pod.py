@@ -7,6 +7,7 @@ Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatingRunt
 from __future__ import annotations
 
 from kubesim.api.gotext import listed
+from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.clock import LoopClock, go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
@@ -88,7 +89,7 @@ class PodSync:
         ips = _ips(api_status)
         status = status if ips == status.ips else replace(status, ips=ips)
         self._statuses.set_pod_status(pod, api_status)
-        if api_status.phase in ("Succeeded", "Failed"):
+        if api_status.phase in TERMINAL_PHASES:
             return SyncOutcome(terminal=True)
         problem = self._runtime_state.network_problem()
         if problem and not pod.spec.host_network:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 
 from kubesim.api.gotext import duration
+from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import MINUTE, SECOND
@@ -223,7 +224,7 @@ def _is_settled(pod: Pod) -> bool:
     """Ended, or ready and not asked to go."""
     if pod.metadata.deletion_timestamp is not None:
         return False
-    if pod.status.phase in ("Succeeded", "Failed"):
+    if pod.status.phase in TERMINAL_PHASES:
         return True
     for condition in pod.status.conditions:
         if condition.type == "Ready":

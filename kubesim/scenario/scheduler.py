@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from kubesim.api.event import Event, EventSource
 from kubesim.api.meta import ObjectMeta, ObjectReference
 from kubesim.api.node import Node
+from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod, PodCondition
 from kubesim.api.timestamps import MILLISECOND, format_time
 from kubesim.clock import LoopClock
@@ -67,7 +68,7 @@ class Scheduler:
         pod = change.object
         assert isinstance(pod, Pod)
         key = (pod.metadata.namespace, pod.metadata.name)
-        if change.type == "DELETED" or pod.status.phase in ("Succeeded", "Failed"):
+        if change.type == "DELETED" or pod.status.phase in TERMINAL_PHASES:
             self._waiting.pop(key, None)
             self._look_again()
         elif not pod.spec.node_name and self._waiting.get(key) != pod.metadata.generation:
@@ -93,7 +94,7 @@ class Scheduler:
 
     def _nodes(self) -> list[NodeInfo]:
         pods = [pod for pod in self._store.list("Pod") if isinstance(pod, Pod)]
-        running = [pod for pod in pods if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed")]
+        running = [pod for pod in pods if pod.spec.node_name and pod.status.phase not in TERMINAL_PHASES]
         return [
             NodeInfo(node, [pod for pod in running if pod.spec.node_name == node.metadata.name], self._gates)
             for node in self._store.list("Node")

@@ -5,13 +5,13 @@ Mirrors: kubelet.go rejectPod, eviction/eviction_manager.go, nodeshutdown, activ
 
 from __future__ import annotations
 
+from kubesim.api.phases import SUCCEEDED
 from kubesim.attach.observation import Observation
 from kubesim.attach.rules.crashes import end_facts, how_it_ended
 from kubesim.attach.runtime_truth import newest_end
 from kubesim.attach.statement import Cause, Fact
 from kubesim.kubelet.status.active_deadline import DEADLINE_EXCEEDED
 from kubesim.kubelet.status.conditions import DISRUPTION_TARGET
-from kubesim.kubelet.status.phase import SUCCEEDED
 
 REJECTED = "Pod was rejected: "
 _REJECTIONS = {

@@ -6,6 +6,7 @@ graceful deletion
 
 from __future__ import annotations
 
+from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import SECOND
 from kubesim.attach.observation import Observation, event_fact, event_time, moment
@@ -14,7 +15,6 @@ from kubesim.attach.runtime_truth import has_sandbox
 from kubesim.attach.statement import Cause, Fact, Step, Window
 from kubesim.attach.timing import kill_deadline
 from kubesim.attach.tolerances import DOING, RELIST, TRUNCATION
-from kubesim.kubelet.status.phase import is_terminal_phase
 
 LATE = DOING["kill"] + RELIST  # beyond what is due: then something is in the way
 
@@ -27,7 +27,7 @@ def terminating(seen: Observation) -> tuple[Cause, ...]:
         causes: tuple[Cause, ...] = (_mirror(seen),)
     elif meta.deletion_grace_period_seconds == 0 or not seen.pod.spec.node_name:
         causes = (_finalizers(seen) if meta.finalizers else _going(seen),)
-    elif is_terminal_phase(seen.pod.status.phase):
+    elif seen.pod.status.phase in TERMINAL_PHASES:
         causes = (_cleaning_up(seen),)
     elif seen.pod.status.start_time is None:
         causes = (_never_seen(seen),)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from kubesim.api.gotext import listed, quoted
+from kubesim.api.phases import FAILED, SUCCEEDED
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.status import reasons
-from kubesim.kubelet.status.phase import FAILED, SUCCEEDED
 from kubesim.runtime.actions import pod_sandbox_changed
 from kubesim.runtime.restart_policy import (
     ALL_CONTAINERS_RESTARTING,

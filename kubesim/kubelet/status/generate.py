@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from kubesim.api.model import REMEMBERED_PODS
+from kubesim.api.phases import FAILED, TERMINAL_PHASES
 from kubesim.api.pod import ContainerStatus, HostIP, PodCondition, PodIP, PodStatus
 from kubesim.api.resources import pod_qos_class
 from kubesim.kubelet.status import conditions as make
@@ -24,7 +25,7 @@ from kubesim.kubelet.status.active_deadline import (
 )
 from kubesim.kubelet.status.container_statuses import convert_to_api_container_statuses, two_newest_records
 from kubesim.kubelet.status.inputs import StatusInputs
-from kubesim.kubelet.status.phase import FAILED, TERMINAL_PHASES, get_phase
+from kubesim.kubelet.status.phase import get_phase
 from kubesim.kubelet.status.pod_ips import host_network_pod_ips, parse_ip, sort_pod_ips
 from kubesim.kubelet.status.pod_resources import pod_level_resources
 from kubesim.kubelet.status.probe_overlay import with_probe_results_of_init

@@ -14,6 +14,7 @@ from functools import lru_cache
 from operator import attrgetter, is_not
 from typing import Any
 
+from kubesim.api.phases import FAILED, TERMINAL_PHASES
 from kubesim.api.pod import (
     Container,
     ContainerState,
@@ -45,7 +46,6 @@ from kubesim.kubelet.status.conditions import (
     generate_pod_ready_condition,
     put_condition,
 )
-from kubesim.kubelet.status.phase import FAILED, TERMINAL_PHASES
 from kubesim.kubelet.status.reasons import POD_COMPLETED, POD_FAILED
 from kubesim.runtime.restart_policy import (
     ALL_CONTAINERS_RESTARTING,

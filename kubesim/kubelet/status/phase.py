@@ -10,18 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kubesim.api.phases import FAILED, PENDING, RUNNING, SUCCEEDED
 from kubesim.api.pod import Container, ContainerStatus, Pod, PodSpec
 from kubesim.api.pod_kinds import is_static_pod
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.status.reasons import RESTARTING_ALL_CONTAINERS
 from kubesim.runtime.restart_policy import ALWAYS, NEVER, container_should_restart, is_restartable_init_container
-
-PENDING = "Pending"
-RUNNING = "Running"
-SUCCEEDED = "Succeeded"
-FAILED = "Failed"
-
-TERMINAL_PHASES = frozenset({SUCCEEDED, FAILED})
 
 
 class _Counts:
@@ -36,10 +30,6 @@ class _Counts:
     stopped: int = 0
     stopped_not_restartable: int = 0
     succeeded: int = 0
-
-
-def is_terminal_phase(phase: str) -> bool:
-    return phase in TERMINAL_PHASES
 
 
 def get_phase(

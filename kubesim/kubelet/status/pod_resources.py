@@ -11,12 +11,12 @@ from functools import lru_cache
 from typing import Any
 
 from kubesim.api.model import REMEMBERED_PODS
+from kubesim.api.phases import RUNNING
 from kubesim.api.pod import NO_RESOURCES, Pod, PodSpec, PodStatus, ResourceList, ResourceRequirements
 from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.api.resources import CPU, MEMORY, Resources, pod_limits, pod_requests
 from kubesim.kubelet.status.container_resources import MIN_MILLI_CPU_LIMIT, canonical, correct, requirements
 from kubesim.kubelet.status.inputs import StatusInputs
-from kubesim.kubelet.status.phase import RUNNING
 from kubesim.runtime.cgroups import MILLI_CPU_PER_CPU, MIN_SHARES, ResourceConfig, shares_to_milli_cpu
 from kubesim.runtime.types import RuntimeResources
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kubesim.api.phases import FAILED, TERMINAL_PHASES
 from kubesim.api.pod import ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodStatus
 from kubesim.api.pod_kinds import is_static_pod
 from kubesim.kubelet.status.manager_rules import container_by_index
-from kubesim.kubelet.status.phase import FAILED, is_terminal_phase
 from kubesim.kubelet.status.reasons import CONTAINER_STATUS_UNKNOWN
 from kubesim.runtime.restart_policy import is_restartable_init_container
 
@@ -32,7 +32,7 @@ def terminated_status(pod: Pod, status: PodStatus) -> PodStatus:
         regular = _all_terminated(regular, len(regular))
     init = _all_terminated(init, _attempted(init))
     phase = status.phase
-    if not is_static_pod(pod) and not is_terminal_phase(phase):
+    if not is_static_pod(pod) and phase not in TERMINAL_PHASES:
         phase = FAILED
     return status.changed(container_statuses=regular, init_container_statuses=init, phase=phase)
 
