@@ -45,12 +45,12 @@ def commands() -> str:
         "Exit codes: 0 fine, 1 an expectation, answer or case failed, 2 wrong use or bad input, 130 interrupted.",
         "",
     ]
-    for name, parser in _subparsers(make_parser()):
+    for name, parser in subparsers(make_parser()):
         lines += _command(f"kubesim {name}", parser)
     return _page(lines)
 
 
-def _subparsers(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+def subparsers(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             yield from action.choices.items()
@@ -65,7 +65,7 @@ def _command(name: str, parser: argparse.ArgumentParser, level: int = 2) -> Iter
             if action.help != argparse.SUPPRESS:  # the kubelet's own flags are told by the kubelet's documentation
                 yield f"| `{_cell(_usage(action))}` | {_cell(action.help or '')} |"
         yield ""
-    for sub, subparser in _subparsers(parser):
+    for sub, subparser in subparsers(parser):
         yield from _command(f"{name} {sub}", subparser, level + 1)
 
 

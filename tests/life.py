@@ -206,6 +206,8 @@ class _Life:
 
     def _attempt_delete(self, grace_s: int | None) -> None:
         options = {} if grace_s is None else {"gracePeriodSeconds": grace_s}
+        if (self._story.spec["terminationGracePeriodSeconds"] if grace_s is None else grace_s) == 0:
+            self._rules.forced()
         try:
             self._world.delete(Delete.model_validate({"pod": NAME, **options}))
         except StepFailed:
@@ -223,9 +225,7 @@ class _Life:
             "probes": list(kubelet.probes.workers()),
             "statuses": kubelet.statuses._statuses,
             "logs": node.disk.logs.pods(),
-            "workers": [
-                task for task in asyncio.all_tasks() if task.get_name().startswith(("worker", "probe", "exec"))
-            ],
+            "tasks": [name for name in _task_names() if any(part in name for part in _OF_A_POD)],
         }
         assert not any(left.values()), {what: found for what, found in left.items() if found}
 

@@ -48,6 +48,7 @@ class LifeRules:
         self._sync: SyncBegin | None = None
         self._was_ending = False  # before anybody deleted it
         self._deletions: list[int] = []  # their graces in seconds
+        self._is_forced = False  # deleted without grace: then it is gone before its containers are
         self._evictions: list[int] = []
         self._is_evicted = False  # and the kubelet that runs now knows it
         self._restarts: dict[str, int] = {}
@@ -178,6 +179,9 @@ class LifeRules:
             least, most = self._grace(record.container, record.message)
             self._killing[record.container] = _Killing(self._clock.now(), least * SECOND, most * SECOND)
 
+    def forced(self) -> None:
+        self._is_forced = True
+
     def evicted(self, grace_s: int) -> None:
         self._evictions.append(grace_s)
         self._is_evicted = True
@@ -237,15 +241,11 @@ class LifeRules:
         self._saw_deletion(pod)
         if change.type == "DELETED":
             running = self._running(pod.metadata.uid)
-            assert not running or self._deletions[-1] == 0 or self._is_forced(pod), f"{running} outlive their pod"
+            assert not running or self._is_forced, f"{running} outlive their pod"
             return
         self._phase_goes_on(before, pod)
         self._restarts_grow(pod)
         self._status_is_sound(pod)
-
-    def _is_forced(self, pod: Pod) -> bool:
-        """A pod that was removed from the API by a deletion without grace, which leaves its object as it was."""
-        return pod.status.phase not in ("Succeeded", "Failed")
 
     def _saw_deletion(self, pod: Pod) -> None:
         grace = pod.metadata.deletion_grace_period_seconds

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs_pages import DOCS, PAGES
+from kubesim.cli.main import make_parser
+from tests.docs_pages import DOCS, PAGES, subparsers
 from tests.labs.played import LABS
 
 ROOT = Path(__file__).parent.parent
 PROSE = sorted(DOCS.glob("*.md"))
 COMMAND = re.compile(r"^    \$ (.+)$", re.MULTILINE)
-INLINE = re.compile(r"`(kubesim (?:run|lab|conformance)[^`]*)`")
+INLINE = re.compile(r"`(kubesim \w[^`]*)`")
 
 
 def commands(text: str) -> list[str]:
@@ -72,18 +73,20 @@ def test_the_commands_in_a_labs_text_work(lab: object, clone: Path) -> None:
 
 
 def test_commands_within_sentences_exist() -> None:
-    """Those with placeholders (`start N`) cannot be run; their parser at least must know them."""
-    from kubesim.cli.main import make_parser
-
+    """Those with placeholders (`start N`) cannot be run; their parser at least must know them, and their options."""
+    found = 0
     for path in [*PROSE, ROOT / "README.md"]:
         for command in INLINE.findall(path.read_text()):
-            words = shlex.split(command.replace("...", ""))[1:]
-            known = {"run", "lab", "conformance"}
-            assert words[0] in known, command
-            if words[0] == "lab" and len(words) > 1 and not words[1].isupper():
-                with pytest.raises(SystemExit) as ended:
-                    make_parser().parse_args([*words[:2], "--help"])
-                assert ended.value.code == 0, command
+            found += 1
+            parser = make_parser()
+            for word in shlex.split(command)[1:]:
+                below = dict(subparsers(parser))
+                if word.startswith("-"):
+                    assert word.partition("=")[0] in parser._option_string_actions, f"{path.name}: {command}"
+                elif below and not word.isupper():
+                    assert word in below, f"{path.name}: {command}"
+                    parser = below[word]
+    assert found > 20
 
 
 @pytest.mark.parametrize("page", [*PROSE, ROOT / "README.md"], ids=lambda path: path.name)

@@ -72,7 +72,9 @@ def test_another_pod_of_the_same_name_takes_its_place() -> None:
 def test_static_and_finished_pods_have_none() -> None:
     async def play(twin: Twin, clock: LoopClock) -> None:
         over = pod(terminated(0), metadata={"name": "over"}, status={"phase": "Succeeded"})
-        twin.saw(pod(running(), metadata=MIRROR))
+        mirror = pod(running(), metadata=MIRROR)
+        twin.saw(mirror)
+        assert twin.find(mirror) is None
         twin.saw(over)
         assert twin.in_words(over) == "-"
 

@@ -65,9 +65,9 @@ def watched(
         async with TaskSet() as tasks:
             simulation = Simulation(played, 0, tasks)
             watching = Watching(simulation, tasks, faults, **options)
-            if meanwhile is not None:
-                tasks.start("meanwhile", meanwhile(watching))  # type: ignore[arg-type]
+            told = meanwhile and tasks.start("meanwhile", meanwhile(watching))  # type: ignore[arg-type]
             await tasks.run_until(simulation.run(until))
+            assert told is None or told.done(), "the run ended before all was done that is done meanwhile"
             return watching
 
     return run_virtual(main)

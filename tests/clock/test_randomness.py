@@ -39,5 +39,6 @@ def test_a_fraction_belongs_to_seed_and_names_and_is_drawn_evenly() -> None:
 
 
 def test_random_bits_are_spelled_as_uuids_of_version_4() -> None:
-    for bits in (0, 2**128 - 1, *(Randomness(1).stream("uid").getrandbits(128) for _ in range(20))):
+    stream = Randomness(1).stream("uid")
+    for bits in (0, 2**128 - 1, *(stream.getrandbits(128) for _ in range(20))):
         assert uuid4_text(bits) == str(uuid.UUID(int=bits, version=4))

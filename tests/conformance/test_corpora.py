@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesim.conformance.frame import corpus_name, is_known
+from kubesim.conformance.frame import corpus_name
 from kubesim.conformance.results import CorpusResult
 from kubesim.conformance.runner import run_corpus
 
@@ -17,7 +17,7 @@ CORPORA = sorted(DATA.glob("*.jsonl.gz"))
 NOT_RUNNABLE = {"real_chain": 3}
 
 
-@pytest.mark.parametrize("path", [path for path in CORPORA if is_known(corpus_name(path))], ids=corpus_name)
+@pytest.mark.parametrize("path", CORPORA, ids=corpus_name)
 def test_corpus(path: Path) -> None:
     result = run_corpus(path)
     assert result.not_judged == 0

@@ -386,6 +386,15 @@ async def observe(duration: int, inspection: int, steps: list[tuple[int, str, st
     return seen
 
 
+@pytest.mark.parametrize(("every", "listings"), [(False, 1), (True, 20)])
+def test_idle_relists_are_skipped_unless_every_one_is_wanted(every: bool, listings: int) -> None:
+    async def scene(s: Scene) -> None:
+        await s.until(20 * SECOND)
+        assert s.runtime.listings == listings
+
+    play(scene, every=every)
+
+
 @settings(deadline=None, max_examples=rounds(1000))
 @given(scripts())
 def test_skipping_idle_relists_shows_nowhere(script: tuple[int, int, list[tuple[int, str, str, Any]]]) -> None:

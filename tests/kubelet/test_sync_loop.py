@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,7 @@ from kubesim.api.node import Node, NodeCondition
 from kubesim.app import Simulation
 from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
+from kubesim.kubelet.sync_loop import SyncLoop
 from kubesim.runtime.protocol import RuntimeConditions
 from kubesim.scenario.load import parse_scenario
 from kubesim.trace import MemorySink
@@ -20,7 +22,7 @@ SCENARIO = """
 apiVersion: kubesim.dev/v1alpha1
 kind: Scenario
 metadata: {{name: for-a-while}}
-spec: {{duration: {seconds}s}}
+spec: {{duration: {seconds}s, steps: {steps}}}
 ---
 """
 POD = """
@@ -33,9 +35,11 @@ spec:
 SECOND = 1_000_000
 
 
-def played(seconds: int, down: tuple[float, float] | None = None, *, every_tick: bool = False) -> list[Record]:
+def played(
+    seconds: int, down: tuple[float, float] | None = None, *steps: str, every_tick: bool = False
+) -> list[Record]:
     """The trace of so many seconds of a pod; the runtime says that it is not ready during `down`."""
-    manifest = SCENARIO.format(seconds=seconds) + POD
+    manifest = SCENARIO.format(seconds=seconds, steps=f"[{', '.join(steps)}]") + POD
 
     async def main() -> list[Record]:
         sink = MemorySink()
@@ -63,10 +67,11 @@ def test_while_the_runtime_is_down_the_loop_pauses_for_100_ms_doubling_to_5_s() 
 
 
 def test_nothing_is_taken_up_while_the_runtime_is_down() -> None:
-    records = played(60, down=(3, 40))
+    records = played(60, (3, 40), "{at: 10s, delete: {pod: hello}}")
     pauses = [r.t for r in records if isinstance(r, Note) and r.text.startswith("skipping pod synchronization")]
     taken = [r.t for r in records if isinstance(r, LoopSelect)]
     assert not [t for t in taken if pauses[0] < t < pauses[-1]]
+    assert [t for t in taken if t > pauses[-1]], "the deletion has waited"
     assert len(pauses) > 8
 
 
@@ -74,6 +79,23 @@ def test_a_pod_that_rests_is_not_looked_at_any_more() -> None:
     records = played(24 * 3_600)
     assert records[-1].t < 60 * SECOND  # it came up, and that was all
     assert len(records) < 100
+
+
+def test_ticks_that_can_change_nothing_are_executed_only_if_all_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise all the tests that compare the two would compare a thing with itself."""
+    executed = Counter[bool]()
+    every_tick = False
+
+    async def tick(loop: SyncLoop) -> None:
+        executed[every_tick] += 1
+        await real(loop)
+
+    real = SyncLoop._housekeeping_tick
+    monkeypatch.setattr(SyncLoop, "_housekeeping_tick", tick)
+    for every_tick in (False, True):
+        played(60, every_tick=every_tick)
+    assert executed[False] < 10
+    assert executed[True] > 55
 
 
 def test_a_runtime_that_goes_down_is_noticed_as_if_every_tick_were_executed() -> None:
@@ -92,7 +114,7 @@ def test_a_deadline_is_noticed_at_its_tick_although_others_came_before(seed: int
 def test_a_node_becomes_ready_also_if_it_is_first_asked_before_the_first_listing(seed: int) -> None:
     async def main() -> list[NodeCondition]:
         async with TaskSet() as tasks:
-            simulation = Simulation(parse_scenario(SCENARIO.format(seconds=1), "test.yaml"), seed, tasks)
+            simulation = Simulation(parse_scenario(SCENARIO.format(seconds=1, steps="[]"), "test.yaml"), seed, tasks)
             await tasks.run_until(simulation.run())
         node = simulation.store.get("Node", "", "node-1")
         assert isinstance(node, Node)

@@ -69,8 +69,10 @@ def test_the_type_is_whole() -> None:
 
 @pytest.mark.parametrize(("name", "field"), FIELDS)
 def test_every_field_can_be_given(name: str, field: Field) -> None:
-    given = sample(field.type, SAMPLES)
+    default = read_configuration({})[name]
+    given = not default if field.type == "bool" else sample(field.type, SAMPLES)
     value = read_configuration(nested(name, given))[name]
+    assert value != default
     if field.type in ("string", "bool", "int32", "int64", "uint32", "float64", "[]string", "map[string]string"):
         assert value == given
     elif field.type == "Duration":

@@ -210,7 +210,7 @@ def test_the_only_node_of_a_cluster_is_not_tainted_however_ill() -> None:
 def test_a_short_absence_is_not_noticed() -> None:
     steps = [
         {"at": "0s", "apply": on("there", "node-2")},
-        {"at": "20s", "restart": {"what": "kubelet", "downFor": "30s"}},
+        {"at": "20s", "restart": {"what": "kubelet", "node": "node-2", "downFor": "30s"}},
     ]
-    story = Played(*steps, nodes=TWO)
+    story = Played(*steps, nodes=TWO, duration="5m")
     assert not story.when(EventRecorded, reason="NodeNotReady")
