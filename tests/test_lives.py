@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from kubesim.api.timestamps import SECOND
-from kubesim.kubelet.status import container_statuses, generate, phase
+from kubesim.kubelet.probes.worker import Worker
+from kubesim.kubelet.status import container_statuses, generate, manager_rules, phase
 from kubesim.podworkers import requeue, workers
 from kubesim.podworkers.state import PodSyncStatuses
 from kubesim.runtime import actions, container_kill, init_actions, manager, termination
@@ -145,6 +146,20 @@ def never_tries_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(workers, "requeue_after", late)
 
 
+def deletes_at_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(manager_rules, "can_be_deleted", lambda pod, _: pod.metadata.deletion_timestamp is not None)
+
+
+def leaves_probes_behind(patch: pytest.MonkeyPatch) -> None:
+    run = Worker.run
+
+    async def goes_on(self: Worker) -> None:
+        await run(self)
+        await self._environment.clock.sleep(10**7 * SECOND)
+
+    patch.setattr(Worker, "run", goes_on)
+
+
 DONE, FAILS = main("true", "init0"), main("exit 1", "init1")
 SLOW_SIDECAR = (sidecar(SLOW_START, startupProbe=UP),)
 WAITS = Story(1, spec(main(PROMPT), init=(main("exit 1", "init0"), main("true", "init1"))))
@@ -180,6 +195,8 @@ UNHEALTHY = Story(1, spec(main(DEAF, livenessProbe={**FALSE, "terminationGracePe
         (ignores_probe_grace, UNHEALTHY, "less than its grace"),
         (ignores_deletion_grace, DELETED, "less than its grace"),
         (returns_later(RuntimeManager, "kill_pod", PodSyncResult()), DELETED, "was deleted and is still there"),
+        (deletes_at_once, DELETED, "outlive their pod"),
+        (leaves_probes_behind, Story(1, spec(main(PROMPT, readinessProbe=UP))), "readiness probe of main0"),
         (never_tries_again, FAILING, "has no end"),
         (returns(generate, "past_active_deadline", False), LATE, "has no end"),
     ],
