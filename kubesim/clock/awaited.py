@@ -14,5 +14,5 @@ class Awaited(asyncio.Future[T]):
     __slots__ = ("what",)
 
     def __init__(self, what: str) -> None:
-        super().__init__(loop=asyncio.get_running_loop())
+        super().__init__()
         self.what = what

@@ -153,7 +153,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def sleep_until_micros(self, due: int, place: int = 0) -> asyncio.Future[None]:
         """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them. Who
         has a late place does not run next, but after all that are ready."""
-        future: asyncio.Future[None] = Future(loop=self)
+        future: asyncio.Future[None] = Future()
         self._orders = order = self._orders + 1
         heappush(self._timers, (due if due > self._micros else self._micros, place + order, future))
         return future

@@ -123,12 +123,11 @@ class Select:
     The stream decides among several that are ready; None takes the first.
     """
 
-    __slots__ = ("_channels", "_left", "_loop", "_stream", "_waiting")
+    __slots__ = ("_channels", "_left", "_stream", "_waiting")
 
     def __init__(self, channels: Sequence[Channel[Any]], stream: Stream | None) -> None:
         self._channels = channels
         self._stream = stream
-        self._loop = asyncio.get_running_loop()
         self._waiting: Future[Selected] | None = None
         self._left = True  # may a channel hold an item? If not, none is looked at
         for channel in channels:
@@ -145,7 +144,7 @@ class Select:
                 chosen = ready[0] if len(ready) == 1 or stream is None else ready[stream.randrange(len(ready))]
                 return Selected(chosen, chosen._take(), tuple([channel.name for channel in ready]))
             self._left = False
-        future: Future[Selected] = Future(loop=self._loop)
+        future: Future[Selected] = Future()
         self._waiting = future
         try:
             return await future
