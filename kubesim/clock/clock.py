@@ -174,7 +174,7 @@ class _VirtualClock(LoopClock):
         return self._virtual.late_place()
 
     def call_late(self, moment: int, callback: Callable[..., object], place: int) -> asyncio.TimerHandle:
-        return self._virtual.call_late_micros(moment - self._offset, callback, place)
+        return self._virtual.call_at_micros(moment - self._offset, callback, (), None, place)
 
     def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
         return self._virtual.sleep_until_micros(moment - self._offset, place)

@@ -131,11 +131,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self.call_at_micros(round(when * SECOND), callback, args, context)
 
     def call_at_micros(
-        self, due: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
+        self, due: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None, place: int = 0
     ) -> asyncio.TimerHandle:
+        """Among the timers of an instant by place, then in the order of creation."""
         timer = _Timer(due, callback, args, context)
         self._orders = order = self._orders + 1
-        heappush(self._timers, (due if due > self._micros else self._micros, order, timer))
+        heappush(self._timers, (due if due > self._micros else self._micros, place + order, timer))
         return timer  # type: ignore[return-value]
 
     def late_place(self) -> int:
@@ -143,12 +144,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         was taken later."""
         self._places += LATE
         return self._places
-
-    def call_late_micros(self, due: int, callback: Callable[..., object], place: int) -> asyncio.TimerHandle:
-        timer = _Timer(due, callback, (), None)
-        self._orders = order = self._orders + 1
-        heappush(self._timers, (due if due > self._micros else self._micros, place + order, timer))
-        return timer  # type: ignore[return-value]
 
     def sleep_until_micros(self, due: int, place: int = 0) -> asyncio.Future[None]:
         """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them. Who
