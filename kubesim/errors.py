@@ -19,6 +19,11 @@ KubesimError
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from json import JSONDecodeError
+
 
 class KubesimError(Exception):
     """The root; its text is for people."""
@@ -35,6 +40,14 @@ class InputError(UsageError):
         self.source, self.problem, self.line, self.field = source, problem, line, field
         where = source if line is None else f"{source}:{line}"
         super().__init__(": ".join(part for part in (where, field, problem) if part))
+
+
+def not_json(source: str, error: JSONDecodeError | RecursionError, line: int | None = None) -> InputError:
+    """For a text that the JSON decoder gave up on; the line is the decoder's unless the caller knows better."""
+    if isinstance(error, RecursionError):
+        return InputError(source, "not JSON that can be read: nested too deeply", line=line)
+    problem = f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
+    return InputError(source, problem, line=error.lineno if line is None else line)
 
 
 class GateError(UsageError):

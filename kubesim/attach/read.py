@@ -17,7 +17,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.attach.observation import Observation
-from kubesim.errors import InputError
+from kubesim.errors import InputError, not_json
 from kubesim.frozen import frozen
 from kubesim.scenario.yaml_source import read_documents
 
@@ -85,11 +85,8 @@ def _documents(text: str, source: str) -> Iterator[tuple[Any, int | None]]:
         while position < len(text):
             try:
                 value, position = decoder.raw_decode(text, position)
-            except json.JSONDecodeError as error:
-                problem = f"not JSON: {error.msg} at column {error.colno}"
-                raise InputError(source, problem, line=error.lineno) from None
-            except RecursionError:
-                raise InputError(source, "not JSON that can be read: nested too deeply") from None
+            except (json.JSONDecodeError, RecursionError) as error:
+                raise not_json(source, error) from None
             yield value, None
             while position < len(text) and text[position].isspace():
                 position += 1

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TextIO
 
-from kubesim.errors import InputError
+from kubesim.errors import InputError, not_json
 
 Case = dict[str, Any]
 
@@ -59,11 +59,8 @@ def _open(path: Path) -> TextIO:
 def parse_case(path: Path, number: int, line: str) -> Case:
     try:
         case = json.loads(line)
-    except json.JSONDecodeError as error:
-        problem = f"not JSON: {error.msg} at column {error.colno}"
-        raise InputError(str(path), problem, line=number) from None
-    except RecursionError:
-        raise InputError(str(path), "not JSON that can be read: nested too deeply", line=number) from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise not_json(str(path), error, number) from None
     if not isinstance(case, dict):
         raise InputError(str(path), f"a case is a JSON object, not {type(case).__name__}", line=number)
     if not isinstance(case_id(case), str):

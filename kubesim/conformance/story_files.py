@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from kubesim.errors import InputError
+from kubesim.errors import InputError, not_json
 
 TRACES = "traces"  # the corpus that all stories together are
 STORY_SUFFIXES = (".json", ".json.gz")
@@ -39,11 +39,8 @@ def _read(path: Path) -> Any:
     try:
         content = path.read_bytes()
         return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
-    except json.JSONDecodeError as error:
-        problem = f"not JSON: {error.msg} at column {error.colno}"
-        raise InputError(str(path), problem, line=error.lineno) from None
-    except RecursionError:
-        raise InputError(str(path), "not JSON that can be read: nested too deeply") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise not_json(str(path), error) from None
     except UnicodeDecodeError:
         raise InputError(str(path), "not UTF-8 text") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
