@@ -90,7 +90,6 @@ class Surroundings:
     spec: Spec
     gates: FeatureGates
     traced: bool
-    every_tick: bool
     health: NodeHealth
     real: CniNodes | None = None  # the nodes under these, for pods with real networks
 
@@ -105,9 +104,7 @@ class SimulatedNode:
         clock, store, spec = around.clock, around.store, around.spec
         self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
         configuration = spec.kubelet_configuration
-        self._settings = kubelet_settings(
-            item, number, configuration, self._randomness.stream("phases"), every_tick=around.every_tick
-        )
+        self._settings = kubelet_settings(item, number, configuration, self._randomness.stream("phases"))
 
         if around.real is not None and around.real.host_ips:
             self._settings = replace(self._settings, host_ips=around.real.host_ips)
@@ -366,7 +363,6 @@ class _Agent:
             files,
             node.name,
             period=plan.period,
-            every=around.every_tick,
             gates=around.gates,
         )
         self._static_sources.append((source, plan.real))
@@ -387,7 +383,6 @@ class _Agent:
             url,
             node.name,
             period=plan.period,
-            every=around.every_tick,
             gates=around.gates,
         )
         self._static_sources.append((source, plan.real))
