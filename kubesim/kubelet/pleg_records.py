@@ -67,7 +67,11 @@ class PodRecords:
     def to_reconcile(self, reinspect: Collection[str]) -> list[str]:
         """Pods whose listing changed, or that must be inspected whatever it shows; in the order first seen."""
         old, current = self._old.get, self._current.get
-        return [uid for uid in self._known if uid in reinspect or old(uid) != current(uid)]
+        return [
+            uid
+            for uid in self._known
+            if uid in reinspect or ((before := old(uid)) is not (now := current(uid)) and before != now)
+        ]
 
     def old(self, uid: str) -> RuntimePod | None:
         return self._old.get(uid)
