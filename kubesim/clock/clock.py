@@ -50,7 +50,7 @@ class LoopClock:
     def __init__(self, start: int | None = None) -> None:
         loop = asyncio.get_running_loop()
         self._loop = loop
-        self._happened = 0
+        self._happenings = 0
         self._virtual = loop if isinstance(loop, VirtualLoop) else None
         if self._virtual is not None:
             self.start = VIRTUAL_START if start is None else start
@@ -83,12 +83,12 @@ class LoopClock:
         """Let the ticker fire then, after all else that is set for that instant; among late ones, by place."""
         return self.call_at(moment, ticker.fire)
 
-    def happened(self) -> int:
-        """How many things have happened, other than ticks; in real time always one more."""
-        self._happened += 1
-        return self._happened
+    def happenings(self) -> int:
+        """A count that changes when anything has happened except ticks; in real time always another one."""
+        self._happenings += 1
+        return self._happenings
 
-    def something_happens(self) -> None:
+    def something_happened(self) -> None:
         """A tick has changed something: no ticker is idle any more."""
 
     @property
@@ -192,11 +192,11 @@ class _VirtualClock(LoopClock):
     def tick_at(self, moment: int, ticker: Periodic, place: int) -> asyncio.TimerHandle:
         return self._virtual.tick_at_micros(moment - self._offset, ticker, place)  # type: ignore[return-value]
 
-    def happened(self) -> int:
-        return self._virtual.happened
+    def happenings(self) -> int:
+        return self._virtual.happenings
 
-    def something_happens(self) -> None:
-        self._virtual.happened += 1
+    def something_happened(self) -> None:
+        self._virtual.happened = True
 
     def tick_delivered(self, count: int) -> None:
         self._virtual.unfinished_ticks += count

@@ -6,9 +6,9 @@ its time and waits for it; limits on that work are counted on the wall. What mer
 time (a watched directory) holds nothing: it is listened to before each jump. Nothing ready, no timer and nothing
 outside is a `Deadlock` that names who waits for what.
 
-Idle time is free. `happened` counts everything that happens except ticks. A ticker whose last tick changed nothing is
-idle until something else happens (see `concurrency.Ticker`), and the loop moves idle ticks on to the next moment at
-which something can happen, instead of firing them.
+Idle time is free. `happenings` counts the instants in which anything happened except ticks that changed nothing. A
+ticker whose last tick changed nothing is idle until something else happens (see `concurrency.Ticker`), and the loop
+moves idle ticks on to the next moment at which something can happen, instead of firing them.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._wall_start = wall_time.monotonic()
         self._next: _Ready | None = None  # runs before everything in _ready
         self._placing_next = False
-        self.happened = 0
+        self.happenings = 0
+        self.happened = True  # something did since they were counted
         self.unfinished_ticks = 0  # delivered, and the reader has not finished them
 
     def _make_self_pipe(self) -> None:
@@ -221,7 +222,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Replaces asyncio's: what another thread calls."""
         handle = _Handle(callback, args, self, context)
         self._add_callback(handle)
-        self.happened += 1
+        self.happened = True
         return handle
 
     def _add_callback(self, handle: Any) -> None:
@@ -237,7 +238,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._placing_next = False
 
     def run_forever(self) -> None:
-        self.happened += 1  # since it ran last, anybody may have done anything
+        self.happened = True  # since it ran last, anybody may have done anything
         super().run_forever()
 
     def _run_once(self) -> None:
@@ -278,7 +279,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Take what has come from outside."""
         events = self._selector.select(timeout)  # type: ignore[attr-defined]
         if events:
-            self.happened += 1
+            self.happened = True
             self._process_events(events)  # type: ignore[attr-defined]
 
     def _wait_outside(self) -> None:
@@ -340,6 +341,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Move idle ticks on to the next moment at which something can happen; False if there is none."""
         if self.unfinished_ticks or not self.skips_idle_ticks:
             return True
+        if self.happened:  # and all that followed from it in that instant has run by now
+            self.happened = False
+            self.happenings += 1
         timers, end = self._timers, NEVER
         idle: list[_Entry] = []
         while timers:
@@ -372,7 +376,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                 if callback is None:
                     continue
                 self._micros = due = moment
-                self.happened += kind is _Timer
+                if kind is _Timer:
+                    self.happened = True
                 try:
                     if timer.context is None:
                         callback(*timer.args)
@@ -384,7 +389,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                     self._failed(callback, error)
             elif not timer.cancelled():
                 self._micros = due = moment
-                self.happened += kind is not _PartOfTick
+                if kind is not _PartOfTick:
+                    self.happened = True
                 self._placing_next = order < LATE  # what `wake` does
                 timer.set_result(None)  # type: ignore[union-attr]
                 self._placing_next = False

@@ -32,7 +32,7 @@ class Ticker:
         self._lead = lead
         self._place = clock.late_place() if late else 0
         self._unfinished = False
-        self._idle_since = -1  # the count of what had happened when the last tick was done
+        self._idle_since = -1  # the count of happenings when the last tick was done
         self._idle_until = 0
         self._next = clock.now() + period
         self._timer: asyncio.TimerHandle = clock.tick_at(self._next, self, self._place)
@@ -54,13 +54,13 @@ class Ticker:
             self._unfinished = False
             self._clock.tick_delivered(-1)
         if idle_until <= self._clock.now():
-            self._clock.something_happens()
+            self._clock.something_happened()
         else:
-            self._idle_since = self._clock.happened()
+            self._idle_since = self._clock.happenings()
             self._idle_until = idle_until
 
     def idle_until(self) -> int:
-        if self._idle_since != self._clock.happened():
+        if self._idle_since != self._clock.happenings():
             return 0
         return NEVER if self._idle_until == NEVER else self._idle_until - self._clock.offset
 
