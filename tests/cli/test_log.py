@@ -84,6 +84,11 @@ def test_the_log_of_a_pod_at_the_usual_verbosity(pod: str, log: Path) -> None:
     ]
 
 
+def test_readme_shows_a_line_of_the_log(log: Path) -> None:
+    first = written(log, ["hello-pod"])[0]
+    assert f"\n    {first}\n" in (Path(__file__).parents[2] / "README.md").read_text()
+
+
 def test_higher_verbosities_add_lines_and_lower_ones_leave_errors(pod: str, log: Path) -> None:
     counts = [len(written(log, [pod, "--log-verbosity", str(v)])) for v in (0, 2, 3, 4, 10)]
     assert counts[0] == 0
