@@ -129,17 +129,16 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, 
         transport, viewer = LoggedTransport(transport, lines), LoggedViewer(viewer, lines)
     agent = Agent(clock, transport, args.node, viewer, with_references=args.references)
     server = ReadOnlyServer(lambda method, target: respond(agent, method, target))
-    if args.serve:
-        await server.start(*parse_address(args.serve))
-        print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
     try:
         async with TaskSet() as tasks:
+            if args.serve:
+                await server.start(tasks, *parse_address(args.serve))
+                print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
             # Which moment is drawn for a retry is nobody's business to reproduce.
             agent.start(tasks, Randomness(clock.now()))
             await tasks.run_until(_watch(args, output, agent, clock, tasks, real))
     finally:
         await transport.close()
-        await server.close()
     return EXIT_DIVERGED if agent.divergence_count else 0
 
 
@@ -168,22 +167,24 @@ async def _watch(
 
 
 async def _follow(args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, twin: Twin | None) -> None:
+    import anyio
+
     from kubesim.api.timestamps import SECOND
     from kubesim.attach.table import table
 
-    end = clock.now() + args.duration if args.duration else None
     shown = ""
-    while end is None or clock.now() < end:
-        if output == "text":
-            width, height = _screen()
-            drawn = table(agent, twin, width=width, height=height)
-            if sys.stdout.isatty():
-                sys.stdout.write(CLEAR + drawn)
-            elif drawn.splitlines()[1:] != shown.splitlines()[1:]:
-                sys.stdout.write(drawn + "\n")
-            shown = drawn
-            sys.stdout.flush()
-        await clock.sleep(SECOND)
+    with anyio.move_on_after(args.duration / SECOND if args.duration else None):
+        while True:
+            if output == "text":
+                width, height = _screen()
+                drawn = table(agent, twin, width=width, height=height)
+                if sys.stdout.isatty():
+                    sys.stdout.write(CLEAR + drawn)
+                elif drawn.splitlines()[1:] != shown.splitlines()[1:]:
+                    sys.stdout.write(drawn + "\n")
+                shown = drawn
+                sys.stdout.flush()
+            await clock.sleep(SECOND)
 
 
 def _twin(agent: Agent, simulation: Simulation) -> Twin:

@@ -7,6 +7,9 @@ leaves nothing behind either.
 Most plugins print little: what they print waits in its pipes until they have ended, so that one wake-up is enough for a
 run. Only who takes long is read from meanwhile, since a full pipe would hold it up.
 
+The processes are our own and not those of `anyio.run_process`: that takes at least 1.3 times as long for a run of `cat`
+(best of 15 rounds of 40), kills only the plugin itself and, before Python 3.12, starts a thread for each process.
+
 Mirrors: containernetworking/cni pkg/invoke/raw_exec.go; Go's os/exec Cmd.Run
 """
 

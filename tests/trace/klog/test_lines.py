@@ -64,11 +64,15 @@ def test_ticks() -> None:
 
 
 def test_probes() -> None:
-    about = {"pod": "default/web", "uid": "u1", "container": "main", "probe": "readiness"}
-    failed = r.ProbeOutcome(**about, result="failure", why="readiness of main failed 3 times in a row")
+    def outcome(why: str) -> r.ProbeOutcome:
+        return r.ProbeOutcome(
+            pod="default/web", uid="u1", container="main", probe="readiness", result="failure", why=why
+        )
+
     pairs = {"probeType": "Readiness", **WEB, "containerName": "main", "probeResult": "failure"}
-    assert one(failed) == ("prober/prober.go:122", 1, "Probe failed", pairs)
-    assert logged(r.ProbeOutcome(**about, result="failure", why="readiness of main begins as failure")) == []
+    failed = one(outcome("readiness of main failed 3 times in a row"))
+    assert failed == ("prober/prober.go:122", 1, "Probe failed", pairs)
+    assert logged(outcome("readiness of main begins as failure")) == []
 
 
 @pytest.mark.parametrize(
