@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kubesim.cli.main import main
 
@@ -73,10 +74,12 @@ def written(log: Path, arguments: Sequence[str]) -> list[str]:
 
 def test_the_log_of_a_pod_at_the_usual_verbosity(pod: str, log: Path) -> None:
     pleg = 'kubelet.go:2737] "SyncLoop (PLEG): event for pod" pod="default/hello" event='
+    finished = 'generic.go:413] "Generic (PLEG): container finished" podID="UID" containerID="ID"'
     assert written(log, [pod]) == [
         'I0101 00:00:00.005000       1 kubelet.go:2709] "SyncLoop ADD" source="api" pods=["default/hello"]',
         f'I0101 00:00:01.236175       1 {pleg}{{"ID":"UID","Type":"ContainerStarted","Data":"ID"}}',
         f'I0101 00:00:02.625660       1 {pleg}{{"ID":"UID","Type":"ContainerStarted","Data":"ID"}}',
+        f"I0101 00:00:05.240175       1 {finished} exitCode=3",
         f'I0101 00:00:05.240175       1 {pleg}{{"ID":"UID","Type":"ContainerDied","Data":"ID"}}',
         f'I0101 00:00:07.242175       1 {pleg}{{"ID":"UID","Type":"ContainerDied","Data":"ID"}}',
         'I0101 00:00:32.637660       1 kubelet.go:2725] "SyncLoop DELETE" source="api" pods=["default/hello"]',
@@ -149,6 +152,38 @@ def test_no_secret_is_ever_logged(form: str, tmp_path: Path, log: Path) -> None:
     found = "\n".join(written(log, [str(path), "--until", "20s", "--log-verbosity", "10", "--log-format", form]))
     assert "Readiness probe failed: --- REDACTED --- --- REDACTED ---" in found
     assert not [secret for secret in SECRETS if secret in found]
+
+
+def test_a_secret_that_a_step_applies_is_no_less_secret(tmp_path: Path, log: Path) -> None:
+    secret, pod = (yaml.safe_load(document) for document in SECRET.split("---"))
+    steps = [{"at": "1s", "apply": secret}, {"at": "2s", "apply": pod}]
+    metadata = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "later"}}
+    path = tmp_path / "later.yaml"
+    path.write_text(yaml.safe_dump({**metadata, "spec": {"duration": "20s", "steps": steps}}))
+    found = "\n".join(written(log, [str(path), "--log-verbosity", "10"]))
+    assert "Readiness probe failed: --- REDACTED ---" in found
+    assert not [secret for secret in SECRETS if secret in found]
+
+
+KLOG = re.compile(r'[IE]0101 \d\d:\d\d:\d\d\.\d{6}       1 [a-z_]+\.go:\d+\] "[^"]+"( \w+=\S.*)?|\t.*| >.*')
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    ["init-containers", "kubelet-restart", "memory-pressure", "node-shutdown", "resize", "static-pod", "three-sources"],
+)
+def test_every_record_of_a_scenario_can_be_logged(scenario: str, log: Path) -> None:
+    lines = written(log, [scenario, "--log-verbosity", "10"])
+    assert [line for line in lines if not KLOG.fullmatch(line)] == []
+    assert any("[RemoteRuntimeService] StartContainer" in line for line in lines)
+
+
+def test_the_environment_asks_for_a_log(pod: str, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBESIM_LOG", str(log))
+    monkeypatch.setenv("KUBESIM_LOG_FORMAT", "json")
+    monkeypatch.setenv("KUBESIM_LOG_VERBOSITY", "3")
+    assert main(["run", "-q", pod]) == 0
+    assert {json.loads(line)["v"] for line in log.read_text().splitlines()} == {2, 3}
 
 
 def test_the_log_goes_to_stderr_for_a_dash(pod: str, capsys: pytest.CaptureFixture[str]) -> None:

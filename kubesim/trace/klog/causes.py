@@ -1,10 +1,13 @@
-"""What a log line needs to know from earlier records: the record's causes, the uid and the node of its pod."""
+"""What a log line needs to know from earlier records: causes, the uid and the node of a pod, exit codes."""
 
 from __future__ import annotations
+
+import re
 
 from kubesim.trace import records as r
 
 KEPT = 50_000  # a cause is rarely more than a few hundred records back
+_EXIT = re.compile(r"container \S+ ended with exit code (\d+)")  # a note of the runtime
 _KINDS = (r.ConfigUpdate, r.LoopSelect, r.PlegEvent, r.ProbeOutcome, r.CriCall, r.StatusSet)
 
 
@@ -15,6 +18,7 @@ class Causes:
         self._kept: dict[int, r.Record] = {}
         self._uids: dict[str, str] = {}
         self._nodes: dict[str, str] = {}
+        self._exit_codes: dict[tuple[str, str], int] = {}
 
     def see(self, record: r.Record) -> None:
         if isinstance(record, _KINDS):
@@ -23,6 +27,8 @@ class Causes:
                 self._kept = dict(list(self._kept.items())[-KEPT:])
         if isinstance(record, r.ConfigUpdate):
             self._nodes.update(dict.fromkeys(record.pods, record.node))
+        if isinstance(record, r.Note) and (exited := _EXIT.match(record.text)):
+            self._exit_codes[record.pod, record.container] = int(exited[1])
         if record.pod and record.uid:
             self._uids[record.pod] = record.uid
 
@@ -32,6 +38,10 @@ class Causes:
 
     def uid(self, record: r.Record) -> str:
         return record.uid or self._uids.get(record.pod, "")
+
+    def exit_code(self, record: r.Record) -> int | None:
+        """The last exit code of the record's container."""
+        return self._exit_codes.get((record.pod, record.container))
 
     def node(self, record: r.Record) -> str:
         """The node whose kubelet writes the line."""

@@ -66,6 +66,14 @@ _PROBE_STATUS = {
 }
 
 
+def _pleg(record: r.PlegEvent, causes: Causes) -> _Lines:
+    """The states before and after, which the kubelet logs at 4, are not in the trace."""
+    code = causes.exit_code(record)
+    if record.type == "ContainerDied" and code is not None:
+        finished = {"podID": record.uid, "containerID": record.id.rpartition("/")[2], "exitCode": code}
+        yield info("pleg/generic.go:413", 2, "Generic (PLEG): container finished", **finished)
+
+
 def _probe(record: r.ProbeOutcome, causes: Causes) -> _Lines:
     about = {"probeType": record.probe.capitalize(), **_pod(record, causes), "containerName": record.container}
     # A result that a container begins with, or that a deletion sets, is not that of a probe.
@@ -120,6 +128,7 @@ def _worker_state(record: r.WorkerState, causes: Causes) -> _Lines:
         yield info("kubelet/pod_workers.go:1439", 4, "Pod terminated all containers successfully", **uid)
     elif record.state == "finished":
         yield info("kubelet/pod_workers.go:1500", 4, "Pod is complete and the worker can now stop", **uid)
+        yield info("kubelet/pod_workers.go:977", 3, "Pod worker has stopped", **uid)
 
 
 _WORK = {
@@ -207,6 +216,7 @@ _TABLE: dict[type[r.Record], Callable[[Any, Causes], _Lines]] = {
     r.Actions: decision_lines,
     r.CriCall: call_lines,
     r.CriReturn: return_lines,
+    r.PlegEvent: _pleg,
     r.ProbeOutcome: _probe,
     r.ApiWrite: _api_write,
     r.EventRecorded: _event,

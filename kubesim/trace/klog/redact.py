@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from kubesim.frozen import replace
@@ -87,8 +89,18 @@ def _secret(secret: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _both_forms(data: bytes) -> Iterator[str]:
-    """As it is and in base64, and each line by itself: a log may quote only one."""
+    """As it is and in base64, and each of its parts: lines, or the values of a JSON object (.dockerconfigjson)."""
     yield base64.b64encode(data).decode()
     text = data.decode(errors="replace")
     yield text
     yield from text.split("\n")
+    with suppress(ValueError, RecursionError):
+        yield from _leaves(json.loads(text))
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item)
+    elif isinstance(value, str):
+        yield value

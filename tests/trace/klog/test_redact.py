@@ -33,6 +33,14 @@ def test_the_values_of_secrets_and_of_environments_are_confidential() -> None:
     }
 
 
+def test_the_parts_of_a_secret_are_confidential_too() -> None:
+    config = '{"auths": {"registry.example": {"username": "joe-user", "password": "pass-word"}}}'
+    found = set(
+        confidential({"kind": "Secret", "stringData": {".dockerconfigjson": config, "key": "one-line\ntwo-line"}})
+    )
+    assert {"joe-user", "pass-word", config, "one-line", "two-line"} < found
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
