@@ -1,4 +1,4 @@
-"""The log of an attached agent: its requests, lists and watches as client-go logs them, and what it finds.
+"""The log of an attached agent: its requests, lists and watches as client-go logs them, and its findings.
 
 A request is logged by its verb, path and query. Headers, and with them all credentials, never reach a line.
 Mirrors: client-go/transport/round_trippers.go, client-go/tools/cache/reflector.go (v1.36.4)
@@ -85,7 +85,7 @@ def _about(call: Call) -> dict[str, str]:
 
 
 class LoggedViewer:
-    """A viewer that logs what it is shown before it passes it on."""
+    """A viewer that logs findings before it passes them on."""
 
     def __init__(self, viewer: Viewer, log: AttachLog) -> None:
         self._viewer = viewer

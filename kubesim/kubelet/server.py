@@ -73,7 +73,7 @@ def answer(method: str, target: str, kubelets: Mapping[str, Kubelet | None], now
 
 
 class ReadOnlyServer:
-    """Serves what `respond` answers to a method and a target. `address` is where, once it has started."""
+    """Serves the answers of `respond` to a method and a target. `address` is known once it has started."""
 
     def __init__(self, respond: Callable[[str, str], Answer]) -> None:
         self._respond = respond

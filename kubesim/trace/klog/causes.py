@@ -1,4 +1,4 @@
-"""What a log line needs to know from earlier records: causes, the uid and the node of a pod, exit codes."""
+"""Facts of earlier records that log lines need: causes, the uid and the node of a pod, exit codes."""
 
 from __future__ import annotations
 

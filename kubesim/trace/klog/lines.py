@@ -40,7 +40,7 @@ _OPERATIONS = {"ADD": (2709, 2), "UPDATE": (2716, 2), "REMOVE": (2719, 2), "RECO
 
 
 def _handler(record: r.Handler, causes: Causes) -> _Lines:
-    """The sync loop names what it took from a channel and then calls the handler."""
+    """The sync loop logs the item that it took from a channel, then calls the handler."""
     pods = tuple(map(Ref, record.pods))
     chosen = causes.of(record)
     taken = causes.of(chosen)

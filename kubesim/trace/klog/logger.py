@@ -1,4 +1,4 @@
-"""The logger: a chain of structlog processors from a line to what is written.
+"""The logger: a chain of structlog processors from a line to the written text.
 
     verbosity  ->  redaction  ->  klog's text or JSON  ->  writer
 

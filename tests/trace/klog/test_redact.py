@@ -1,4 +1,4 @@
-"""What must never be in a log."""
+"""Values that must never be in a log."""
 
 from __future__ import annotations
 
