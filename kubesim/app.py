@@ -94,13 +94,10 @@ def run_scenario(
             simulation = Simulation(scenario, chosen, tasks, sinks, real=real)
             server = AgentServer(simulation.kubelets, simulation.clock.now)
             if serve is not None:
-                await server.start(*serve)
+                await server.start(tasks, *serve)
                 if on_serving is not None:
                     on_serving(server.address)
-            try:
-                result: RunResult = await tasks.run_until(simulation.run(until, speed))
-            finally:
-                await server.close()
+            result: RunResult = await tasks.run_until(simulation.run(until, speed))
             return result
 
     spec = scenario.spec

@@ -83,7 +83,7 @@ def _from_files(args: argparse.Namespace) -> list[Observation]:
 
 def _from_cluster(args: argparse.Namespace) -> Observation:
     """The pod as it is in the cluster at this moment."""
-    import asyncio
+    import anyio
 
     from kubesim.attach.live import look
     from kubesim.clock import LoopClock
@@ -101,7 +101,7 @@ def _from_cluster(args: argparse.Namespace) -> Observation:
         finally:
             await transport.close()
 
-    return asyncio.run(main())
+    return anyio.run(main)
 
 
 def _is_meant(meta: object, wanted: str | None) -> bool:
