@@ -25,8 +25,6 @@ from kubesim.runtime.simulated.volumes import NodeVolumes
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
 
 class _PodState:
     """What the containers of one pod share."""
@@ -107,7 +105,6 @@ class Programs:
             state.view,
             self._files(context),
             state.pids,
-            {"PATH": _PATH, "HOSTNAME": state.view.hostname, **dict(context.config.env)},
             note=lambda text: self._note(context, text),
             exec_time=lambda: self._exec_time.draw(self._exec_stream),
         )

@@ -6,7 +6,8 @@ Mirrors: what runc and containerd's exec make of it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from itertools import count
 
 from kubesim.api.pod import Container
 from kubesim.api.quantity import quantity
@@ -19,6 +20,7 @@ from kubesim.runtime.simulated.process import Exit, ProcessContext
 from kubesim.runtime.simulated.shell import (
     ContainerProcess,
     ExitStatus,
+    Kernel,
     Listener,
     Log,
     NotFound,
@@ -29,6 +31,7 @@ from kubesim.runtime.simulated.shell import (
 )
 from kubesim.runtime.simulated.termination_message import termination_message
 
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MESSAGE_FILE = "message"
 
 
@@ -60,7 +63,6 @@ class ShellProcess:
         view: PodView,
         files: VirtualFiles,
         pids: Iterator[int] | None,
-        environment: Mapping[str, str],
         *,
         note: Callable[[str], None],
         exec_time: Callable[[], int],
@@ -79,21 +81,23 @@ class ShellProcess:
             self._message = Volume({_MESSAGE_FILE: ""})
             path = "/" + container.termination_message_path.lstrip("/")
             files.mount(path, self._message, sub_path=_MESSAGE_FILE)
-        self._process = ContainerProcess(
-            command_line(container, dict(context.config.env)),
-            clock=clock,
-            environment=environment,
-            files=files,
-            ports=view.ports,
-            network=view,
-            hostname=view.hostname,
-            working_directory=container.working_dir or "/",
+        kernel = Kernel(
+            clock,
+            files,
+            view,
             memory_limit=_memory_limit(container),
             stdin_open=bool(container.extra.get("stdin")),
-            pids=pids,
+            pids=pids or count(1),
             randomness=randomness,
             note=self._assumed,
-            on_exit=self._ended,
+        )
+        environment = dict(context.config.env)
+        self._process = ContainerProcess(
+            command_line(container, environment),
+            kernel,
+            {"PATH": _PATH, "HOSTNAME": view.hostname, **environment},
+            container.working_dir or "/",
+            self._ended,
         )
 
     def start(self, on_exit: Callable[[Exit], None]) -> None:

@@ -115,7 +115,7 @@ class ShellState:
         if name == "RANDOM":
             return str(self.process.kernel.random().randrange(32768))
         if name == "HOSTNAME":
-            return self.process.kernel.hostname
+            return self.process.kernel.network.hostname
         return "0" if name == "PPID" else None
 
     def assign(self, name: str, value: str) -> None:

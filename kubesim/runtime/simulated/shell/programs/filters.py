@@ -317,7 +317,7 @@ async def sed(process: Process, argv: list[str]) -> int:
     script = options.get("e") if "e" in options else (options.operands.pop(0) if options.operands else "")
     commands = list(_SUBSTITUTION.finditer(script))
     if not commands or re.sub(_SUBSTITUTION, "", script).strip("; \n"):
-        process.kernel.tell(f"of sed only substitutions are simulated, not {script!r}: the text is left as it is")
+        process.kernel.note(f"of sed only substitutions are simulated, not {script!r}: the text is left as it is")
         commands = []
     extended = "E" in options or "r" in options
     inputs = await _open(process, "sed", options.operands)
