@@ -12,8 +12,9 @@ When a run ends:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
+from inspect import iscoroutinefunction
 
 from kubesim.api.gotext import duration
 from kubesim.api.phases import TERMINAL_PHASES
@@ -87,27 +88,15 @@ class Player:
         return True
 
     def _take(self, step: Step) -> None:
+        """Each action of a step has the name of the World's method that does it."""
         name = next(name for name in ACTIONS if getattr(step, name) is not None)
         text = f"step at {duration(step.at)}: {name}"
-        if step.apply is not None:
-            self._attempt(text, partial(self._world.apply, step.apply))
-        elif step.patch is not None:
-            self._attempt(text, partial(self._world.patch, step.patch))
-        elif step.delete is not None:
-            self._attempt(text, partial(self._world.delete, step.delete))
-        elif step.write_static_pod is not None:
-            self._attempt(text, partial(self._world.write_static_pod, step.write_static_pod))
-        elif step.remove_static_pod is not None:
-            self._attempt(text, partial(self._world.remove_static_pod, step.remove_static_pod))
-        elif step.serve_manifest is not None:
-            self._attempt(text, partial(self._world.serve_manifest, step.serve_manifest))
-        elif step.start is not None:
-            self._attempt(text, partial(self._world.start, step.start))
-        elif step.pressure is not None:
-            self._attempt(text, partial(self._world.pressure, step.pressure))
-        else:
+        action = partial(getattr(self._world, name), getattr(step, name))
+        if iscoroutinefunction(action):
             self._busy += 1
-            self._tasks.start(text, self._take_time(text, step))
+            self._tasks.start(text, self._take_time(text, action))
+        else:
+            self._attempt(text, action)
 
     def _attempt(self, text: str, action: Callable[[], None]) -> None:
         try:
@@ -115,22 +104,9 @@ class Player:
         except StepFailed as error:
             self._judge.step_failed(text, str(error))
 
-    async def _take_time(self, text: str, step: Step) -> None:
+    async def _take_time(self, text: str, action: Callable[[], Awaitable[None]]) -> None:
         try:
-            if step.exec is not None:
-                await self._world.exec(step.exec)
-            elif step.kill is not None:
-                await self._world.kill(step.kill)
-            elif step.stop is not None:
-                await self._world.stop(step.stop)
-            elif step.restart is not None:
-                await self._world.restart(step.restart)
-            elif step.hang is not None:
-                await self._world.hang(step.hang)
-            elif step.reboot is not None:
-                await self._world.reboot(step.reboot)
-            elif step.shutdown is not None:
-                await self._world.shutdown(step.shutdown)
+            await action()
         except StepFailed as error:
             self._judge.step_failed(text, str(error))
         finally:
