@@ -163,12 +163,19 @@ class _Buffer:
             wake()
 
 
-class PipeReader(Stream):
+class _PipeEnd(Stream):
     __slots__ = ("_buffer",)
 
     def __init__(self, buffer: _Buffer) -> None:
         super().__init__()
         self._buffer = buffer
+
+    def watch(self, wake: Wake) -> None:
+        self._buffer.waiting.append(wake)
+
+
+class PipeReader(_PipeEnd):
+    __slots__ = ()
 
     def poll_read(self) -> str | None:
         buffer = self._buffer
@@ -184,20 +191,13 @@ class PipeReader(Stream):
         self._buffer.pieces.appendleft(text)
         self._buffer.size += len(text)
 
-    def watch(self, wake: Wake) -> None:
-        self._buffer.waiting.append(wake)
-
     def close(self) -> None:
         self._buffer.readable = False
         self._buffer.stir()
 
 
-class PipeWriter(Stream):
-    __slots__ = ("_buffer",)
-
-    def __init__(self, buffer: _Buffer) -> None:
-        super().__init__()
-        self._buffer = buffer
+class PipeWriter(_PipeEnd):
+    __slots__ = ()
 
     def poll_write(self, text: str) -> bool:
         buffer = self._buffer
@@ -209,9 +209,6 @@ class PipeWriter(Stream):
         buffer.size += len(text)
         buffer.stir()
         return True
-
-    def watch(self, wake: Wake) -> None:
-        self._buffer.waiting.append(wake)
 
     def close(self) -> None:
         self._buffer.writable = False
