@@ -64,8 +64,9 @@ def _is_file(source: str) -> bool:
 
 
 def _from_files(args: argparse.Namespace) -> list[Observation]:
-    from kubesim.attach.read import STANDARD_INPUT, Objects, read_file
+    from kubesim.attach.read import Objects, read_file
     from kubesim.clock.wall import wall_now
+    from kubesim.scenario.text_files import STANDARD_INPUT
 
     if args.references:
         raise UsageError("--references looks in the cluster: give the name of a pod there, not a file")
