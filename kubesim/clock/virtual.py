@@ -370,13 +370,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         can_go_on = not timers or type(timers[0][2]) is not _Tick or self._skip_idle_ticks()
         while can_go_on and timers and (due is None or timers[0][0] == due):
             moment, order, timer = heappop(timers)
-            kind = type(timer)
-            if kind is _Timer or kind is _Tick:
+            if isinstance(timer, _Timer):
                 callback = timer.callback
                 if callback is None:
                     continue
                 self._micros = due = moment
-                if kind is _Timer:
+                if type(timer) is _Timer:
                     self.happened = True
                 try:
                     if timer.context is None:
@@ -389,10 +388,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                     self._failed(callback, error)
             elif not timer.cancelled():
                 self._micros = due = moment
-                if kind is not _PartOfTick:
+                if type(timer) is not _PartOfTick:
                     self.happened = True
                 self._placing_next = order < LATE  # what `wake` does
-                timer.set_result(None)  # type: ignore[union-attr]
+                timer.set_result(None)
                 self._placing_next = False
         if due is None:
             # A callback from another thread or a signal may have come in meanwhile.
