@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from signal import SIGKILL
 
 from kubesim.api.pod import Container
 from kubesim.clock import LoopClock
@@ -17,7 +18,7 @@ from kubesim.frozen import frozen
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.network import listen_on
-from kubesim.runtime.simulated.process import SIGKILL, Exit, ProcessContext
+from kubesim.runtime.simulated.process import Exit, ProcessContext
 from kubesim.runtime.simulated.settings import Span
 from kubesim.runtime.simulated.shell import Listener, Log, Ports
 from kubesim.runtime.simulated.termination_message import termination_message
