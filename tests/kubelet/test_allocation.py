@@ -5,6 +5,7 @@ Cases marked so are those of upstream's pkg/kubelet/allocation/allocation_manage
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -254,6 +255,8 @@ def test_who_comes_first() -> None:
 def test_waiting_resizes_are_looked_at_every_three_minutes() -> None:
     async def story() -> None:
         kubelet = Kubelet()
+        retries = asyncio.create_task(kubelet.manager.run())
+        await kubelet.clock.sleep(0)
         await kubelet.add(make("a", "1"), make("b", "3"))
         await kubelet.resize(make("a", "2"))
         kubelet.synced.clear()
@@ -264,6 +267,7 @@ def test_waiting_resizes_are_looked_at_every_three_minutes() -> None:
         kubelet.pods.remove(make("b", "3"))
         await kubelet.clock.sleep(3 * MINUTE)
         assert kubelet.told("a") == [(IN_PROGRESS, "", 1)]
+        retries.cancel()
 
     played(story)
 
@@ -271,6 +275,8 @@ def test_waiting_resizes_are_looked_at_every_three_minutes() -> None:
 def test_nothing_is_allocated_before_every_source_was_heard() -> None:
     async def story() -> None:
         kubelet = Kubelet()
+        retries = asyncio.create_task(kubelet.manager.run())
+        await kubelet.clock.sleep(0)
         await kubelet.add(make("a", "1"))
         kubelet.sources.all_ready = False
         assert await kubelet.resize(make("a", "2")) == []
@@ -279,6 +285,7 @@ def test_nothing_is_allocated_before_every_source_was_heard() -> None:
         kubelet.sources.all_ready = True
         await kubelet.clock.sleep(30 * SECOND)
         assert kubelet.told("a") == [(IN_PROGRESS, "", 1)]
+        retries.cancel()
 
     played(story)
 

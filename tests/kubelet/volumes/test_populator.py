@@ -36,7 +36,7 @@ class Bench:
         self.touched: list[str] = []
         self.populator = DesiredStateOfWorldPopulator(
             self.pods,
-            lambda: self.states,
+            self.states,
             self.desired,
             self.actual,
             self.read,
