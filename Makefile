@@ -10,7 +10,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 JOBS ?= 2
 
-.PHONY: demo test soak lint bench coverage docs clean system-packages system-python
+.PHONY: demo test soak matrix lint bench coverage docs clean system-packages system-python
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/kubesim run scenarios/hello-pod.yaml
@@ -21,6 +21,12 @@ test: $(VENV)/.installed-for-tests system-packages lint
 # The long random tests at full length; `make test` runs a tenth of them.
 soak: $(VENV)/.installed-for-tests system-packages
 	KUBESIM_SOAK=1 $(PY) -m pytest -n $(JOBS)
+
+# The tests that depend on the version of Python, on each that kubesim supports. Needs root and some minutes, the first
+# time several more: Debian's Pythons are installed into the cache directory.
+matrix: SYSTEM_PACKAGES += debootstrap
+matrix: system-packages
+	@PATH=$$PATH:/usr/sbin $(PYTHON) -m tools.matrix $(JOBS) $(filter-out debootstrap,$(SYSTEM_PACKAGES))
 
 lint: $(VENV)/.installed-for-tests
 	$(PY) -m ruff check
