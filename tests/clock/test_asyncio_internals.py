@@ -1,4 +1,4 @@
-"""The private parts of asyncio that the clock overrides or uses are listed in docs/design.md, and this Python has them."""
+"""docs/design.md lists the private parts of asyncio that the clock overrides or uses, and this Python has them."""
 
 from __future__ import annotations
 
