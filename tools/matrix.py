@@ -22,6 +22,8 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kube
 RELEASES = {"3.11": "bookworm", "3.13": "trixie", "3.14": "forky"}  # the Python classifiers of pyproject.toml
 VENV = {"3.11": ["python3.11-venv", "python3-distutils"]}  # debootstrap does not resolve virtual packages
 TESTS = ("tests/test_determinism.py", "tests/clock", "tests/concurrency", "tests/conformance")
+# This corpus executes CNI plugins and iptables. Those of another release print other results, whatever the Python.
+BY_BOOKWORM = "tests/conformance/test_corpora.py::test_corpus[real_chain]"
 SEEDS = range(1, 6)
 SCRIPTS = Path("/usr/share/debootstrap/scripts")
 ENTER = 'mount --bind "$0/usr" /usr && mount --bind "$0/etc/alternatives" /etc/alternatives && exec "$@"'
@@ -73,7 +75,8 @@ class Python:
 
     def test(self, jobs: str) -> tuple[bool, str]:
         """Whether all tests passed, and a line that says so."""
-        options = ("-q", "-p", "no:cacheprovider", "-n", jobs)
+        options = ["-q", "-p", "no:cacheprovider", "-n", jobs]
+        options += [] if self.release == "bookworm" else ["--deselect", BY_BOOKWORM]
         done = self.run(self.venv / "bin" / "python", "-m", "pytest", *options, *TESTS, check=False)
         *output, summary = done.stdout.splitlines() or [""]
         if done.returncode != 0:
