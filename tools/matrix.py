@@ -75,6 +75,7 @@ class Python:
 
     def test(self, jobs: str) -> tuple[bool, str]:
         """Whether all tests passed, and a line that says so."""
+        print(f"Python {self.version}: testing", flush=True)
         options = ["-q", "-p", "no:cacheprovider", "-n", jobs]
         options += [] if self.release == "bookworm" else ["--deselect", BY_BOOKWORM]
         done = self.run(self.venv / "bin" / "python", "-m", "pytest", *options, *TESTS, check=False)
