@@ -3,14 +3,14 @@
 # The system's own Python first: its build is profile-guided, a fifth faster than one built by hand, and every user of
 # the machine can execute it.
 PYTHON ?= $(shell for python in /usr/bin/python3 python3; do \
-    "$$python" -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; \
+    "$$python" -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && echo "$$python" && break; \
     done)
 VENV ?= .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 JOBS ?= 2
 
-.PHONY: demo test soak lint bench coverage docs clean system-packages system-python
+.PHONY: demo test soak matrix lint bench coverage docs clean system-packages system-python
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/kubesim run scenarios/hello-pod.yaml
@@ -21,6 +21,12 @@ test: $(VENV)/.installed-for-tests system-packages lint
 # The long random tests at full length; `make test` runs a tenth of them.
 soak: $(VENV)/.installed-for-tests system-packages
 	KUBESIM_SOAK=1 $(PY) -m pytest -n $(JOBS)
+
+# The tests that depend on the version of Python, on each that kubesim supports. Needs root and some minutes, the first
+# time several more: Debian's Pythons are installed into the cache directory.
+matrix: SYSTEM_PACKAGES += debootstrap
+matrix: system-packages
+	@PATH=$$PATH:/usr/sbin $(PYTHON) -m tools.matrix $(JOBS) $(filter-out debootstrap,$(SYSTEM_PACKAGES))
 
 lint: $(VENV)/.installed-for-tests
 	$(PY) -m ruff check
@@ -53,14 +59,14 @@ system-packages:
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
 	fi
 
-# A fresh Debian has a Python without venv; root gets the package, everyone else is told its name.
+# A fresh Debian has a Python without venv; root gets the package, everyone else reads its name in the error.
 system-python:
 	@if [ -z "$(PYTHON)" ] && [ "$$(id -u)" = 0 ]; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv; \
 	fi
 
 $(PY): | system-python
-	@test -n "$(PYTHON)" || { echo "kubesim needs Python 3.11 or newer with venv: apt-get install python3-venv" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "kubesim needs Python 3.11 to 3.14 with venv: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(PY)

@@ -1,4 +1,4 @@
-"""Every error that kubesim raises on purpose.
+"""The errors that packages share. An error that only one package handles is beside its code.
 
 KubesimError
 ├── UsageError          a mistake in what the user gave us: one line, exit 2

@@ -246,7 +246,8 @@ def fidelity() -> str:
         "## What is not simulated",
         "",
         "Real processes and real images: containers run a small shell in virtual time, images are names with a size.",
-        "In a run pods talk over a network in memory. How long a call to the runtime takes is drawn from the seed.",
+        "Pods talk over a network in memory, or over a real one with `--runtime cni`. How long a call to the runtime",
+        "takes is drawn from the seed.",
     ]
     return _page(lines)
 

@@ -93,3 +93,13 @@ def test_commands_within_sentences_exist() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize(
+    "page", [*PROSE, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda path: path.name
+)
+def test_modules_that_are_named_exist(page: Path) -> None:
+    folders = ("kubesim", "tests", "tools")
+    modules = [f"/{path.relative_to(ROOT)}" for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    for named in re.findall(r"`([a-z_0-9/]+\.py)`", page.read_text()):
+        assert any(module.endswith(f"/{named}") for module in modules), named

@@ -246,6 +246,14 @@ def test_constraints_are_exact_and_name_no_index() -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line) for line in entries)
 
 
+def test_the_changelog_has_a_dated_section_for_each_version_and_begins_with_this_one() -> None:
+    from kubesim import __version__
+
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+, \d{4}-\d{2}-\d{2}", heading) for heading in headings)
+    assert headings[0].startswith(f"{__version__}, ")
+
+
 @pytest.mark.parametrize("path", named(sorted((ROOT / "scenarios").rglob("*.yaml"))))
 def test_scenarios_parse(path: Path) -> None:
     from kubesim.scenario.load import load_scenario

@@ -1,9 +1,10 @@
-"""What is installed: a wheel, built and installed without a network, in an environment of its own, works anywhere and
-has its labs and scenarios with it."""
+"""A wheel, built from the files that the container recipe copies and installed without a network into an environment of
+its own, works anywhere and ships all labs and scenarios."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,20 +16,31 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "kubesim", "labs", "scenarios")
+CONTAINERFILE = (ROOT / "deploy" / "Containerfile").read_text()
+COPIED = re.findall(r"^COPY (?!--)(.+) \S+$", CONTAINERFILE, re.MULTILINE)
+BUILT_FROM = [name for line in COPIED for name in line.split()]
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
 
 Kubesim = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def files_below(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
 @pytest.fixture(scope="module")
-def kubesim(tmp_path_factory: pytest.TempPathFactory) -> Kubesim:
-    """The installed command, called from an empty directory. What it depends on is that of the tests."""
-    place = tmp_path_factory.mktemp("wheel")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("wheel") / "environment"
+
+
+@pytest.fixture(scope="module")
+def kubesim(environment: Path) -> Kubesim:
+    """The installed command, called from an empty directory. Its dependencies are those of the tests."""
+    place = environment.parent
     source = place / "source"
     for name in BUILT_FROM:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             source.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, source)
@@ -38,7 +50,6 @@ def kubesim(tmp_path_factory: pytest.TempPathFactory) -> Kubesim:
     built = [*PIP, "wheel", *offline, "--no-build-isolation", "-w", str(place), str(source)]
     subprocess.run(built, check=True, env=plain, cwd=place)
     (wheel,) = place.glob("*.whl")
-    environment = place / "environment"
     venv.create(environment, symlinks=True)
     python = environment / "bin" / "python"
     subprocess.run([*PIP, "--python", python, "install", *offline, wheel], check=True, env=plain, cwd=place)
@@ -77,6 +88,12 @@ def test_it_has_its_scenarios(kubesim: Kubesim) -> None:
         played = kubesim("run", "-q", asked)
         assert played.returncode == 0, played.stderr
         assert "Warning BackOff: Back-off" in " ".join(played.stdout.split())
+
+
+@pytest.mark.parametrize("kind", ["labs", "scenarios"])
+def test_every_file_of_a_shipped_folder_is_installed(kubesim: Kubesim, environment: Path, kind: str) -> None:
+    (installed,) = environment.glob(f"lib/python*/site-packages/kubesim/shipped/{kind}")
+    assert files_below(installed) == files_below(ROOT / kind)
 
 
 def test_it_walks_and_explains(kubesim: Kubesim) -> None:

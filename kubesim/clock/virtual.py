@@ -218,11 +218,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._next = (context, args)
         return handle  # type: ignore[return-value]
 
-    def _call_soon(self, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None) -> _Handle:
-        """Replaces asyncio's: what another thread calls."""
+    def call_soon_threadsafe(  # type: ignore[override]  # as for call_at
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Replaces asyncio's, which would put the handle itself into the queue (from Python 3.14 on)."""
+        self._check_closed()  # type: ignore[attr-defined]
         handle = _Handle(callback, args, self, context)
         self._add_callback(handle)
         self.happened = True
+        self._write_to_self()  # type: ignore[attr-defined]
         return handle
 
     def _add_callback(self, handle: Any) -> None:

@@ -2,7 +2,7 @@
 
 A lab is a folder `NN-name` with `lab.yaml`, `text.md`, `scenario.yaml`, `solution.yaml` and, if it has a task,
 `solved.yaml`; a lab about container networking has `network.yaml` instead of a scenario. Folders are looked for in the
-directory that is asked for, else in the one that KUBESIM_LABS names, else among what came with kubesim (`shipped.py`).
+directory that is asked for, else in the one that KUBESIM_LABS names, else among the shipped ones (`kubesim.shipped`).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def labs_directory(given: str | None = None) -> Path:
             raise UsageError(f"{asked}: no such directory of labs; give --labs DIR or {VARIABLE}")
         return Path(asked)
     found = shipped("labs")
-    if found is None:
+    if not found.is_dir():
         raise UsageError(f"this kubesim was installed without its labs; give --labs DIR or {VARIABLE}")
     return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from kubesim.trace.records import CriCall, Record
 from kubesim.trace.stepping import Stepper
 from kubesim.trace.stepping.screen import node_lines
 
-FILE = Path(__file__).with_name("pod_creation.yaml")
+FILE = Path(str(files("kubesim.labs") / "pod_creation.yaml"))
 
 
 @frozen

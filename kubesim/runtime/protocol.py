@@ -1,6 +1,6 @@
 """`Runtime`: what the kubelet asks of a container runtime, shaped like CRI.
 
-Every runtime of kubesim implements this (`simulated`, `cni`, `cri`, and third parties' by entry point). Ids here
+`SimulatedRuntime` implements this, and `SandboxedRuntime` with sandboxes on a real network (`--runtime cni`). Ids here
 are the runtime's own, without the `containerd://` of the API. Durations and times are microseconds. A call that fails
 raises `RuntimeCallError` with the runtime's text; asking for something that is gone raises `NotFound`.
 """

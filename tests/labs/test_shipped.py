@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -99,13 +98,6 @@ def test_its_text_fits_a_terminal_and_names_a_common_belief(lab: Lab) -> None:
     assert lab.text.startswith(f"# {lab.file.title}\n")
     assert f'Common belief: "{lab.file.belief}"' in " ".join(lab.text.split())
     assert max(map(len, lab.text.splitlines())) <= 80
-
-
-def test_they_are_installed_with_the_package() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    listed = project["tool"]["setuptools"]["data-files"]
-    labs = {place: files for place, files in listed.items() if place.startswith("share/kubesim/labs/")}
-    assert labs == {f"share/kubesim/labs/{lab.name}": [f"labs/{lab.name}/*"] for lab in LABS}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 thresholds.py  what is configured          stats.py     what is measured
 pressure.py    which thresholds are met    ranking.py   which pod goes first
-messages.py    what it is told             limits.py    pods beyond their own storage limits
-manager.py     the loop that looks every ten seconds, and the admission while there is pressure
+messages.py    the texts of evictions      limits.py    pods beyond their own storage limits
+signals.py     names, resources and node conditions of what is measured
+manager.py     the loop that checks every ten seconds, and the admission while there is pressure
 """

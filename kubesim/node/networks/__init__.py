@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 NETWORKS: Final = ("bridge", "dual-stack", "ptp")
@@ -30,7 +29,9 @@ def plugins_of(name: str) -> list[str]:
 
 
 def _text(name: str) -> str:
-    return (Path(__file__).parent / f"{name}.conflist").read_text()
+    from importlib.resources import files  # only nodes with a real network read one
+
+    return (files(__name__) / f"{name}.conflist").read_text(encoding="utf-8")
 
 
 def _types(value: Any) -> Iterator[str]:

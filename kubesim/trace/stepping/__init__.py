@@ -1,6 +1,6 @@
 """Walking through a trace: where one is, what the node looks like there, why, and what comes next.
 
-Nothing here reads a key or writes a screen by itself, so that a terminal, a full-screen view and a test can drive it.
+Nothing here reads a key or writes a screen by itself, so that a terminal, a script and a test can drive it.
 """
 
 from kubesim.trace.stepping.conditions import Condition

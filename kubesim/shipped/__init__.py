@@ -1,0 +1,30 @@
+"""The labs and scenarios that ship with kubesim.
+
+They are the folders `labs/` and `scenarios/` of the repository. Links beside this file make them data of this package:
+a clone, an editable install and a wheel all find them the same way.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+
+def shipped(kind: Literal["labs", "scenarios"]) -> Path:
+    """The folder. It does not exist if kubesim was packaged without it."""
+    from importlib.resources import files  # slow to import, and `kubesim run FILE` needs none of this
+
+    return Path(str(files(__name__) / kind)).resolve()
+
+
+def scenario_names() -> list[str]:
+    """The names that `kubesim run NAME` accepts."""
+    return sorted(path.stem for path in shipped("scenarios").glob("*.yaml"))
+
+
+def scenario_file(asked: str) -> str:
+    """A path that does not exist may name a shipped scenario: `crashloop`, `scenarios/crashloop.yaml`."""
+    name = asked.removeprefix("scenarios/").removesuffix(".yaml")
+    if Path(asked).exists() or name not in scenario_names():
+        return asked
+    return str(shipped("scenarios") / f"{name}.yaml")
