@@ -73,14 +73,13 @@ class _Life:
         self._config = ConfigStream(clock, recorder, ("api", "file"))
         self._source = ClusterSource(clock, self._store, self._config, NODE_NAME, seconds(delays["watch"]))
         self._agent = Kubelet(
-            Context(clock, randomness, recorder, tasks, _kubelet_settings(), self.diary),
+            Context(clock, randomness, recorder, tasks, _kubelet_settings(seconds(delays["plegList"])), self.diary),
             Dependencies(
                 self._runtime,
                 NoNetwork(),
                 client,
                 self._config,
                 VolumeParts(NodeVolumes(clock.now), FoundObjects(self._store.find), self._store.get),
-                list_duration=seconds(delays["plegList"]),
             ),
         )
         self._store.watch("Pod", self._seen_at_the_api)
@@ -225,10 +224,11 @@ class _ContainerIds:
 
 
 @cache
-def _kubelet_settings() -> KubeletSettings:
+def _kubelet_settings(list_duration: int) -> KubeletSettings:
     return KubeletSettings(
         node_name=NODE_NAME,
         jitter=False,
+        list_duration=list_duration,
         container_gc_period=60_411 * MILLISECOND,
         pleg_starts=230 * MILLISECOND,
         sync_loop_starts=420 * MILLISECOND,

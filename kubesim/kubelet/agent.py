@@ -66,7 +66,6 @@ class Dependencies:
     config: ConfigStream
     volumes: VolumeParts
     disk: KubeletDisk = field(default_factory=KubeletDisk)
-    list_duration: int = 0  # how long the runtime takes to list its pods
     admission: Admission | None = None
     node: NodeParts | None = None
     find: Find = field(default=lambda kind, namespace, name: None)
@@ -149,7 +148,7 @@ class Kubelet:
             context.recorder,
             period=settings.relist_period,
             threshold=settings.relist_threshold,
-            list_duration=dependencies.list_duration,
+            list_duration=settings.list_duration,
             gates=gates,
         )
         runtime.on_change(self.pleg.pod_changed)

@@ -28,6 +28,7 @@ class KubeletSettings:
     sync_tick_period: int = SECOND
     housekeeping_period: int = 2 * SECOND
     relist_period: int = SECOND
+    list_duration: int = 0  # how long the runtime takes to list its pods
     relist_threshold: int = 3 * MINUTE
     resync_interval: int = MINUTE
     backoff_period: int = 10 * SECOND

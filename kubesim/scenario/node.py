@@ -105,8 +105,8 @@ class SimulatedNode:
         clock, store, spec = around.clock, around.store, around.spec
         self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
         configuration = spec.kubelet_configuration
-        self._settings = kubelet_settings(item, number, configuration, self._randomness.stream("phases"))
-
+        settings = kubelet_settings(item, number, configuration, self._randomness.stream("phases"))
+        self._settings = replace(settings, list_duration=around.latencies.list)
         if around.real is not None and around.real.host_ips:
             self._settings = replace(self._settings, host_ips=around.real.host_ips)
 
@@ -336,7 +336,6 @@ class _Agent:
                 self._config,
                 VolumeParts(node.volumes, self._objects, client.read),
                 node.disk,
-                list_duration=node.runtime.settings.latencies.list,
                 admission=node.admission(),
                 node=NodeParts(node.machine, self._events, node.log_files),
                 find=around.store.find,
