@@ -13,7 +13,7 @@ from kubesim.errors import RuntimeCallError
 from kubesim.runtime.protocol import DeadlineExceeded, Runtime
 
 REQUEST_TIMEOUT = 2 * MINUTE
-_ALWAYS_FINE = ("name", "tells_changes", "on_change")
+_ALWAYS_FINE = ("name", "on_change")
 
 
 class FaultyRuntime:

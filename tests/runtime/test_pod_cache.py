@@ -109,20 +109,6 @@ def test_a_waiter_that_gives_up_leaves_no_trace() -> None:
         assert cache.statistics() == {"entries": 0, "waiters": 1}
         cache.update_time(4)
         assert await served(stays) == [True]
-        assert not cache.waiting()
-
-    with_cache(scene)
-
-
-def test_the_filler_is_asked_for_the_newest_timestamp_first_and_told_only_of_real_waits() -> None:
-    async def scene(cache: PodCache) -> None:
-        waits = []
-        cache.listen(refresh=lambda: cache.update_time(10), on_wait=lambda: waits.append(cache.waiting()))
-        assert await cache.get_newer_than("a", 9) == RuntimePodStatus("a")
-        assert waits == []
-        task = await asking(cache, "a", 10)
-        assert waits == [True]
-        cache.update_time(11)
-        await task
+        assert not cache.is_awaited()
 
     with_cache(scene)

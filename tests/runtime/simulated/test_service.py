@@ -18,7 +18,6 @@ class SlowRuntime:
     """Every pull takes ten seconds."""
 
     name = "slow"
-    tells_changes = True
 
     def __init__(self, clock: LoopClock) -> None:
         self._clock = clock
