@@ -153,7 +153,7 @@ class SyncLoop:
     def _sync_tick(self, channel: Channel[Any], ready: tuple[str, ...]) -> None:
         """Pods whose time has come, and pods past their active deadline."""
         now = self.context.clock.now()
-        self.workers.resync_settled(now)
+        self.workers.count_resyncs(now, lambda due: max(due + 1, now))
         due = dict.fromkeys(self.views.resyncs.queue.get_work())
         deadlines = self._deadlines()
         due.update(dict.fromkeys(uid for uid, deadline in deadlines.items() if deadline <= now))
@@ -171,7 +171,7 @@ class SyncLoop:
 
     def _sync_ticks_skipped(self, last: int) -> None:
         period = self._sync_ticker.period
-        self.workers.resync_settled_until(last, lambda due: last - (last - due - 1) // period * period)
+        self.workers.count_resyncs(last, lambda due: last - (last - due - 1) // period * period)
 
     def _deadlines(self) -> dict[str, int]:
         """By uid, when the active deadline of each pod that has one and has not ended passes."""

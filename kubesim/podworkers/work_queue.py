@@ -40,15 +40,19 @@ class WorkQueue:
         entry = self._due.pop(uid, None)
         return None if entry is None else entry[0]
 
-    def get_work(self, now: int | None = None) -> list[str]:
+    def get_work(self) -> list[str]:
         """Take out the pods whose moment has passed. One whose moment is now is not ready yet."""
-        now = self._clock.now() if now is None else now
+        now = self._clock.now()
         ready = []
         while (earliest := self.earliest()) is not None and earliest < now:
-            uid = heapq.heappop(self._heap)[2]
-            del self._due[uid]
-            ready.append(uid)
+            ready.append(self.pop())
         return ready
+
+    def pop(self) -> str:
+        """Take out the pod of `earliest`, which has been asked for."""
+        uid = heapq.heappop(self._heap)[2]
+        del self._due[uid]
+        return uid
 
     def earliest(self) -> int | None:
         """The first moment in the queue: from the instant after it there is work."""

@@ -103,17 +103,13 @@ class PodWorkers:
         if decision.cancel:
             worker.context.cancel()
 
-    def resync_settled(self, now: int) -> None:
-        """Count the resyncs of settled pods that are due as done."""
-        for uid in self.resyncs.settled.get_work(now):
-            worker = self._workers[uid]
-            worker.last_sync = now
-            self.resyncs.settled.enqueue_at(uid, now + self._stretch(worker, self.delays.intervals.resync))
-
-    def resync_settled_until(self, last: int, tick_after: Callable[[int], int]) -> None:
-        """The same for all sync ticks up to the last one that was skipped."""
-        while (due := self.resyncs.settled.earliest()) is not None and (tick := tick_after(due)) <= last:
-            self.resync_settled(tick)
+    def count_resyncs(self, last: int, tick_after: Callable[[int], int]) -> None:
+        """Count the resyncs of settled pods up to the sync tick `last`, each at the first tick after it is due."""
+        settled, workers, resync = self.resyncs.settled, self._workers, self.delays.intervals.resync
+        while (due := settled.earliest()) is not None and (tick := tick_after(due)) <= last:
+            worker = workers[settled.pop()]
+            worker.last_sync = tick
+            settled.enqueue_at(worker.uid, tick + self._stretch(worker, resync))
 
     def sync_known_pods(self, desired: Collection[str]) -> None:
         """Housekeeping: the uids that some source wants; everything else is ended, or forgotten if it has ended."""

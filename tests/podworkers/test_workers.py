@@ -362,7 +362,7 @@ def test_the_resyncs_of_a_settled_pod_are_counted_not_executed() -> None:
         assert len(s.queue) == 0
         for tick in range(1, 151):
             await s.clock.sleep_until(tick * SECOND)
-            s.workers.resync_settled(s.clock.now())
+            s.workers.count_resyncs(s.clock.now(), lambda due: max(due + 1, s.clock.now()))
         s.tell(make_pod(version=2))
         # Resyncs came with the ticks at 61 and 122 s, so the next one is due at 182 s.
         assert s.queue.earliest() == 182 * SECOND
@@ -378,7 +378,7 @@ def test_skipped_ticks_count_the_resyncs_that_executed_ones_would_have_counted()
         s.tell(make_pod(), "create")
         await s.rest()
         await s.clock.sleep_until(150 * SECOND)
-        s.workers.resync_settled_until(150 * SECOND, lambda due: (due // SECOND + 1) * SECOND)
+        s.workers.count_resyncs(150 * SECOND, lambda due: (due // SECOND + 1) * SECOND)
         s.resyncs.touch("u")
         assert s.queue.earliest() == 182 * SECOND
 
