@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kubesim.cni import netns
-from tests.cni.host import on_host
+from tests.support.machine.cni_host import on_host
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()

@@ -37,7 +37,7 @@ def sources() -> list[Path]:
 
 
 def python_files() -> list[Path]:
-    return sources() + sorted((ROOT / "tests").rglob("*.py"))
+    return sources() + [path for folder in ("tests", "tools") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def text_files() -> list[Path]:

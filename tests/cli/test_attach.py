@@ -15,8 +15,8 @@ import yaml
 from kubesim.api.pod import Pod
 from kubesim.attach.certificate import MASTERS, organisations, privileges
 from kubesim.cli.main import main
-from tests.attach.pods import event, pod, running, waiting
-from tests.cluster.served import ServedCluster, served_cluster
+from tests.support.attach.pods import event, pod, running, waiting
+from tests.support.cluster.served import ServedCluster, served_cluster
 
 TOKEN = "s3cret-t0ken"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kubesim.cli.main import main
-from tests.attach.pods import ago, event, pod, running, terminated, waiting
+from tests.support.attach.pods import ago, event, pod, running, terminated, waiting
 
 PULLS = pod(waiting("ImagePullBackOff")).to_json()
 PULL_FAILED = event("Failed", 'Failed to pull image "nginx:1.27": not found', 4, 2, "main").to_json()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kubesim.cluster.rest import Request, Response, handle
 from kubesim.cluster.store import Store
-from tests.cluster.replay import Replay
+from tests.support.cluster.replay import Replay
 
 PODS = "/api/v1/namespaces/orc/pods"
 STRATEGIC = "application/strategic-merge-patch+json"

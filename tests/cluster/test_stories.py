@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from kubesim.api.timestamps import parse_time
-from tests.cluster.replay import Replay, read_stories
-from tests.cluster.short_stories import BEGINNING, SHORT_STORIES
+from tests.support.cluster.replay import Replay, read_stories
+from tests.support.cluster.short_stories import BEGINNING, SHORT_STORIES
 
 STORIES = read_stories("stories.jsonl.gz")
 NODES = ("node-a", "node-b", "wk-7", "wk-8")

@@ -21,8 +21,8 @@ from kubesim.errors import CniError
 from kubesim.runtime.sandbox import Parts, PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.sandbox_parts import BoundNamespaces, CniNetworking, SandboxDirectory
 from kubesim.runtime.sandbox_rules import IdMapping, UserNamespace
-from tests.cni.host import BIN_DIR, NETNS_DIR, STATE_DIR, links, on_host, output
-from tests.runtime.sandbox_fakes import FakeController
+from tests.support.fakes.sandbox import FakeController
+from tests.support.machine.cni_host import BIN_DIR, NETNS_DIR, STATE_DIR, links, on_host, output
 
 BRIDGE: dict[str, Any] = {
     "type": "bridge",

@@ -24,7 +24,7 @@ from kubesim.kubelet.resize_feasibility import NodePolicies
 from kubesim.kubelet.status.resize_conditions import ResizeConditions
 from kubesim.runtime.allocated import AllocationState
 from kubesim.trace.records import CriCall
-from tests.played import Played, pod
+from tests.support.played import Played, pod
 
 NODE = Node.from_json(
     {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "4", "memory": "4Gi", "pods": "110"}}}

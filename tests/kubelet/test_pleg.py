@@ -26,7 +26,7 @@ from kubesim.runtime.types import (
 )
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Note
-from tests.soak import rounds
+from tests.support.soak import rounds
 
 SECOND = 1_000_000
 MS = 1_000

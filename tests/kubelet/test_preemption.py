@@ -25,7 +25,7 @@ from kubesim.kubelet.preemption import (
     subtract,
 )
 from kubesim.podworkers.updates import PodStatusFn
-from tests.played import Played, pod
+from tests.support.played import Played, pod
 
 MI = 1 << 20
 

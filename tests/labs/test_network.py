@@ -10,7 +10,7 @@ import pytest
 from kubesim.errors import UsageError
 from kubesim.labs.network import NetworkExercise, play_network, to_records
 from kubesim.trace.records import CniExec, CriCall, CriReturn, Note
-from tests.labs.played import LABS
+from tests.support.labs import LABS
 
 
 def seen(do: str, *, error: str = "", **more: Any) -> dict[str, Any]:

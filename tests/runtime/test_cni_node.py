@@ -23,8 +23,8 @@ from kubesim.scenario.load import parse_scenario
 from kubesim.scenario.settings import cni_settings, node_plans
 from kubesim.trace import HashSink, MemorySink
 from kubesim.trace.records import ApiWrite, CniExec, EventRecorded
-from tests.node.host_state import host_state
-from tests.node.unprivileged import unprivileged
+from tests.support.machine.host_state import host_state
+from tests.support.machine.unprivileged import unprivileged
 
 SPEC = """
 apiVersion: kubesim.dev/v1alpha1

@@ -20,10 +20,10 @@ from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.process import RealExec
 from kubesim.errors import InputError, UsageError
 from kubesim.scenario.load import load_scenario, parse_scenario
-from tests.cni.host import BIN_DIR, on_host
 from tests.cni.test_real_plugins import BRIDGE, PORTMAP, conflist, new_namespace
 from tests.runtime.test_cni_node import POD, Run
 from tests.runtime.test_no_leaks import kubesim, left_over, lived
+from tests.support.machine.cni_host import BIN_DIR, on_host
 
 STORY = """
 apiVersion: kubesim.dev/v1alpha1

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from kubesim.node.networks import NETWORKS
-from tests.cni.host import NETNS_DIR, STATE_DIR, links, on_host, output
-from tests.soak import rounds
+from tests.support.machine.cni_host import NETNS_DIR, STATE_DIR, links, on_host, output
+from tests.support.soak import rounds
 
 PODS = 5  # in each life of kubesim
 FAULTS = '10%error(11, "try again") -> 5%hang -> 3%crash -> 2%garbage'

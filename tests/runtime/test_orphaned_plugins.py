@@ -13,9 +13,9 @@ import pytest
 
 from kubesim.errors import UsageError
 from kubesim.runtime.orphans import lock_plugins, orphaned_plugins
-from tests.cni.host import BIN_DIR, on_host
 from tests.runtime.test_leaks import STORY, leaks
 from tests.runtime.test_no_leaks import kubesim, left_over
+from tests.support.machine.cni_host import BIN_DIR, on_host
 
 # An IPAM plugin that waits, once, until it is told to go on: bridge waits for it, and will use what it says.
 SLOW = f"""#!/bin/sh

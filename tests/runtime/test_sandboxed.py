@@ -15,8 +15,8 @@ from kubesim.runtime.protocol import RuntimeConditions
 from kubesim.runtime.sandbox import PodSandboxService
 from kubesim.runtime.sandboxed import SandboxedRuntime
 from kubesim.scenario.load import parse_scenario
-from tests.driven_node import DrivenNode
-from tests.runtime.sandbox_fakes import Diary, FakeParts
+from tests.support.driven_node import DrivenNode
+from tests.support.fakes.sandbox import Diary, FakeParts
 
 SCENARIO = """
 apiVersion: kubesim.dev/v1alpha1

@@ -19,8 +19,8 @@ from kubesim.sources.manifest_url import Answer
 from kubesim.sources.simulated_url import Behaviour, SimulatedUrl
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Note
-from tests.soak import rounds
 from tests.sources.test_manifest_url import pod, pods
+from tests.support.soak import rounds
 
 
 class Asked(SimulatedUrl):

@@ -24,7 +24,7 @@ from kubesim.sources.manifest_url import Answer, FetchError, Tls, UrlOptions
 from kubesim.sources.real_url import RealUrl, header_for, proxy_for, tls_context
 from kubesim.trace import Recorder
 from tests.sources.test_manifest_url import pod, pods
-from tests.sources.web import Handler, answering, hang, serving
+from tests.support.sources.web import Handler, answering, hang, serving
 
 CERTIFICATES = Path(__file__).parent / "tls"
 CA, SERVER, CLIENT = (str(CERTIFICATES / name) for name in ("ca.pem", "server.pem", "client.pem"))

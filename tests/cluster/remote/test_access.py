@@ -23,8 +23,8 @@ from kubesim.cluster.remote.http_transport import HttpTransport
 from kubesim.cluster.remote.kubeconfig import InClusterAccess, KubeconfigAccess, find_access
 from kubesim.cluster.remote.transport import Call, read_all
 from kubesim.errors import TransportError, UsageError
-from tests.cluster.remote.certificates import Authority, Pair
-from tests.sources.following import new_store
+from tests.support.cluster.certificates import Authority, Pair
+from tests.support.sources.following import new_store
 
 NODES = Call("list", "/api/v1/nodes")
 SECRET = "s3cret-t0ken"

@@ -15,7 +15,7 @@ from kubesim.cluster.remote.connect import connect
 from kubesim.cluster.remote.transport import Call
 from kubesim.errors import ReadOnlyError, UsageError
 from tests.cluster.remote.test_access import kubeconfig
-from tests.sources.following import new_store
+from tests.support.sources.following import new_store
 
 NODES = "/api/v1/nodes"
 

@@ -16,7 +16,7 @@ from kubesim.kubelet.eviction.manager import EvictionManager
 from kubesim.kubelet.eviction.stats import Observation, PodUsage, Summary
 from kubesim.kubelet.eviction.thresholds import EvictionConfig, parse_threshold_config
 from kubesim.podworkers.updates import PodStatusFn
-from tests.kubelet.eviction.pods import CRITICAL, DEFAULT, HIGH, LOW, available, disk, make_pod, memory
+from tests.support.eviction import CRITICAL, DEFAULT, HIGH, LOW, available, disk, make_pod, memory
 
 CONFIG = EvictionConfig(
     parse_threshold_config(

@@ -24,7 +24,7 @@ from kubesim.runtime.network import (
     dial_timeout,
 )
 from kubesim.runtime.protocol import DeadlineExceeded, ExecResult, Runtime
-from tests.kubelet.probes.helpers import EXEC, Commands, Events, Web, pod, subject
+from tests.support.probes import EXEC, Commands, Events, Web, pod, subject
 
 STATUS = PodStatus(pod_ip="10.0.0.7")
 

@@ -22,7 +22,7 @@ from kubesim.runtime.simulated.shell import (
     is_missing_program,
 )
 from kubesim.runtime.simulated.shell.process import PlanKind, plan
-from tests.runtime.simulated.shell.harness import SECOND, play, run, sh
+from tests.support.shell import SECOND, play, run, sh
 
 # Time and cost.
 

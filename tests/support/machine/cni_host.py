@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 BIN_DIR = "/usr/lib/cni"
 STATE_DIR = "/var/lib/cni"
 NETNS_DIR = "/var/run/netns"
@@ -29,7 +29,7 @@ NETNS_DIR = "/var/run/netns"
 def on_host(body: Callable[..., Any], **given: Any) -> Any:
     """What the function returns there, as JSON keeps it. It is found by its name, so it must be one of a module."""
     name = f"{body.__module__}:{body.__qualname__}"
-    command = [sys.executable, "-m", "tests.cni.host", name]
+    command = [sys.executable, "-m", "tests.support.machine.cni_host", name]
     done = subprocess.run(command, input=json.dumps(given), cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{name} on a host of its own:\n{done.stdout}{done.stderr}"
     return json.loads(done.stdout.splitlines()[-1])

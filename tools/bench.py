@@ -23,10 +23,10 @@ from kubesim.node.client import Underlay
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.load import parse_scenario
 from kubesim.trace import MemorySink
-from tests import bench_apiserver
-from tests.convergence import converge
+from tests.support.convergence import converge
+from tools import bench_apiserver
 
-DATA = Path(__file__).parent / "conformance" / "data"
+DATA = Path(__file__).parent.parent / "tests" / "conformance" / "data"
 SCENARIO = """
 apiVersion: kubesim.dev/v1alpha1
 kind: Scenario
@@ -173,7 +173,7 @@ def real_networks(count: str) -> None:
 
 def attached() -> None:
     """Watching a node with 5,000 pods over HTTP."""
-    from tests.attach.bench_attach import PODS, figures
+    from tools.bench_attach import PODS, figures
 
     start, slowest, megabytes = figures()
     line(f"attached to {PODS} pods: until all of them are explained", f"{start:.1f} s")
@@ -216,7 +216,7 @@ def main(arguments: list[str]) -> None:
         MEASUREMENTS[arguments[0]](*arguments[1:])
         return
     for measurement in PROGRAMME:
-        subprocess.run([sys.executable, "-m", "tests.bench", *measurement], check=True)
+        subprocess.run([sys.executable, "-m", "tools.bench", *measurement], check=True)
 
 
 if __name__ == "__main__":

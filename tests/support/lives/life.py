@@ -19,8 +19,8 @@ from kubesim.errors import SyncError
 from kubesim.scenario.language import Delete, Kill, Patch, Scenario
 from kubesim.scenario.world import StepFailed
 from kubesim.trace import HashSink, MemorySink, Sink
-from tests.faulty_runtime import FaultyRuntime
-from tests.life_rules import LifeRules
+from tests.support.faulty_runtime import FaultyRuntime
+from tests.support.lives.rules import LifeRules
 
 NODE = "node-1"
 NAME = "ann"

@@ -24,7 +24,7 @@ from kubesim.cluster.rest import Request, Response, WatchStream, handle
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import HISTORY_LIMIT
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[2] / "cluster" / "data"
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _GENERATED = re.compile(r"kube-api-access-[a-z0-9]{5}")
 _FURNITURE = {

@@ -1,6 +1,6 @@
 """Drives the stepper through a pseudo-terminal of 80 columns and 24 rows and reads its screens.
 
-`python -m tests.cli.step_screens` writes the screens that the test compares with.
+`python -m tools.step_screens` writes the screens that the test compares with.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import termios
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
-SCREENS = Path(__file__).parent / "screens"
+ROOT = Path(__file__).parent.parent
+SCREENS = ROOT / "tests" / "cli" / "screens"
 CLEAR = "\x1b[H\x1b[2J"
 ROWS, COLUMNS = 24, 80
 PATIENCE_S = 60

@@ -15,7 +15,7 @@ from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.source_items import ServeManifest
-from tests.faulty_runtime import FaultyRuntime
+from tests.support.faulty_runtime import FaultyRuntime
 
 SCENARIO = Scenario.model_validate(
     {

@@ -186,7 +186,7 @@ def events(count: str, line: Callable[[str, str], None], resident: Callable[[], 
     """From the socket to the mux. The first fifth is not counted: caches fill, memory finds its size."""
     total, warm = int(count), int(count) // 5
     feeder = subprocess.Popen(
-        [sys.executable, "-m", "tests.bench_apiserver", count], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tools.bench_apiserver", count], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert feeder.stdout is not None
     address = f"http://127.0.0.1:{feeder.stdout.readline().strip()}"

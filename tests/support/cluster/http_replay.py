@@ -15,8 +15,8 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.cluster.http import ClusterServer
 from kubesim.cluster.rest import Response
-from tests.cluster.replay import Replay, is_timed_bookmark, recorded_answer
-from tests.socket_loop import run_with_sockets
+from tests.support.cluster.replay import Replay, is_timed_bookmark, recorded_answer
+from tests.support.socket_loop import run_with_sockets
 
 _NEAR = 1.0  # seconds: how exactly a real server times the end of a watch and its bookmarks
 _HEADERS = ("Content-Type", "Cache-Control", "Retry-After")

@@ -19,7 +19,7 @@ from kubesim.cluster.strategic import strategic_merge_patch
 from kubesim.conformance.story_files import read_story
 from kubesim.frozen import frozen
 
-TRACES = Path(__file__).parent.parent / "conformance" / "data" / "traces"
+TRACES = Path(__file__).parents[2] / "conformance" / "data" / "traces"
 STORIES = sorted(path.name.removesuffix(".json.gz") for path in TRACES.glob("*.json.gz"))
 NODE = "real-0"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cluster.replay import read_stories
+from tests.support.cluster.replay import read_stories
 
 Step = dict[str, Any]
 

@@ -12,7 +12,7 @@ from kubesim.trace import MemorySink
 from kubesim.trace.records import Record
 from kubesim.trace.stepping import Condition, Stepper
 
-SCENARIOS = Path(__file__).parent.parent.parent.parent / "scenarios"
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 
 @cache

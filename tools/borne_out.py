@@ -1,4 +1,4 @@
-"""How often what `explain` says is borne out by what the real kubelet did next: `python -m tests.attach.borne_out`.
+"""How often what `explain` says is borne out by what the real kubelet did next: `python -m tools.borne_out`.
 
 Every status of every recorded story is explained twice: by itself, as somebody would who has nothing but `kubectl get
 pod -o json`, and as somebody who watched, with the Events so far. Then the next status that says something else is
@@ -25,7 +25,7 @@ from kubesim.attach.explain import explain
 from kubesim.attach.observation import Observation
 from kubesim.attach.shadow import Shadow
 from kubesim.attach.statement import Statement, Step
-from tests.attach.story_stream import STORIES, story, stream
+from tests.support.attach.story_stream import STORIES, story, stream
 
 Bearing = Literal["as said", "as possible", "overtaken", "wrong"]
 EARLY, LATE = 1 * SECOND, 5 * SECOND

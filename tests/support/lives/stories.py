@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from tests.life import Faults, Happening, Story
-from tests.life_rules import UP_AFTER, UP_FILE
+from tests.support.lives.life import Faults, Happening, Story
+from tests.support.lives.rules import UP_AFTER, UP_FILE
 
 PROMPT = "trap 'exit 0' TERM; sleep 100000 & wait"
 DEAF = "trap '' TERM; sleep 100000"

@@ -13,9 +13,9 @@ from kubesim.clock import Randomness, run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.load import load_scenario
-from tests.sources.faulty_api import DirectTransport, Fault, FaultyTransport
+from tests.support.sources.faulty_api import DirectTransport, Fault, FaultyTransport
 
-SCENARIOS = Path(__file__).parent.parent.parent / "scenarios"
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
 
 class Notes:

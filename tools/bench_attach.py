@@ -16,11 +16,11 @@ from kubesim.clock.stopwatch import Stopwatch
 from kubesim.cluster.remote.access import Access, FixedAccess
 from kubesim.cluster.remote.http_transport import HttpTransport
 from kubesim.concurrency import TaskSet
-from tests.attach.pods import pod, running, waiting
-from tests.cluster.served import served_cluster
+from tests.support.attach.pods import pod, running, waiting
+from tests.support.cluster.served import served_cluster
 
 PODS, CHANGES, NODE = 5000, 1000, "node-a"
-PROGRAM = "import sys; from tests.attach.bench_attach import attached; attached(sys.argv[1])"
+PROGRAM = "import sys; from tools.bench_attach import attached; attached(sys.argv[1])"
 
 
 class Waits:
