@@ -23,6 +23,7 @@ from kubesim.runtime.sandbox_parts import BoundNamespaces, CniNetworking, Sandbo
 from kubesim.runtime.sandbox_rules import IdMapping, UserNamespace
 from tests.support.fakes.sandbox import FakeController
 from tests.support.machine.cni_host import BIN_DIR, NETNS_DIR, STATE_DIR, links, on_host, output
+from tests.support.processes import running, unique_sleep
 
 BRIDGE: dict[str, Any] = {
     "type": "bridge",
@@ -258,7 +259,7 @@ def test_the_network_of_a_pod_with_a_user_namespace_belongs_to_it(tmp_path: Path
     assert on_host(with_user_namespace, folder=str(tmp_path)) == {"own": True, "after": NOTHING_LEFT}
 
 
-async def a_hung_plugin(folder: str) -> dict[str, Any]:
+async def a_hung_plugin(folder: str, sleep: str) -> dict[str, Any]:
     """The second plugin of a chain hangs, and so do its children; then DEL cleans up what the first one made."""
     network = network_conf_from_bytes(conflist(BRIDGE, {"type": "hang"}))
     cni = CNIConfig([BIN_DIR, folder], RealExec())
@@ -270,26 +271,25 @@ async def a_hung_plugin(folder: str) -> dict[str, Any]:
             text = str(error)
     await cni.del_network_list(network, runtime)
     netns.remove_netns(runtime.netns)
-    sleeping = [line for line in output("ps", "-eo", "args").splitlines() if line == "sleep 1000"]
-    return {"error": text, "sleeping": sleeping, "after": left_over()}
+    return {"error": text, "sleeping": running(sleep), "after": left_over()}
 
 
 def test_a_hung_plugin_is_killed_with_its_children_and_undone(tmp_path: Path) -> None:
-    hanging = tmp_path / "hang"
-    hanging.write_text('#!/bin/sh\n[ "$CNI_COMMAND" = ADD ] || exit 0\nsetsid sleep 1000 &\nsleep 1000\n')
+    hanging, sleep = tmp_path / "hang", unique_sleep()
+    hanging.write_text(f'#!/bin/sh\n[ "$CNI_COMMAND" = ADD ] || exit 0\nsetsid {sleep} &\n{sleep}\n')
     hanging.chmod(0o755)
-    told = on_host(a_hung_plugin, folder=str(tmp_path))
+    told = on_host(a_hung_plugin, folder=str(tmp_path), sleep=sleep)
     assert told["error"] == ('plugin type="hang" failed (add): netplugin failed with no error message: signal: killed')
     assert told["sleeping"] == []
     assert told["after"] == NOTHING_LEFT
 
 
-def the_host() -> list[str]:
-    return links()
+def a_host_in_a_host() -> dict[str, Any]:
+    """Somebody else may add links to the machine at any time, but not to a host that stands for it."""
+    before = links()
+    on_host(a_chain)
+    return {"before": before, "after": links()}
 
 
 def test_the_machines_own_links_are_not_touched() -> None:
-    before = links()
-    on_host(a_chain)
-    assert links() == before
-    assert on_host(the_host) == ["lo"]
+    assert on_host(a_host_in_a_host) == {"before": ["lo"], "after": ["lo"]}

@@ -23,6 +23,7 @@ from kubesim.scenario.load import parse_scenario
 from kubesim.scenario.settings import cni_settings, node_plans
 from kubesim.trace import HashSink, MemorySink
 from kubesim.trace.records import ApiWrite, CniExec, EventRecorded
+from tests.support.machine.cni_host import on_host
 from tests.support.machine.host_state import host_state
 from tests.support.machine.unprivileged import unprivileged
 
@@ -230,20 +231,30 @@ def test_what_cannot_work_is_told_before_anything_runs(cni: str, words: str) -> 
         Run(f"cni: {{{cni}}}")
 
 
-def test_the_host_is_the_same_before_and_after() -> None:
+def three_pods() -> dict[str, Any]:
     before = host_state()
     Run(pods=3)
-    assert host_state() == before
+    return {"before": before, "after": host_state()}
 
 
-def test_a_user_without_rights_has_the_same_run() -> None:
+def test_the_host_is_the_same_before_and_after() -> None:
+    told = on_host(three_pods)
+    assert told["after"] == told["before"]
+
+
+def without_rights() -> dict[str, Any]:
     before = host_state()
     with unprivileged() as user:
         (user.folder / "x.yaml").write_text(SPEC.format(more="") + POD.format(name="pod-0"))
         said = user.run("-m", "kubesim", "run", "-o", "json", "x.yaml")
         user.run("-m", "kubesim", "run", "-q", "--runtime", "cni", "scenarios/grpc-probe.yaml")  # as it expects
-    assert host_state() == before
-    outcome = json.loads(said)["runs"][0]
+    return {"said": said, "before": before, "after": host_state()}
+
+
+def test_a_user_without_rights_has_the_same_run() -> None:
+    told = on_host(without_rights)
+    assert told["after"] == told["before"]
+    outcome = json.loads(told["said"])["runs"][0]
     assert outcome["phases"] == {"default/pod-0": "Succeeded"}
     assert outcome["traceHash"] == Run().result.trace_hash
 

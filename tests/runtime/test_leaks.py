@@ -22,8 +22,9 @@ from kubesim.errors import InputError, UsageError
 from kubesim.scenario.load import load_scenario, parse_scenario
 from tests.cni.test_real_plugins import BRIDGE, PORTMAP, conflist, new_namespace
 from tests.runtime.test_cni_node import POD, Run
-from tests.runtime.test_no_leaks import kubesim, left_over, lived
+from tests.runtime.test_no_leaks import left_over, lived
 from tests.support.machine.cni_host import BIN_DIR, on_host
+from tests.support.processes import kubesim
 
 STORY = """
 apiVersion: kubesim.dev/v1alpha1
@@ -32,6 +33,7 @@ metadata: {name: x}
 spec:
   runtime: cni
   images: [{name: "*", present: true}]
+  duration: 1h
 ---
 apiVersion: v1
 kind: Pod
@@ -41,8 +43,8 @@ spec: {containers: [{name: main, image: "nginx:1", ports: [{containerPort: 80, h
 
 
 def ended(state: str, by: signal.Signals) -> int:
-    """kubesim gets a signal when its pod runs; how it ended."""
-    words = kubesim("run", "-o", "jsonl", "--speed", "5", "--host-network-node", "--state", state, "-")
+    """kubesim gets a signal when its pod runs, long before the end of its story; how it ended."""
+    words = ["run", "-o", "jsonl", "--speed", "5", "--host-network-node", "--state", state, "-"]
     outcome = lived(words, STORY, lambda record: record.get("reason") == "Started" and bool(record["pod"]), by=by)
     return int(outcome["code"])
 

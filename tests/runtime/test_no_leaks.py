@@ -12,7 +12,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,14 +19,12 @@ from typing import Any
 
 from kubesim.node.networks import NETWORKS
 from tests.support.machine.cni_host import NETNS_DIR, STATE_DIR, links, on_host, output
+from tests.support.machine.mounts import own_namespace_mounts
+from tests.support.processes import kubesim, start
 from tests.support.soak import rounds
 
 PODS = 5  # in each life of kubesim
 FAULTS = '10%error(11, "try again") -> 5%hang -> 3%crash -> 2%garbage'
-
-
-def kubesim(*words: str) -> list[str]:
-    return [sys.executable, "-m", "kubesim", *words]
 
 
 def manifest(name: str, number: int) -> dict[str, Any]:
@@ -59,13 +56,12 @@ def scenario(life: int, pods: int, more: dict[str, Any]) -> str:
 
 def left_over(state: str) -> dict[str, list[str]]:
     kept = [str(path.relative_to(state)) for path in Path(state).rglob("*") if path.is_file()]
-    mounts = Path("/proc/mounts").read_text().splitlines()
     rules = [line for family in ("iptables-save", "ip6tables-save") for line in output(family).splitlines()]
     return {
         "links": [name for name in links() if name != "lo"],
         "addresses": json.loads(output("ip", "-j", "-4", "addr", "show", "scope", "global")),
         "files": sorted(str(path) for path in Path(STATE_DIR).rglob("*") if path.is_file()),
-        "namespaces": os.listdir(NETNS_DIR) + [line for line in mounts if "nsfs" in line],
+        "namespaces": os.listdir(NETNS_DIR) + own_namespace_mounts(),
         "chains": [line for line in rules if "CNI-DN-" in line or "CNI-SN-" in line or "kubesim" in line],
         "state": [
             name for name in kept if name not in ("lock", "plugins.lock", "runs.json", "net.d/10-kubesim.conflist")
@@ -81,9 +77,8 @@ def lived(
     by: signal.Signals = signal.SIGKILL,
 ) -> dict[str, Any]:
     """One life of kubesim, ended by a signal a moment after a fatal record."""
-    environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
     events = []
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ) as process:
+    with start(*words, stderr=None) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(story)
@@ -111,7 +106,7 @@ def churned(
 ) -> dict[str, Any]:
     """kubesim is started again and again, and each time but the last one killed."""
     chance, state, told = random.Random(seed), f"{folder}/state", []
-    words = kubesim("run", "-o", "jsonl", "--host-network-node", "--state", state, "-")
+    words = ["run", "-o", "jsonl", "--host-network-node", "--state", state, "-"]
     for life in range(lives):
         own = flags or ["--cni-network", NETWORKS[life % len(NETWORKS)]]
         fatal = chance.randrange(1, pods * 8) if life < lives - 1 else 0

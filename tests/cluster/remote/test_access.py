@@ -313,17 +313,15 @@ def test_a_plugin_ends_with_whoever_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ready")
     path = kubeconfig(tmp_path / "config", "http://127.0.0.1:9", plugin(tmp_path, text))
 
-    async def main() -> float:
+    async def main() -> None:
         loop = asyncio.get_running_loop()
         task = loop.create_task(KubeconfigAccess(path).load())
         await loop.run_in_executor(None, (tmp_path / "ready").read_text)  # comes when the other end is there
-        started = loop.time()
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
-        return loop.time() - started
 
-    assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) < 1
+    asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
     for pid in (tmp_path / "pids").read_text().split():
         assert ends(int(pid))
 

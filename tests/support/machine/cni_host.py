@@ -14,6 +14,7 @@ import asyncio
 import importlib
 import inspect
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parents[3]
 BIN_DIR = "/usr/lib/cni"
 STATE_DIR = "/var/lib/cni"
 NETNS_DIR = "/var/run/netns"
+OWN_DIRS = ("/run", "/etc/cni", STATE_DIR, NETNS_DIR)  # of the host: empty at first, and never the machine's
 
 
 def on_host(body: Callable[..., Any], **given: Any) -> Any:
@@ -46,10 +48,14 @@ def output(*command: str) -> str:
 
 def main() -> None:
     from kubesim.cni.namespaces import become_private_host
+    from tests.support.machine.mounts import remember_inherited
+    from tests.support.processes import interruptible
 
+    interruptible()
     module, _, name = sys.argv[1].partition(":")
     given = json.load(sys.stdin)
-    become_private_host(STATE_DIR, NETNS_DIR)
+    become_private_host(*(path for path in OWN_DIRS if os.path.isdir(path) or path in (STATE_DIR, NETNS_DIR)))
+    remember_inherited()
     body = getattr(importlib.import_module(module), name)
     result = asyncio.run(body(**given)) if inspect.iscoroutinefunction(body) else body(**given)
     print(json.dumps(result))
