@@ -9,7 +9,7 @@ from typing import Any
 from kubesim.app import RunResult, run_scenario
 from kubesim.scenario.language import Scenario
 from kubesim.trace import MemorySink
-from kubesim.trace.records import ApiWrite, CriCall, EventRecorded, Note, Record
+from kubesim.trace.records import ApiWrite, CriCall, EventRecorded, Note, Record, SyncBegin, SyncEnd
 
 SERVER = ["sh", "-c", "trap 'exit 0' TERM; sleep 1000000 & wait"]
 
@@ -18,6 +18,12 @@ def pod(name: str, *, image: str = "busybox:1", command: list[str] | None = None
     container = {"name": "main", "image": image, "command": SERVER if command is None else command}
     whole = {"terminationGracePeriodSeconds": 5, "containers": [container], **spec}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": whole}
+
+
+def container(name: str, *script: str, **fields: Any) -> dict[str, Any]:
+    """A container that runs this script, or a server without one."""
+    command = ["sh", "-c", "; ".join(script)] if script else SERVER
+    return {"name": name, "image": "busybox:1", "command": command, **fields}
 
 
 class Played:
@@ -46,6 +52,32 @@ class Played:
             for r in self._of(ApiWrite, pod)
             if r.t >= after * 1_000_000 and r.by == by
         ]  # fmt: skip
+
+    def sequence(self, pod: str, *, after: float = 0) -> list[str]:
+        """The calls that change something, each with the container it is for: `StartContainer main`."""
+        calls = [
+            r for r in self._of(CriCall, pod) if r.t >= after * 1_000_000 and r.call not in ("ExecSync", "PullImage")
+        ]
+        return [f"{r.call} {r.container}".rstrip() for r in calls]
+
+    def messages(self, reason: str, pod: str = "") -> list[str]:
+        return [r.message for r in self._of(EventRecorded, pod) if r.reason == reason]
+
+    def starts(self, pod: str, container: str = "main") -> list[float]:
+        return self.when(CriCall, pod, call="StartContainer", container=container)
+
+    def stops(self, pod: str, container: str = "main") -> list[float]:
+        return self.when(CriCall, pod, call="StopContainer", container=container)
+
+    def statuses(self, pod: str) -> list[dict[str, Any]]:
+        """What the kubelet wrote about the pod's status, in short and in order."""
+        return [dict(r.summary) for r in self._of(ApiWrite, pod) if r.by == "kubelet" and r.summary]
+
+    def syncs(self, pod: str) -> list[str]:
+        return [r.sync for r in self._of(SyncBegin, pod)]
+
+    def sync_errors(self, pod: str) -> list[str]:
+        return [r.error for r in self._of(SyncEnd, pod) if r.error]
 
     def notes(self) -> list[str]:
         return [r.text for r in self.records if isinstance(r, Note)]
