@@ -55,9 +55,8 @@ class Played:
 
     def sequence(self, pod: str, *, after: float = 0) -> list[str]:
         """The calls that change something, each with the container it is for: `StartContainer main`."""
-        calls = [
-            r for r in self._of(CriCall, pod) if r.t >= after * 1_000_000 and r.call not in ("ExecSync", "PullImage")
-        ]
+        others = ("ExecSync", "PullImage")
+        calls = (r for r in self._of(CriCall, pod) if r.t >= after * 1_000_000 and r.call not in others)
         return [f"{r.call} {r.container}".rstrip() for r in calls]
 
     def messages(self, reason: str, pod: str = "") -> list[str]:
