@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 
+from kubesim.api.event import Event
+from kubesim.api.timestamps import SECOND
+from kubesim.runtime.protocol import RuntimeConditions
+from kubesim.scenario.language import Scenario
 from kubesim.trace.records import ApiWrite, CriCall, ProbeOutcome, SyncBegin, SyncEnd
+from tests.support.driven_node import DrivenNode
 from tests.support.played import Played, container, pod
 
 DELETED = {"at": "10s", "delete": {"pod": "web"}}
@@ -86,6 +91,30 @@ def test_a_pod_that_is_past_its_active_deadline_fails() -> None:
 def test_a_runtime_that_does_not_answer_keeps_pods_waiting() -> None:
     story = Played({"at": "1s", "stop": "runtime"}, {"at": "45s", "apply": pod("web")}, duration="90s")
     assert story.starts("web") == []
+
+
+def without_network(**spec: Any) -> tuple[str, list[str]]:
+    """The phase of the pod `web` on a node whose runtime has no network, and the messages of its Events."""
+    images = [{"name": "*", "present": True}]
+    node = DrivenNode(Scenario.model_validate({"metadata": {"name": "x"}, "spec": {"images": images}}), 0)
+    node.runtime.set_conditions(RuntimeConditions(network_problem="no CNI configuration"))
+    node.wait(20 * SECOND)
+    node.apply(pod("web", **spec))
+    node.wait(10 * SECOND)
+    phase = node.pods()[0].status.phase
+    events = [event for event in node.store.list("Event") if isinstance(event, Event)]
+    node.shut()
+    return phase, [event.message for event in events if event.reason == "NetworkNotReady"]
+
+
+def test_a_pod_waits_until_the_network_is_ready() -> None:
+    phase, messages = without_network()
+    assert phase == "Pending"
+    assert messages[0] == "network is not ready: container runtime network not ready: no CNI configuration"
+
+
+def test_a_pod_on_the_hosts_network_does_not_wait_for_the_network() -> None:
+    assert without_network(hostNetwork=True) == ("Running", [])
 
 
 def test_a_missing_volume_keeps_the_sandbox_from_being_created() -> None:
