@@ -12,7 +12,9 @@ import pytest
 from kubesim.app import RunResult, run_scenario
 from kubesim.scenario.load import load_scenario, parse_scenario
 from kubesim.trace import HashSink
-from tests.support.soak import rounds
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 ROOT = Path(__file__).parent.parent
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))

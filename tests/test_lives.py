@@ -23,7 +23,9 @@ from kubesim.runtime.manager import RuntimeManager
 from kubesim.runtime.results import PodSyncResult
 from tests.support.lives.life import Faults, Happening, Story, happened, live
 from tests.support.lives.stories import DEAF, FALSE, PROMPT, SLOW, SLOW_START, UP, command, stories
-from tests.support.soak import rounds
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 LIVES = 2000
 

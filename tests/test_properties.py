@@ -14,7 +14,9 @@ from kubesim.runtime.manager import RuntimeManager
 from kubesim.runtime.results import PodSyncResult
 from kubesim.scenario.language import Scenario
 from tests.support.driven_node import DrivenNode
-from tests.support.soak import rounds
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 EXAMPLES, STEPS = 300, 30
 

@@ -54,7 +54,6 @@ def kubesim(tmp_path_factory: pytest.TempPathFactory) -> Kubesim:
             env={**plain, "XDG_STATE_HOME": str(place / "state"), "NO_COLOR": "1"},
             capture_output=True,
             text=True,
-            timeout=120,
             check=False,
         )
 

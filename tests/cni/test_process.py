@@ -30,7 +30,8 @@ def nothing_left() -> Iterator[None]:
     files, others = set(os.listdir("/proc/self/fd")), children()
     yield
     assert set(os.listdir("/proc/self/fd")) == files
-    assert children() <= others
+    if os.getpid() != 1:  # as the first process of a container it gets every orphan as its child
+        assert children() <= others
 
 
 class Plugins:

@@ -26,7 +26,9 @@ from kubesim.runtime.types import (
 )
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Note
-from tests.support.soak import rounds
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 SECOND = 1_000_000
 MS = 1_000

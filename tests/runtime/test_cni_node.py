@@ -277,7 +277,7 @@ def test_where_user_namespaces_are_forbidden_the_remedy_is_told() -> None:
     with unprivileged() as user:
         (user.folder / "forbidden.py").write_text(FORBIDDEN)
         with user.start("forbidden.py", "--runtime", "cni") as process:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate()
         assert (process.returncode, out) == (2, "")
         assert err == (
             "kubesim: error: no private node for real pod networks: a user namespace: No space left on device; "

@@ -21,7 +21,9 @@ from kubesim.node.networks import NETWORKS
 from tests.support.machine.cni_host import NETNS_DIR, STATE_DIR, links, on_host, output
 from tests.support.machine.mounts import own_namespace_mounts
 from tests.support.processes import kubesim, start
-from tests.support.soak import rounds
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 PODS = 5  # in each life of kubesim
 FAULTS = '10%error(11, "try again") -> 5%hang -> 3%crash -> 2%garbage'

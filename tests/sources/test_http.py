@@ -20,7 +20,9 @@ from kubesim.sources.simulated_url import Behaviour, SimulatedUrl
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Note
 from tests.sources.test_manifest_url import pod, pods
-from tests.support.soak import rounds
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 
 class Asked(SimulatedUrl):

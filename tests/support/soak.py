@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 SOAK = bool(os.environ.get("KUBESIM_SOAK"))
+
+
+# The time limit of these tests: on a busy machine they take minutes, and in `make soak` hours.
+LONG = pytest.mark.timeout(6 * 3600 if SOAK else 1800)
 
 
 def rounds(full: int) -> int:

@@ -64,7 +64,7 @@ class Unprivileged:
 
     def run(self, *words: str) -> str:
         with self.start(*words) as process:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate()
         assert process.returncode == 0, f"{words}: {out}{err}"
         return str(out)
 
