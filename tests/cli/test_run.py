@@ -11,6 +11,7 @@ import pytest
 
 from kubesim.cli.main import main
 from kubesim.trace.records import KINDS
+from tests.support.fakes.terminal import Terminal
 from tests.support.processes import start
 
 POD = """
@@ -181,10 +182,6 @@ def test_feature_gates_come_from_the_flag_then_the_environment_then_the_scenario
 
 
 def test_colours_on_a_terminal_unless_unwanted(pod: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     for no_color, coloured in (("", True), ("1", False)):
         monkeypatch.setenv("NO_COLOR", no_color)
         screen = Terminal()

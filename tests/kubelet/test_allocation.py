@@ -24,6 +24,7 @@ from kubesim.kubelet.resize_feasibility import NodePolicies
 from kubesim.kubelet.status.resize_conditions import ResizeConditions
 from kubesim.runtime.allocated import AllocationState
 from kubesim.trace.records import CriCall
+from tests.support.fakes.events import RecordedEvents
 from tests.support.played import Played, pod
 
 NODE = Node.from_json(
@@ -42,15 +43,15 @@ def make(uid: str, cpu: str, memory: str = "500Mi", *, generation: int = 1, **mo
     )
 
 
-class Kubelet:
+class Kubelet(RecordedEvents):
     """An allocation manager with all that it asks, on a node of 4 cpus and 4Gi."""
 
     def __init__(self, policies: NodePolicies | None = None, state: AllocationState | None = None) -> None:
+        super().__init__()
         self.clock = LoopClock()
         self.pods = PodManager()
         self.conditions = ResizeConditions()
         self.state = state or AllocationState()
-        self.events: list[str] = []
         self.synced: list[str] = []
         self.ready = True
 
@@ -71,9 +72,6 @@ class Kubelet:
             lambda: self.ready,
             policies=policies,
         )
-
-    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
-        self.events.append(f"{type} {reason} {message}")
 
     async def add(self, *pods: Pod) -> list[tuple[str, str]]:
         answers = []
@@ -143,7 +141,7 @@ def test_a_resize_from_request_to_request() -> None:
 
         def told() -> list[str]:
             events, kubelet.events = kubelet.events, []
-            return events
+            return list(map(str, events))
 
         assert await kubelet.resize(make("a", "1", "1Gi", generation=1)) == [(IN_PROGRESS, "", 1)]
         resources = '"containers":[{"name":"c1","resources":{"requests":{"cpu":"1","memory":"1Gi"}}}]'
@@ -212,7 +210,7 @@ def test_what_a_node_gave_away_for_good_cannot_be_resized(
             return
         assert told == [(PENDING, "Infeasible", 1)]
         assert message in kubelet.conditions.get("a")[0].message
-        assert kubelet.events[0].startswith("Warning ResizeInfeasible Pod resize Infeasible: {")
+        assert str(kubelet.events[0]).startswith("Warning ResizeInfeasible Pod resize Infeasible: {")
         assert not kubelet.manager.has_pending_resizes()  # waiting would not help
 
     played(story)

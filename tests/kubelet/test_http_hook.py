@@ -10,13 +10,9 @@ from kubesim.conformance.lifecycle_script import NoNetwork
 from kubesim.errors import RuntimeCallError
 from kubesim.kubelet.http_hook import HttpHook
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
+from tests.support.fakes.events import NoEvents
 
 POD = Pod.from_json({"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": []}})
-
-
-class Told:
-    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
-        raise AssertionError(message)
 
 
 class Pods:
@@ -50,7 +46,7 @@ def test_what_is_missing_is_said(pods: Pods, text: str) -> None:
     """lifecycle/handlers.go runHTTPHandler."""
 
     async def main() -> None:
-        hook = HttpHook(LoopClock(), NoNetwork(), Told(), lambda: pods)
+        hook = HttpHook(LoopClock(), NoNetwork(), NoEvents(), lambda: pods)
         await hook.run(POD, Container(name="c"), HTTPGetAction(port=80))
 
     with pytest.raises(RuntimeCallError) as caught:

@@ -93,14 +93,6 @@ class Node:
         return [(r.t, r.result, r.why) for r in self.sink.records if isinstance(r, ProbeOutcome)]
 
 
-class Events:
-    def __init__(self) -> None:
-        self.told: list[tuple[str, str, str]] = []
-
-    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:  # theirs
-        self.told.append((reason, message, container))
-
-
 class Commands:
     """The only part of a runtime that probes use."""
 
