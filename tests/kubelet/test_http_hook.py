@@ -11,24 +11,9 @@ from kubesim.errors import RuntimeCallError
 from kubesim.kubelet.http_hook import HttpHook
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 from tests.support.fakes.events import NoEvents
+from tests.support.fakes.runtimes import OnePod
 
 POD = Pod.from_json({"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": []}})
-
-
-class Pods:
-    """A runtime that has this pod, and perhaps cannot tell its status."""
-
-    def __init__(self, pod: RuntimePod | None = None, status: RuntimePodStatus | None = None) -> None:
-        self._pod = pod
-        self._status = status
-
-    async def get_pod(self, uid: str) -> RuntimePod | None:
-        return self._pod
-
-    async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
-        if self._status is None:
-            raise RuntimeCallError("gone")
-        return self._status
 
 
 LISTED = RuntimePod("u", "p", "ns")
@@ -37,12 +22,12 @@ LISTED = RuntimePod("u", "p", "ns")
 @pytest.mark.parametrize(
     ("pods", "text"),
     [
-        (Pods(), "unable to get pod, event handlers may be invalid: pod sandboxes not found"),
-        (Pods(LISTED), "unable to get pod status, event handlers may be invalid: gone"),
-        (Pods(LISTED, RuntimePodStatus("u")), "failed to find networking container: p"),
+        (OnePod(), "unable to get pod, event handlers may be invalid: pod sandboxes not found"),
+        (OnePod(LISTED), "unable to get pod status, event handlers may be invalid: gone"),
+        (OnePod(LISTED, RuntimePodStatus("u")), "failed to find networking container: p"),
     ],
 )
-def test_what_is_missing_is_said(pods: Pods, text: str) -> None:
+def test_what_is_missing_is_said(pods: OnePod, text: str) -> None:
     """lifecycle/handlers.go runHTTPHandler."""
 
     async def main() -> None:

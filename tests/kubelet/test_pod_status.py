@@ -15,8 +15,8 @@ from kubesim.api.timestamps import SECOND
 from kubesim.runtime.types import ContainerRecord, SandboxRecord
 from tests.support.pod_status import NOW, condition, container_status, exited, generated, pod_of, running
 
-INIT = {"initContainers": [{"name": "init", "image": "i"}]}
-SIDECAR = {"initContainers": [{"name": "init", "image": "i", "restartPolicy": "Always"}]}
+INIT: dict[str, Any] = {"initContainers": [{"name": "init", "image": "i"}]}
+SIDECAR: dict[str, Any] = {"initContainers": [{"name": "init", "image": "i", "restartPolicy": "Always"}]}
 PROBED: dict[str, Any] = {"name": "app", "readinessProbe": {"exec": {}}}
 READINESS = frozenset({("app", "readiness")})
 CREATED = ContainerRecord("containerd://app", "app", "created")
@@ -234,19 +234,19 @@ def test_a_running_container_without_probes_is_started_and_ready() -> None:
 
 
 def test_a_container_with_a_readiness_probe_is_not_ready_before_its_first_success() -> None:
-    young = {"probe_workers": READINESS, "kubelet_start": NOW - 3600 * SECOND}
+    young: dict[str, Any] = {"probe_workers": READINESS, "kubelet_start": NOW - 3600 * SECOND}
     assert not container_status(generated(pod_of(PROBED), running(), **young)).ready
 
 
 @pytest.mark.parametrize(("result", "ready"), [("success", True), ("failure", False)])
 def test_the_last_readiness_result_decides(result: str, ready: bool) -> None:
-    results = {"probe_workers": READINESS, "readiness": {"containerd://app": result}}
+    results: dict[str, Any] = {"probe_workers": READINESS, "readiness": {"containerd://app": result}}
     assert container_status(generated(pod_of(PROBED), running(), **results)).ready is ready
 
 
 def test_a_container_with_a_startup_probe_is_neither_started_nor_ready_before_its_success() -> None:
     probed = {"name": "app", "startupProbe": {"exec": {}}}
-    young = {"probe_workers": frozenset({("app", "startup")}), "kubelet_start": NOW - 3600 * SECOND}
+    young: dict[str, Any] = {"probe_workers": frozenset({("app", "startup")}), "kubelet_start": NOW - 3600 * SECOND}
     status = container_status(generated(pod_of(probed), running(), **young))
     assert (status.started, status.ready) == (False, False)
 

@@ -9,41 +9,16 @@ import pytest
 
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Pod
-from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.errors import RuntimeCallError
 from kubesim.features import FeatureGates
 from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag, trim_image_tag_digest
 from kubesim.runtime.images import ImageError, ImageManager, ImagePullSettings
-from kubesim.runtime.protocol import ImageInfo, Runtime
-from kubesim.runtime.pull_credentials import AuthConfig, PullSecret
+from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.pull_credentials import PullSecret
 from kubesim.runtime.pull_records import PullRecords, verification_policy
-from tests.support.fakes.events import RecordedEvents
+from tests.support.fakes.runtimes import Registry
 
 A, B = (Pod(metadata=ObjectMeta(name=name, namespace="ns", uid=f"uid-{name}")) for name in "ab")
-
-
-class Registry(RecordedEvents):
-    """A runtime that pulls everything in two seconds; images of one id are the same content."""
-
-    def __init__(self, clock: LoopClock) -> None:
-        super().__init__()
-        self.clock = clock
-        self.present: dict[str, str] = {}
-        self.ids: dict[str, str] = {}
-        self.failure = ""
-        self.pulls: list[tuple[float, str]] = []
-
-    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
-        self.pulls.append((self.clock.elapsed() / SECOND, image))
-        await self.clock.sleep(2 * SECOND)
-        if self.failure:
-            raise RuntimeCallError(self.failure)
-        self.present[image] = self.ids.get(image, f"id-of-{image}")
-        return self.present[image]
-
-    async def image_status(self, image: str) -> ImageInfo | None:
-        return ImageInfo(self.present[image], size=1234) if image in self.present else None
 
 
 def make(clock: LoopClock, **options: object) -> tuple[Registry, ImageManager]:

@@ -11,8 +11,6 @@ from kubesim.clock import LoopClock, Randomness
 from kubesim.kubelet.probes.worker import WorkerEnvironment
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.kubelet.status.inputs import ProbeType
-from kubesim.runtime.network import HttpRequest, HttpResponse
-from kubesim.runtime.protocol import CallContext, ExecResult
 from kubesim.runtime.types import ProbeResult
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import ProbeOutcome
@@ -91,51 +89,3 @@ class Node:
 
     def outcomes(self) -> list[tuple[int, str, str]]:
         return [(r.t, r.result, r.why) for r in self.sink.records if isinstance(r, ProbeOutcome)]
-
-
-class Commands:
-    """The only part of a runtime that probes use."""
-
-    def __init__(self, *outcomes: ExecResult | Exception) -> None:
-        self.outcomes = list(outcomes)
-        self.calls: list[tuple[str, tuple[str, ...], int]] = []
-
-    async def exec_sync(
-        self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
-    ) -> ExecResult:
-        self.calls.append((container_id, command, timeout))
-        outcome = self.outcomes.pop(0)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-
-class Web:
-    """A network in which everything asked is noted, and answered or refused as given."""
-
-    def __init__(self, *outcomes: HttpResponse | str | Exception) -> None:
-        self.outcomes = list(outcomes)
-        self.requests: list[HttpRequest] = []
-        self.connected: list[tuple[str, int, int]] = []
-
-    def _next(self) -> Any:
-        outcome = self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    async def tcp_connect(self, host: str, port: int, timeout: int) -> None:
-        self.connected.append((host, port, timeout))
-        self._next()
-
-    async def http_get(self, request: HttpRequest, timeout: int) -> HttpResponse:
-        self.requests.append(request)
-        response = self._next()
-        assert isinstance(response, HttpResponse)
-        return response
-
-    async def grpc_health(self, host: str, port: int, service: str, timeout: int) -> str:
-        self.connected.append((host, port, timeout))
-        answer = self._next()
-        assert isinstance(answer, str)
-        return answer

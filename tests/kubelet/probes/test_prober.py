@@ -25,7 +25,9 @@ from kubesim.runtime.network import (
 )
 from kubesim.runtime.protocol import DeadlineExceeded, ExecResult, Runtime
 from tests.support.fakes.events import RecordedEvents
-from tests.support.probes import EXEC, Commands, Web, pod, subject
+from tests.support.fakes.network import Web
+from tests.support.fakes.runtimes import Commands
+from tests.support.probes import EXEC, pod, subject
 
 STATUS = PodStatus(pod_ip="10.0.0.7")
 
