@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,7 @@ from kubesim.clock import Randomness
 from kubesim.cni import netns
 from kubesim.cni.cache import RuntimeConf
 from kubesim.cni.conf import network_conf_from_bytes
-from kubesim.cni.context import with_timeout
+from kubesim.cni.context import Context
 from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
 from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
 from kubesim.cni.pod_network import PodNetworkConfig, PodNetworkSettings, PortMapping
@@ -259,16 +260,23 @@ def test_the_network_of_a_pod_with_a_user_namespace_belongs_to_it(tmp_path: Path
     assert on_host(with_user_namespace, folder=str(tmp_path)) == {"own": True, "after": NOTHING_LEFT}
 
 
+async def cancelled_when(fifo: Path, ctx: Context) -> None:
+    """Cancel a call when a plugin has written into this pipe."""
+    await asyncio.to_thread(fifo.read_bytes)
+    ctx.cancel()
+
+
 async def a_hung_plugin(folder: str, sleep: str) -> dict[str, Any]:
     """The second plugin of a chain hangs, and so do its children; then DEL cleans up what the first one made."""
     network = network_conf_from_bytes(conflist(BRIDGE, {"type": "hang"}))
     cni = CNIConfig([BIN_DIR, folder], RealExec())
-    runtime = RuntimeConf("container", new_namespace(), "eth0")
-    with with_timeout(0.5) as ctx:
-        try:
-            await cni.add_network_list(network, runtime, ctx)
-        except CniError as error:
-            text = str(error)
+    runtime, ctx = RuntimeConf("container", new_namespace(), "eth0"), Context()
+    patience = asyncio.create_task(cancelled_when(Path(folder, "hang.began"), ctx))
+    try:
+        await cni.add_network_list(network, runtime, ctx)
+    except CniError as error:
+        text = str(error)
+    await patience
     await cni.del_network_list(network, runtime)
     netns.remove_netns(runtime.netns)
     return {"error": text, "sleeping": running(sleep), "after": left_over()}
@@ -276,8 +284,9 @@ async def a_hung_plugin(folder: str, sleep: str) -> dict[str, Any]:
 
 def test_a_hung_plugin_is_killed_with_its_children_and_undone(tmp_path: Path) -> None:
     hanging, sleep = tmp_path / "hang", unique_sleep()
-    hanging.write_text(f'#!/bin/sh\n[ "$CNI_COMMAND" = ADD ] || exit 0\nsetsid {sleep} &\n{sleep}\n')
+    hanging.write_text(f'#!/bin/sh\n[ "$CNI_COMMAND" = ADD ] || exit 0\nsetsid {sleep} &\necho >"$0.began"\n{sleep}\n')
     hanging.chmod(0o755)
+    os.mkfifo(tmp_path / "hang.began")
     told = on_host(a_hung_plugin, folder=str(tmp_path), sleep=sleep)
     assert told["error"] == ('plugin type="hang" failed (add): netplugin failed with no error message: signal: killed')
     assert told["sleeping"] == []
