@@ -97,6 +97,16 @@ def test_imports_point_down_the_flow() -> None:
     assert not wrong
 
 
+def test_no_test_imports_from_another() -> None:
+    """What several tests use is in tests/support."""
+    modules = {
+        str(path.relative_to(ROOT)): [module for module, _ in imported_modules(ast.parse(path.read_text()))]
+        for path in python_files()
+    }
+    wrong = {path: [m for m in found if re.search(r"^tests\..*\btest_\w+$", m)] for path, found in modules.items()}
+    assert not {path: found for path, found in wrong.items() if found}
+
+
 def test_the_layer_rule_sees_an_upward_import() -> None:
     tree = ast.parse("def f():\n    from kubesim.kubelet import agent\n")
     assert upward_imports("runtime", tree) == ["line 2: kubesim.kubelet"]

@@ -29,8 +29,7 @@ from kubesim.scenario.language import Scenario
 from kubesim.scenario.strict import Strict
 from kubesim.trace import records
 from kubesim.trace.stepping import conditions
-from tests.conformance.test_corpora import CORPORA, NOT_RUNNABLE
-from tests.conformance.test_stories import STORIES
+from tests.support.corpora import CORPORA, NOT_RUNNABLE, STORIES
 
 DOCS = Path(__file__).parent.parent / "docs"
 MADE = "<!-- Made by `make docs`. Do not change it here. -->"

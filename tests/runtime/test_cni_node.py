@@ -11,7 +11,7 @@ import pytest
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.app import RunResult, Simulation, run_scenario
+from kubesim.app import RunResult, Simulation
 from kubesim.clock import run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.concurrency import TaskSet
@@ -21,46 +21,11 @@ from kubesim.runtime.cni_nodes import CniNodes
 from kubesim.runtime.simulated.settings import Latencies, Span
 from kubesim.scenario.load import parse_scenario
 from kubesim.scenario.settings import cni_settings, node_plans
-from kubesim.trace import HashSink, MemorySink
-from kubesim.trace.records import ApiWrite, CniExec, EventRecorded
+from kubesim.trace import HashSink
 from tests.support.machine.cni_host import on_host
+from tests.support.machine.cni_runs import POD, SPEC, Run
 from tests.support.machine.host_state import host_state
 from tests.support.machine.unprivileged import unprivileged
-
-SPEC = """
-apiVersion: kubesim.dev/v1alpha1
-kind: Scenario
-metadata: {{name: x}}
-spec:
-  runtime: cni
-  images: [{{name: "*", present: true}}]
-  {more}
-"""
-POD = """---
-apiVersion: v1
-kind: Pod
-metadata: {{name: {name}}}
-spec: {{containers: [{{name: main, image: "nginx:1"}}]}}
-"""
-
-
-class Run:
-    def __init__(self, more: str = "", pods: int = 1, **options: Any) -> None:
-        text = SPEC.format(more=more) + "".join(POD.format(name=f"pod-{number}") for number in range(pods))
-        self.sink, hashed = MemorySink(), HashSink(placeholders=True)
-        self.result: RunResult = run_scenario(parse_scenario(text, "x.yaml"), sinks=(self.sink, hashed), **options)
-
-    def executions(self) -> list[CniExec]:
-        return [record for record in self.sink.records if isinstance(record, CniExec)]
-
-    def ips(self) -> dict[str, Any]:
-        """What the kubelet told the API server, by pod."""
-        writes = [record for record in self.sink.records if isinstance(record, ApiWrite) and record.by == "kubelet"]
-        return {record.pod: record.summary["podIP"] for record in writes if record.summary.get("podIP")}
-
-    def messages(self, reason: str) -> list[str]:
-        records = self.sink.records
-        return [each.message for each in records if isinstance(each, EventRecorded) and each.reason == reason]
 
 
 def test_the_address_of_a_pod_is_the_plugins() -> None:

@@ -13,9 +13,8 @@ import pytest
 
 from kubesim.errors import UsageError
 from kubesim.runtime.orphans import lock_plugins, orphaned_plugins
-from tests.runtime.test_leaks import STORY, leaks
-from tests.runtime.test_no_leaks import left_over
 from tests.support.machine.cni_host import BIN_DIR, on_host
+from tests.support.machine.leaks import STORY, leaks, left_over
 from tests.support.processes import kubesim
 
 # An IPAM plugin that waits, once, until it is told to go on: bridge waits for it, and will use what it says.

@@ -20,11 +20,11 @@ from kubesim.runtime.sandbox_parts import BoundNamespaces, CniNetworking, Sandbo
 from kubesim.runtime.sandboxed import SandboxedRuntime
 from kubesim.scenario import node as scenario_node
 from kubesim.scenario.load import parse_scenario
-from tests.cni.test_real_plugins import BRIDGE, NOTHING_LEFT, left_over
-from tests.runtime.test_sandboxed import POD, SCENARIO
 from tests.support.driven_node import DrivenNode
 from tests.support.fakes.sandbox import FakeController
 from tests.support.machine.cni_host import BIN_DIR, on_host
+from tests.support.machine.networks import BRIDGE, NOTHING_LEFT, left_over
+from tests.support.sandboxed import POD, SCENARIO
 
 GOOD = json.dumps({"cniVersion": "1.0.0", "name": "net", "plugins": [BRIDGE]})
 PLUGINS = {

@@ -23,8 +23,8 @@ from kubesim.sources.manifest_files import MAX_CONFIG_LENGTH
 from kubesim.sources.manifest_url import Answer, FetchError, Tls, UrlOptions
 from kubesim.sources.real_url import RealUrl, header_for, proxy_for, tls_context
 from kubesim.trace import Recorder
-from tests.sources.test_manifest_url import pod, pods
 from tests.support.patience import with_growing_limits
+from tests.support.sources.manifests import pod, pods
 from tests.support.sources.web import Handler, answering, hang, serving
 
 CERTIFICATES = Path(__file__).parent / "tls"

@@ -24,6 +24,7 @@ from kubesim.cluster.remote.kubeconfig import InClusterAccess, KubeconfigAccess,
 from kubesim.cluster.remote.transport import Call, read_all
 from kubesim.errors import TransportError, UsageError
 from tests.support.cluster.certificates import Authority, Pair
+from tests.support.cluster.kubeconfig import kubeconfig
 from tests.support.sources.following import new_store
 
 NODES = Call("list", "/api/v1/nodes")
@@ -44,19 +45,6 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr("tempfile.tempdir", str(directory))
     yield directory
     assert list(directory.iterdir()) == []
-
-
-def kubeconfig(path: Path, server: str, user: dict[str, Any], **cluster: Any) -> str:
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "main",
-        "contexts": [{"name": "main", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": server, **cluster}}],
-        "users": [{"name": "u", "user": user}],
-    }
-    path.write_text(yaml.safe_dump(content))
-    return str(path)
 
 
 async def status(transport: HttpTransport, call: Call = NODES) -> int:
