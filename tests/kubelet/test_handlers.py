@@ -67,6 +67,18 @@ def test_a_pod_that_has_ended_is_not_admitted_again_by_a_new_kubelet() -> None:
     assert story.result.phases == {"default/web": "Succeeded"}
 
 
+def test_a_pod_that_has_ended_needs_no_admission() -> None:
+    """The node has lost the label that the pod asks for; it does not matter any more."""
+    unlabelled = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1", "labels": {"disk": "hdd"}}}
+    story = Played(
+        {"at": "15s", "apply": unlabelled}, {"at": "20s", "restart": "kubelet"},
+        nodes=[{"name": "node-1", "labels": {"disk": "ssd"}}],
+        objects=[pod("web", restartPolicy="Never", command=["true"], nodeSelector={"disk": "ssd"})],
+    )  # fmt: skip
+    assert "NodeAffinity" not in story.events("web")
+    assert story.result.phases == {"default/web": "Succeeded"}
+
+
 def test_a_pod_that_runs_is_found_again_by_a_new_kubelet() -> None:
     story = Played({"at": "20s", "restart": "kubelet"}, objects=[pod("web")])
     assert story.calls("web", after=20) == []
