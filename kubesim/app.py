@@ -75,34 +75,29 @@ def run_scenario(
     until: int | None = None,
     speed: float = 0.0,
     sinks: Sequence[Sink] = (),
-    every_tick: bool = False,
     serve: tuple[str, int] | None = None,
     on_serving: Callable[[str], None] | None = None,
     host_state: str = "",
 ) -> RunResult:
     """Play a scenario in virtual time and return when it is over.
 
-    `seed` goes before the scenario's own; `until` (microseconds) ends the run early; a `speed` paces it against the
-    wall clock (virtual seconds for each real one, 0 = as fast as possible); `every_tick` executes also the ticks that
-    can change nothing, which gives the same trace. With `serve` (address and port) the agents can be asked about
-    themselves over HTTP meanwhile; `on_serving` is told where. `host_state` makes the host itself the node of runtime
-    `cni`, with that directory for what has to outlive a crash.
+    `seed` overrides the scenario's own; `until` (microseconds) ends the run early; a `speed` paces it against the wall
+    clock (virtual seconds for each real one, 0 = as fast as possible). With `serve` (address and port) the agents
+    answer questions about themselves over HTTP while it runs; `on_serving` is called with the address. `host_state`
+    makes the host itself the node of runtime `cni`, with that directory for what has to outlive a crash.
     """
     chosen = scenario.spec.seed if seed is None else seed
 
     async def main() -> RunResult:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            simulation = Simulation(scenario, chosen, tasks, sinks, every_tick=every_tick, real=real)
+            simulation = Simulation(scenario, chosen, tasks, sinks, real=real)
             server = AgentServer(simulation.kubelets, simulation.clock.now)
             if serve is not None:
-                await server.start(*serve)
+                await server.start(tasks, *serve)
                 if on_serving is not None:
                     on_serving(server.address)
-            try:
-                result: RunResult = await tasks.run_until(simulation.run(until, speed))
-            finally:
-                await server.close()
+            result: RunResult = await tasks.run_until(simulation.run(until, speed))
             return result
 
     spec = scenario.spec
@@ -145,14 +140,12 @@ class Simulation:
         tasks: TaskSet,
         sinks: Sequence[Sink] = (),
         *,
-        every_tick: bool = False,
         latencies: Latencies = DEFAULT_LATENCIES,
         real: CniNodes | None = None,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
         self.tasks = tasks
-        self.every_tick = every_tick
         self.gates = scenario.gates
         self.clock = LoopClock(VIRTUAL_START - LEAD)
         self.randomness = Randomness(seed)
@@ -178,7 +171,6 @@ class Simulation:
             scenario.spec,
             self.gates,
             traced=bool(sinks),
-            every_tick=every_tick,
             health=self.health,
             real=real,
         )

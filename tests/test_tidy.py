@@ -16,11 +16,19 @@ PACKAGE = ROOT / "kubesim"
 
 # Lowest first: a package or module imports only from itself and from those before it.
 LAYERS = (
-    "frozen", "errors", "shipped", "features", "api", "kubeletconfig", "clock", "concurrency", "trace", "cluster",
-    "cni", "node", "sources", "runtime", "podworkers", "kubelet", "scenario", "attach", "labs", "app", "conformance",
-    "cli", "__main__",
+    "frozen", "part", "errors", "shipped", "features", "api", "kubeletconfig", "clock", "concurrency", "trace",
+    "cluster", "cni", "node", "sources", "runtime", "podworkers", "kubelet", "scenario", "attach", "labs", "app",
+    "conformance", "cli", "__main__",
 )  # fmt: skip
 MAX_LINES = 500
+MAX_FUNCTION_LINES = 60
+MAX_PARAMETERS = 10  # of a constructor
+# Files whose constructors are still too long. DELETE this list and its use once they are not.
+TOO_LONG_YET = {
+    "kubesim/kubelet/agent.py", "kubesim/kubelet/allocation.py", "kubesim/kubelet/housekeeping.py",
+    "kubesim/kubelet/node_care.py", "kubesim/kubelet/sync_loop.py", "kubesim/kubelet/sync_pod.py",
+    "kubesim/kubelet/volumes/reconciler.py", "kubesim/podworkers/workers.py",
+}  # fmt: skip
 BANNED_CALLS = {
     "time.time", "time.time_ns", "time.monotonic", "time.monotonic_ns", "time.perf_counter", "time.perf_counter_ns",
     "time.sleep", "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "asyncio.sleep", "anyio.sleep",
@@ -185,6 +193,35 @@ def test_no_file_is_a_house() -> None:
         if (lines := len(path.read_text().splitlines())) > MAX_LINES
     }
     assert not long
+
+
+def oversized(tree: ast.Module) -> Iterator[str]:
+    """Functions that do not fit a screen, and constructors that take more than a handful of things."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            parameters = len(node.args.posonlyargs + node.args.args + node.args.kwonlyargs) - 1
+            if lines > MAX_FUNCTION_LINES:
+                yield f"line {node.lineno}: {node.name} has {lines} lines"
+            if node.name == "__init__" and parameters > MAX_PARAMETERS:
+                yield f"line {node.lineno}: __init__ has {parameters} parameters"
+
+
+def test_functions_fit_a_screen_and_constructors_take_a_handful() -> None:
+    found = {str(path.relative_to(ROOT)): list(oversized(ast.parse(path.read_text()))) for path in sources()}
+    wrong = {name: each for name, each in found.items() if each and name not in TOO_LONG_YET}
+    assert not wrong
+
+
+def test_the_size_rule_sees() -> None:
+    def sized(lines: int, parameters: int) -> list[str]:
+        names = ", ".join(f"p{number}" for number in range(parameters))
+        body = "".join("    pass\n" for _ in range(lines - 1))
+        return list(oversized(ast.parse(f"def __init__(self, {names}):\n{body}")))
+
+    assert sized(60, 10) == []
+    assert sized(61, 10) == ["line 1: __init__ has 61 lines"]
+    assert sized(60, 11) == ["line 1: __init__ has 11 parameters"]
 
 
 def test_text_files_are_clean() -> None:

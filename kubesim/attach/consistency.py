@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesim.api.phases import PENDING, RUNNING, TERMINAL_PHASES
-from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
+from kubesim.api.pod import ContainerStateTerminated, ContainerStatus, Pod, PodCondition, PodStatus
 from kubesim.attach.divergence import Divergence, diverges
 from kubesim.attach.observation import ContainerView, Observation, moment
 from kubesim.attach.statement import Fact
@@ -31,28 +31,14 @@ from kubesim.kubelet.status.conditions import (
 )
 from kubesim.kubelet.status.phase import get_phase
 
-# Ends that tell their exit code in another way than Completed and Error.
-_OTHER_ENDS = frozenset(
-    {
-        "OOMKilled",
-        "StartError",
-        "ContainerStatusUnknown",
-        "ContainerCannotRun",
-        "DeadlineExceeded",
-        "RestartingAllContainers",
-        "",
-    }
-)
-
 
 def status_divergences(seen: Observation, old: PodStatus | None) -> Iterator[Divergence]:
     """What a single status says that the rules do not; `old` is the one before, if it was seen."""
     pod = seen.pod
     meta, status = pod.metadata, pod.status
     if status.observed_generation > meta.generation > 0:
-        yield diverges(
+        yield _contradicts(
             seen,
-            "status",
             "observedGeneration is beyond the pod's generation",
             "The kubelet writes the generation of the pod that it has seen.",
             Fact("metadata.generation", str(meta.generation)),
@@ -69,65 +55,64 @@ def status_divergences(seen: Observation, old: PodStatus | None) -> Iterator[Div
 def _container(seen: Observation, view: ContainerView) -> Iterator[Divergence]:
     state = view.status.state
     if sum(part is not None for part in (state.waiting, state.running, state.terminated)) > 1:
-        yield diverges(
+        yield _contradicts(
             seen,
-            "status",
             f"{view.words} is in several states at once",
             "A container state has at most one of waiting, running and terminated.",
             view.fact("state", sorted(state.to_json())),
         )
     done_init = view.kind == "init" and state.terminated is not None and state.terminated.exit_code == 0
     if view.status.ready and state.running is None and not done_init:
-        yield diverges(
+        yield _contradicts(
             seen,
-            "status",
             f"{view.words} is ready without running",
             "Only a running container is ready, and an init container that completed.",
             view.fact("ready", "true"),
             view.fact("state", sorted(state.to_json())),
         )
     if view.status.started and state.running is None:
-        yield diverges(
+        yield _contradicts(
             seen,
-            "status",
             f"{view.words} counts as started without running",
             "started is true only while a container runs.",
             view.fact("started", "true"),
         )
     ready_too_soon = view.status.ready and not view.status.started and view.kind != "init"
     if ready_too_soon and view.status.started is not None:
-        yield diverges(
+        yield _contradicts(
             seen,
-            "status",
             f"{view.words} is ready before it has started",
             "A container is ready only after its startup probe succeeded.",
             view.fact("ready", "true"),
             view.fact("started", "false"),
         )
     yield from _ready_before_probe(seen, view)
-    for name, ended in (("state", state.terminated), ("lastState", view.status.last_state.terminated)):
-        if ended is None:
-            continue
-        reason = "Completed" if ended.exit_code == 0 else "Error"
-        if ended.reason not in _OTHER_ENDS and ended.reason in ("Completed", "Error") and ended.reason != reason:
-            yield diverges(
-                seen,
-                "status",
-                f"{view.words} ended with {ended.exit_code} and is said to be {ended.reason}",
-                "The runtime calls an exit with 0 Completed and any other Error (or OOMKilled).",
-                view.fact(f"{name}.terminated.exitCode", ended.exit_code),
-                view.fact(f"{name}.terminated.reason", ended.reason),
-            )
-        began, over = moment(ended.started_at), moment(ended.finished_at)
-        if began is not None and over is not None and over < began:
-            yield diverges(
-                seen,
-                "status",
-                f"{view.words} ended before it began",
-                "finishedAt is not before startedAt.",
-                view.fact(f"{name}.terminated.startedAt", ended.started_at),
-                view.fact(f"{name}.terminated.finishedAt", ended.finished_at),
-            )
+    yield from _end(seen, view, "state", state.terminated)
+    yield from _end(seen, view, "lastState", view.status.last_state.terminated)
+
+
+def _end(
+    seen: Observation, view: ContainerView, field: str, ended: ContainerStateTerminated | None
+) -> Iterator[Divergence]:
+    if ended is None:
+        return
+    if ended.reason in ("Completed", "Error") and (ended.reason == "Completed") != (ended.exit_code == 0):
+        yield _contradicts(
+            seen,
+            f"{view.words} ended with {ended.exit_code} and is said to be {ended.reason}",
+            "The runtime calls an exit with 0 Completed and any other Error (or OOMKilled).",
+            view.fact(f"{field}.terminated.exitCode", ended.exit_code),
+            view.fact(f"{field}.terminated.reason", ended.reason),
+        )
+    began, over = moment(ended.started_at), moment(ended.finished_at)
+    if began is not None and over is not None and over < began:
+        yield _contradicts(
+            seen,
+            f"{view.words} ended before it began",
+            "finishedAt is not before startedAt.",
+            view.fact(f"{field}.terminated.startedAt", ended.started_at),
+            view.fact(f"{field}.terminated.finishedAt", ended.finished_at),
+        )
 
 
 def _ready_before_probe(seen: Observation, view: ContainerView) -> Iterator[Divergence]:
@@ -173,9 +158,8 @@ def _phase(seen: Observation) -> Iterator[Divergence]:
     elif any(one in TERMINAL_PHASES for one in possible) and phase in (PENDING, RUNNING):
         return  # held back until nothing can be running
     wanted = " or ".join(sorted(possible))
-    yield diverges(
+    yield _contradicts(
         seen,
-        "status",
         f"phase {phase} does not follow from the containers: they mean {wanted}",
         "The phase is computed from the states of the containers.",
         Fact("status.phase", phase),
@@ -205,9 +189,8 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
             continue  # the node controller marks the pods of a silent node
         if status.phase in TERMINAL_PHASES and said.status == "False" and possible[0].status == "False":
             continue
-        yield diverges(
+        yield _contradicts(
             seen,
-            "status",
             f"condition {kind} is {said.status} {said.reason}".rstrip()
             + f", where the containers mean {' or '.join(sorted({one.status for one in possible}))}",
             "Conditions are computed from the container statuses (and, for Ready, the readiness gates).",
@@ -217,9 +200,8 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
     sandbox = find_condition(status.conditions, POD_READY_TO_START_CONTAINERS)
     began = [view.name for view in seen.containers() if view.status.ready and view.status.state.running is not None]
     if sandbox is not None and sandbox.status != TRUE and began and pod.metadata.deletion_timestamp is None:
-        yield diverges(
+        yield _contradicts(
             seen,
-            "status",
             f"{', '.join(began)} is ready in a pod without a sandbox",
             "Containers run in the sandbox: PodReadyToStartContainers is True before the first one runs.",
             Fact(f"status.conditions[{POD_READY_TO_START_CONTAINERS}]", sandbox.status),
@@ -238,3 +220,7 @@ def _node_not_ready(seen: Observation) -> bool:
     if seen.node is None:
         return seen.node_gone
     return any(c.type == "Ready" and c.status != TRUE for c in seen.node.status.conditions)
+
+
+def _contradicts(seen: Observation, says: str, rule: str, *evidence: Fact) -> Divergence:
+    return diverges(seen, "status", says, rule, *evidence)

@@ -6,7 +6,6 @@ Objects of other kinds in a List are left aside: `kubectl get pods,events,nodes 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -19,9 +18,9 @@ from kubesim.api.pod import Pod
 from kubesim.attach.observation import Observation
 from kubesim.errors import InputError, not_json
 from kubesim.frozen import frozen
+from kubesim.scenario.text_files import STANDARD_INPUT, read_text
 from kubesim.scenario.yaml_source import read_documents
 
-STANDARD_INPUT = "-"
 MAX_BYTES = 1 << 29
 KINDS: dict[str, type[ApiObject]] = {"Pod": Pod, "Event": Event, "Node": Node}
 
@@ -64,7 +63,7 @@ def events_about(pod: Pod, events: Iterable[Event]) -> tuple[Event, ...]:
 def read_file(path: str) -> Objects:
     """The objects in a file; "-" is standard input. Raises InputError."""
     source = "standard input" if path == STANDARD_INPUT else path
-    return parse(_read(path, source), source)
+    return parse(read_text(path, source, MAX_BYTES), source)
 
 
 def parse(text: str, source: str) -> Objects:
@@ -149,24 +148,3 @@ def _as_core_event(value: dict[str, Any]) -> dict[str, Any]:
         "deprecatedSource": "source",
     }
     return {names.get(name, name): given for name, given in value.items()}
-
-
-def _read(path: str, source: str) -> str:
-    try:
-        if path == STANDARD_INPUT:
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
-        else:
-            with open(path, "rb") as file:
-                data = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise InputError(source, "no such file") from None
-    except IsADirectoryError:
-        raise InputError(source, "is a directory; give a file") from None
-    except OSError as error:
-        raise InputError(source, f"cannot be read: {error.strerror}") from None
-    if len(data) > MAX_BYTES:
-        raise InputError(source, f"is larger than {MAX_BYTES >> 20} MB, the limit")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(source, "is not UTF-8 text") from None

@@ -7,6 +7,7 @@ name, one at a time and not in haste, so that a node of thousands of pods is no 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import field
 
 from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod
@@ -17,6 +18,7 @@ from kubesim.cluster.object_watch import ObjectKey
 from kubesim.cluster.remote.transport import Transport
 from kubesim.errors import TransportError, UsageError
 from kubesim.kubelet.status.conditions import READY, TRUE, find_condition
+from kubesim.part import part
 
 ROUND = 1 * SECOND  # how often it is seen which objects are of interest
 PAUSE = 50 * MILLISECOND  # between two looks
@@ -39,54 +41,46 @@ def _is_ready(pod: Pod) -> bool:
     return ready is not None and ready.status == TRUE
 
 
+@part
 class ReferenceLooks:
     """Writes into `found`; `changed` hears of each object that came or went, `problem` of what went wrong."""
 
-    def __init__(
-        self,
-        clock: LoopClock,
-        transport: Transport,
-        pods: Callable[[], Iterable[Pod]],
-        found: dict[ObjectKey, bool],
-        changed: Callable[[ObjectKey], None],
-        problem: Callable[[str], None],
-    ) -> None:
-        self._clock = clock
-        self._transport = transport
-        self._pods = pods
-        self._found = found
-        self._changed = changed
-        self._problem = problem
-        self._due: dict[ObjectKey, int] = {}
+    clock: LoopClock
+    transport: Transport
+    pods: Callable[[], Iterable[Pod]]
+    found: dict[ObjectKey, bool]
+    changed: Callable[[ObjectKey], None]
+    problem: Callable[[str], None]
+    _due: dict[ObjectKey, int] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
         """Whether everything that is of interest was looked for."""
-        return self._due.keys() >= wanted(self._pods()).keys()
+        return self._due.keys() >= wanted(self.pods()).keys()
 
     async def run(self) -> None:
         while True:
-            interesting = wanted(self._pods())
-            for known in (self._found, self._due):
+            interesting = wanted(self.pods())
+            for known in (self.found, self._due):
                 for key in [key for key in known if key not in interesting]:
                     del known[key]
             for key in interesting:
-                if self._due.get(key, 0) <= self._clock.now():
+                if self._due.get(key, 0) <= self.clock.now():
                     await self._look(key)
-                    await self._clock.sleep(PAUSE)
-            await self._clock.sleep(ROUND)
+                    await self.clock.sleep(PAUSE)
+            await self.clock.sleep(ROUND)
 
     async def _look(self, key: ObjectKey) -> None:
         try:
-            there = await is_there(self._transport, key)
+            there = await is_there(self.transport, key)
         except TransportError:
             return  # the watches tell of that
         except UsageError as error:
-            self._due[key] = self._clock.now() + REFUSED_AGAIN
-            self._problem(f"cannot see whether it is there: {error}")
+            self._due[key] = self.clock.now() + REFUSED_AGAIN
+            self.problem(f"cannot see whether it is there: {error}")
             return
-        self._due[key] = self._clock.now() + AGAIN
-        before = self._found.get(key)
-        self._found[key] = there
+        self._due[key] = self.clock.now() + AGAIN
+        before = self.found.get(key)
+        self.found[key] = there
         if before is not there and (before is not None or not there):
-            self._changed(key)
+            self.changed(key)

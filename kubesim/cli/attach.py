@@ -9,7 +9,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kubesim.cli import options, runtime_flags
+from kubesim.cli import log_flags, options, runtime_flags
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
     parser.add_argument("--view", type=options.one_of(VIEWS), metavar="|".join(VIEWS), default="shadow", help=view)
     options.add_references(parser)
+    log_flags.add(parser)
     runtime_flags.add_private(parser)
     parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
 
@@ -76,7 +77,8 @@ def execute(args: argparse.Namespace) -> int:
     _warn(args)
     real = _private_node(args)
     try:
-        return anyio.run(_attach, args, output, real)
+        with log_flags.opened(args) as log:
+            return anyio.run(_attach, args, output, real, log)
     finally:
         if real is not None:
             real.close()
@@ -109,7 +111,7 @@ def _warn(args: argparse.Namespace) -> None:
         print(f"kubesim: {said}", file=sys.stderr, flush=True)
 
 
-async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None) -> int:
+async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, log: log_flags.Log) -> int:
     from kubesim.attach.agent import Agent
     from kubesim.attach.views import LinesView, QuietView, respond
     from kubesim.clock import LoopClock, Randomness
@@ -120,19 +122,23 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None) 
     clock = LoopClock()
     viewer: Any = LinesView(sys.stdout, sys.stderr) if output == "jsonl" else QuietView(sys.stderr)
     transport = connect(clock, args.kubeconfig, args.context)
+    if (logger := log.logger()) is not None:
+        from kubesim.attach.log import AttachLog, LoggedTransport, LoggedViewer
+
+        lines = AttachLog(logger, clock)
+        transport, viewer = LoggedTransport(transport, lines), LoggedViewer(viewer, lines)
     agent = Agent(clock, transport, args.node, viewer, with_references=args.references)
     server = ReadOnlyServer(lambda method, target: respond(agent, method, target))
-    if args.serve:
-        await server.start(*parse_address(args.serve))
-        print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
     try:
         async with TaskSet() as tasks:
+            if args.serve:
+                await server.start(tasks, *parse_address(args.serve))
+                print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
             # Which moment is drawn for a retry is nobody's business to reproduce.
             agent.start(tasks, Randomness(clock.now()))
             await tasks.run_until(_watch(args, output, agent, clock, tasks, real))
     finally:
         await transport.close()
-        await server.close()
     return EXIT_DIVERGED if agent.divergence_count else 0
 
 
@@ -161,22 +167,24 @@ async def _watch(
 
 
 async def _follow(args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, twin: Twin | None) -> None:
+    import anyio
+
     from kubesim.api.timestamps import SECOND
     from kubesim.attach.table import table
 
-    end = clock.now() + args.duration if args.duration else None
     shown = ""
-    while end is None or clock.now() < end:
-        if output == "text":
-            width, height = _screen()
-            drawn = table(agent, twin, width=width, height=height)
-            if sys.stdout.isatty():
-                sys.stdout.write(CLEAR + drawn)
-            elif drawn.splitlines()[1:] != shown.splitlines()[1:]:
-                sys.stdout.write(drawn + "\n")
-            shown = drawn
-            sys.stdout.flush()
-        await clock.sleep(SECOND)
+    with anyio.move_on_after(args.duration / SECOND if args.duration else None):
+        while True:
+            if output == "text":
+                width, height = _screen()
+                drawn = table(agent, twin, width=width, height=height)
+                if sys.stdout.isatty():
+                    sys.stdout.write(CLEAR + drawn)
+                elif drawn.splitlines()[1:] != shown.splitlines()[1:]:
+                    sys.stdout.write(drawn + "\n")
+                shown = drawn
+                sys.stdout.flush()
+            await clock.sleep(SECOND)
 
 
 def _twin(agent: Agent, simulation: Simulation) -> Twin:

@@ -64,8 +64,9 @@ def _is_file(source: str) -> bool:
 
 
 def _from_files(args: argparse.Namespace) -> list[Observation]:
-    from kubesim.attach.read import STANDARD_INPUT, Objects, read_file
+    from kubesim.attach.read import Objects, read_file
     from kubesim.clock.wall import wall_now
+    from kubesim.scenario.text_files import STANDARD_INPUT
 
     if args.references:
         raise UsageError("--references looks in the cluster: give the name of a pod there, not a file")
@@ -83,7 +84,7 @@ def _from_files(args: argparse.Namespace) -> list[Observation]:
 
 def _from_cluster(args: argparse.Namespace) -> Observation:
     """The pod as it is in the cluster at this moment."""
-    import asyncio
+    import anyio
 
     from kubesim.attach.live import look
     from kubesim.clock import LoopClock
@@ -101,7 +102,7 @@ def _from_cluster(args: argparse.Namespace) -> Observation:
         finally:
             await transport.close()
 
-    return asyncio.run(main())
+    return anyio.run(main)
 
 
 def _is_meant(meta: object, wanted: str | None) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubesim.cli import options
@@ -55,9 +55,10 @@ def overlay(args: argparse.Namespace, gates: Mapping[str, bool] | None) -> Overl
     return make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), texts, gates)
 
 
-def tell_without_effect(configurations: Iterable[KubeletConfiguration]) -> None:
-    """Once, and all together."""
-    names = dict.fromkeys(name for configuration in configurations for name in configuration.without_effect())
+def tell_without_effect(configurations: Iterable[KubeletConfiguration], used: Collection[str] = ()) -> None:
+    """Once, and all together; `used` are the fields that have an effect on the command itself."""
+    named = (name for configuration in configurations for name in configuration.without_effect())
+    names = dict.fromkeys(name for name in named if name not in used)
     if names:
         print(f"kubesim: without effect here: {', '.join(names)} (kubelet configuration)", file=sys.stderr)
 

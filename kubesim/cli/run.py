@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from kubesim.cli import kubelet_flags, options, runtime_flags
+from kubesim.cli import kubelet_flags, log_flags, options, runtime_flags
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("network",),
         help="with --runtime cni: draw links, bridges, addresses and routes of nodes and pods, once all is at rest",
     )
+    log_flags.add(parser)
     runtime_flags.add(parser)
     kubelet_flags.add_configuration(parser)
 
@@ -90,7 +91,8 @@ def execute(args: argparse.Namespace) -> int:
     # Every mistake is told before anything runs.
     chosen = runtime_flags.chosen(args)
     scenarios = [(file, load_scenario(_found(file), gates, around).with_runtime(*chosen)) for file in args.files]
-    kubelet_flags.tell_without_effect(scenario.spec.kubelet_configuration for _, scenario in scenarios)
+    used = {"logging"} if log_flags.file_name(args) else set()
+    kubelet_flags.tell_without_effect((scenario.spec.kubelet_configuration for _, scenario in scenarios), used)
     state = runtime_flags.host_state(args)
     if state:  # who is told to end ends as if interrupted: everything that it made on this machine is removed
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -100,7 +102,7 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("--show network needs --runtime cni: simulated networks have no links")
     report = _report(args)
     results: list[RunResult] = []
-    with collected_rarely():
+    with collected_rarely(), log_flags.opened(args) as log:
         for file, scenario in scenarios:
             report.begin(file)
             result = run_scenario(
@@ -108,7 +110,7 @@ def execute(args: argparse.Namespace) -> int:
                 seed=seed,
                 until=until,
                 speed=speed,
-                sinks=(report, HashSink(placeholders=scenario.spec.runtime == "cni")),
+                sinks=(report, HashSink(placeholders=scenario.spec.runtime == "cni"), *log.sinks(scenario)),
                 serve=serve,
                 host_state=state,
                 on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
@@ -156,7 +158,8 @@ def _step(
     breaks = [Condition.parse(text) for text in args.break_on]
     scenario = load_scenario(_found(args.files[0]), gates, around).with_runtime(*runtime_flags.chosen(args))
     sink = MemorySink()
-    result = run_scenario(scenario, seed=seed, until=until, sinks=(sink,))
+    with log_flags.opened(args) as log:
+        result = run_scenario(scenario, seed=seed, until=until, sinks=(sink, *log.sinks(scenario)))
     step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks)
     return 0 if result.ok else 1
 

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import copy_context
 from typing import Any, Protocol
 
-from kubesim.clock.virtual import VirtualLoop, wake
+from kubesim.clock.virtual import Periodic, VirtualLoop, wake
 
 VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which Go's synctest bubbles begin
 
@@ -50,6 +50,7 @@ class LoopClock:
     def __init__(self, start: int | None = None) -> None:
         loop = asyncio.get_running_loop()
         self._loop = loop
+        self._happenings = 0
         self._virtual = loop if isinstance(loop, VirtualLoop) else None
         if self._virtual is not None:
             self.start = VIRTUAL_START if start is None else start
@@ -75,13 +76,28 @@ class LoopClock:
         return self._loop.call_at((moment - self._offset) / 1_000_000, callback, *args)
 
     def late_place(self) -> int:
-        """For `call_late` and `sleep_late`. Who takes his later comes later."""
+        """For `tick_at` and `sleep_late`: places that are taken later come later within an instant."""
         return 0
 
-    def call_late(self, moment: int, callback: Callable[..., object], place: int) -> asyncio.TimerHandle:
-        """As `call_at`, after all else that is set for that instant; among those that are late, by place. It is the
-        time that calls then, not who is running now: the callback does not see the caller's context."""
-        return self.call_at(moment, callback)
+    def tick_at(self, moment: int, ticker: Periodic, place: int) -> asyncio.TimerHandle:
+        """Let the ticker fire then, after all else that is set for that instant; among late ones, by place."""
+        return self.call_at(moment, ticker.fire)
+
+    def happenings(self) -> int:
+        """A count that changes when anything has happened except ticks; in real time always another one."""
+        self._happenings += 1
+        return self._happenings
+
+    def something_happened(self) -> None:
+        """A tick has changed something: no ticker is idle any more."""
+
+    @property
+    def offset(self) -> int:
+        """From the loop's time to this clock's."""
+        return self._offset
+
+    def tick_delivered(self, count: int) -> None:
+        """So many ticks wait for their readers to finish them; negative when they have."""
 
     def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
         """As `sleep_until`; then all go first that are set for that instant or were woken in it."""
@@ -173,8 +189,17 @@ class _VirtualClock(LoopClock):
     def late_place(self) -> int:
         return self._virtual.late_place()
 
-    def call_late(self, moment: int, callback: Callable[..., object], place: int) -> asyncio.TimerHandle:
-        return self._virtual.call_at_micros(moment - self._offset, callback, (), None, place)
+    def tick_at(self, moment: int, ticker: Periodic, place: int) -> asyncio.TimerHandle:
+        return self._virtual.tick_at_micros(moment - self._offset, ticker, place)  # type: ignore[return-value]
+
+    def happenings(self) -> int:
+        return self._virtual.happenings
+
+    def something_happened(self) -> None:
+        self._virtual.happened = True
+
+    def tick_delivered(self, count: int) -> None:
+        self._virtual.unfinished_ticks += count
 
     def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
         return self._virtual.sleep_until_micros(moment - self._offset, place)

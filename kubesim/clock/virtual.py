@@ -5,6 +5,10 @@ Stock asyncio compares only the deadlines of timers, so two that tie fire in hea
 its time and waits for it; limits on that work are counted on the wall. What merely may be heard from outside at any
 time (a watched directory) holds nothing: it is listened to before each jump. Nothing ready, no timer and nothing
 outside is a `Deadlock` that names who waits for what.
+
+Idle time is free. `happenings` counts the instants in which anything happened except ticks that changed nothing. A
+ticker whose last tick changed nothing is idle until something else happens (see `concurrency.Ticker`), and the loop
+moves idle ticks on to the next moment at which something can happen, instead of firing them.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
 from heapq import heapify, heappop, heappush
 from selectors import PollSelector
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from kubesim.errors import Deadlock
 
@@ -26,6 +30,7 @@ _Ready = tuple[Context, tuple[Any, ...]]  # to be run in that context: a callbac
 SECOND = 1_000_000
 CROWDED = 2000  # so many timers and twice as many as were left last time are worth a search for cancelled ones
 LATE = 1 << 50  # added to the order of a timer that comes after all others of its instant
+NEVER = 1 << 62  # later than every moment
 
 
 class _Handle(asyncio.Handle):
@@ -75,12 +80,42 @@ class _Timer:
         return f"<timer at {self.when()} s: {self.callback or 'cancelled'}>"
 
 
+class Periodic(Protocol):
+    """What a tick belongs to: it can be idle, and then be moved on."""
+
+    def fire(self) -> None: ...
+
+    def idle_until(self) -> int:
+        """The moment before which its ticks change nothing if nothing else happens; in the past if it is not idle."""
+        ...
+
+    def skip(self, end: int) -> None:
+        """Arm the first tick that can matter to the instant `end`, and account for those before it."""
+        ...
+
+
+class _Tick(_Timer):
+    """The next tick of a ticker."""
+
+    __slots__ = ("ticker",)
+
+    def __init__(self, when: int, ticker: Periodic) -> None:
+        super().__init__(when, ticker.fire, (), None)
+        self.ticker = ticker
+
+
+class _PartOfTick(Future[None]):
+    """The wait of a part that works on a tick: that it ends is not something else that happens."""
+
+
 # By (due, order of creation): callbacks, and the futures that sleepers wait for.
 _Entry = tuple[int, int, _Timer | asyncio.Future[None]]
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An asyncio event loop whose time is counted, not measured."""
+
+    skips_idle_ticks = True  # a test executes them all and compares
 
     # Made by asyncio's base class; what is in it is ours, because all that uses it is replaced.
     _ready: deque[_Ready]
@@ -99,6 +134,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._wall_start = wall_time.monotonic()
         self._next: _Ready | None = None  # runs before everything in _ready
         self._placing_next = False
+        self.happenings = 0
+        self.happened = True  # something did since they were counted
+        self.unfinished_ticks = 0  # delivered, and the reader has not finished them
 
     def _make_self_pipe(self) -> None:
         """Replaces asyncio's: what wakes the loop from a wait is made for the first one; most loops never wait."""
@@ -145,10 +183,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._places += LATE
         return self._places
 
+    def tick_at_micros(self, due: int, ticker: Periodic, place: int) -> _Tick:
+        timer = _Tick(due, ticker)
+        self._orders = order = self._orders + 1
+        heappush(self._timers, (due, place + order, timer))
+        return timer
+
     def sleep_until_micros(self, due: int, place: int = 0) -> asyncio.Future[None]:
         """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them. Who
-        has a late place does not run next, but after all that are ready."""
-        future: asyncio.Future[None] = Future()
+        has a late place does not run next, but after all that are ready: it works on a tick."""
+        future: asyncio.Future[None] = _PartOfTick() if place else Future()
         self._orders = order = self._orders + 1
         heappush(self._timers, (due if due > self._micros else self._micros, place + order, future))
         return future
@@ -178,6 +222,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Replaces asyncio's: what another thread calls."""
         handle = _Handle(callback, args, self, context)
         self._add_callback(handle)
+        self.happened = True
         return handle
 
     def _add_callback(self, handle: Any) -> None:
@@ -191,6 +236,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             return act(*args)
         finally:
             self._placing_next = False
+
+    def run_forever(self) -> None:
+        self.happened = True  # since it ran last, anybody may have done anything
+        super().run_forever()
 
     def _run_once(self) -> None:
         """Replaces asyncio's step, which would sleep until the next timer; goes on until the loop is to stop."""
@@ -222,9 +271,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         if self.externals or self.speed:
             self._wait_outside()
         else:
-            self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
+            self._listen(0)
         if not self._ready and not self.externals and not self._is_early():
             self._jump()
+
+    def _listen(self, timeout: float | None) -> None:
+        """Take what has come from outside."""
+        events = self._selector.select(timeout)  # type: ignore[attr-defined]
+        if events:
+            self.happened = True
+            self._process_events(events)  # type: ignore[attr-defined]
 
     def _wait_outside(self) -> None:
         """Wait for real events, no longer than until a limit or, with a speed, the next timer is due on the wall."""
@@ -240,7 +296,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         if not self.externals and due is not None:
             ends.append(self._wall_start + due / SECOND / self.speed)
         timeout = max(0.0, min(ends) - wall_time.monotonic()) if ends else None
-        self._process_events(self._selector.select(timeout))  # type: ignore[attr-defined]
+        self._listen(timeout)
         while limits and limits[0][0] <= wall_time.monotonic():
             handle = heappop(limits)[2]
             if not handle.cancelled():
@@ -272,7 +328,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         timers = self._timers
         while timers and timers[0][2].cancelled():
             heappop(timers)
-        return timers[0][0] if timers else None
+        return timers[0][0] if timers and self._skip_idle_ticks() else None
 
     def _forget_cancelled_timers(self) -> list[_Entry]:
         """Timers far ahead that nobody waits for any more would pile up; those that are left."""
@@ -281,18 +337,47 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._crowded = max(CROWDED, 2 * len(timers))
         return timers
 
+    def _skip_idle_ticks(self) -> bool:
+        """Move idle ticks on to the next moment at which something can happen; False if there is none."""
+        if self.unfinished_ticks or not self.skips_idle_ticks:
+            return True
+        if self.happened:  # and all that followed from it in that instant has run by now
+            self.happened = False
+            self.happenings += 1
+        timers, end = self._timers, NEVER
+        idle: list[_Entry] = []
+        while timers:
+            due, _, timer = timers[0]
+            if not timer.cancelled():
+                if type(timer) is not _Tick or (until := timer.ticker.idle_until()) <= due:
+                    end = min(end, due)
+                    break
+                idle.append(timers[0])
+                end = min(end, until)
+            heappop(timers)
+        for entry in idle:
+            if end == NEVER:
+                heappush(timers, entry)
+            else:
+                entry[2].ticker.skip(end)  # type: ignore[union-attr]
+        return end != NEVER
+
     def _jump(self) -> None:
         """On to the next timer. All timers of an instant fire before any task that they wake runs, as in Go."""
         timers, due = self._timers, None
         if len(timers) > self._crowded:
             timers = self._forget_cancelled_timers()
-        while timers and (due is None or timers[0][0] == due):
+        can_go_on = not timers or type(timers[0][2]) is not _Tick or self._skip_idle_ticks()
+        while can_go_on and timers and (due is None or timers[0][0] == due):
             moment, order, timer = heappop(timers)
-            if type(timer) is _Timer:
+            kind = type(timer)
+            if kind is _Timer or kind is _Tick:
                 callback = timer.callback
                 if callback is None:
                     continue
                 self._micros = due = moment
+                if kind is _Timer:
+                    self.happened = True
                 try:
                     if timer.context is None:
                         callback(*timer.args)
@@ -304,12 +389,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                     self._failed(callback, error)
             elif not timer.cancelled():
                 self._micros = due = moment
+                if kind is not _PartOfTick:
+                    self.happened = True
                 self._placing_next = order < LATE  # what `wake` does
                 timer.set_result(None)  # type: ignore[union-attr]
                 self._placing_next = False
         if due is None:
             # A callback from another thread or a signal may have come in meanwhile.
-            self._process_events(self._selector.select(0))  # type: ignore[attr-defined]
+            self._listen(0)
             if not self._ready and not self._stopping:  # type: ignore[attr-defined]
                 raise Deadlock(self._describe_deadlock())
 

@@ -18,6 +18,7 @@ from kubesim.clock import LoopClock
 from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
+from kubesim.part import part
 
 RECONNECT = 1 * SECOND
 LIST_LATENCY = 2 * MILLISECOND
@@ -44,13 +45,13 @@ class FoundObjects:
         return lambda: None
 
 
+@part
 class _Watched:
-    __slots__ = ("changed", "key", "listed")
+    """One watch of one object."""
 
-    def __init__(self, key: ObjectKey, changed: Changed) -> None:
-        self.key = key
-        self.changed: Changed | None = changed  # None: nobody listens any more
-        self.listed = False
+    key: ObjectKey
+    changed: Changed | None  # None: nobody listens any more
+    listed: bool = False
 
 
 class MemoryObjectWatcher:

@@ -43,6 +43,7 @@ from kubesim.cni.plugin_files import plugin_failure
 from kubesim.cni.process import Execution
 from kubesim.errors import PluginError
 from kubesim.frozen import frozen, replace
+from kubesim.part import part
 
 KIND, SAYS = "KUBESIM_FAULT", "KUBESIM_FAULT_SAYS"  # what a stand-in is told
 _HANG_S = 1.0  # for which one really hangs
@@ -167,30 +168,21 @@ class StandIns:
     plugins: frozenset[str] = frozenset()
 
 
+@part
 class FaultyExec:
     """Runs plugins by another Exec, with faults. `tell` hears of each fault; `observe` of an error that no plugin made,
     as it would of an execution."""
 
-    def __init__(
-        self,
-        exec: Exec,
-        faults: Sequence[Fault],
-        clock: LoopClock,
-        stream: Stream,
-        tell: Callable[[str, Mapping[str, str]], object],
-        observe: Callable[[Execution], object],
-        stand_ins: StandIns | None = None,
-    ) -> None:
-        self._exec = exec
-        self._faults = faults
-        self._clock = clock
-        self._stream = stream
-        self._tell = tell
-        self._observe = observe
-        self._stand_ins = stand_ins or StandIns()
+    exec: Exec
+    faults: Sequence[Fault]
+    clock: LoopClock
+    stream: Stream
+    tell: Callable[[str, Mapping[str, str]], object]
+    observe: Callable[[Execution], object]
+    stand_ins: StandIns = StandIns()
 
     def find_in_path(self, plugin: str, paths: Sequence[str]) -> str:
-        return self._exec.find_in_path(plugin, paths)
+        return self.exec.find_in_path(plugin, paths)
 
     async def exec_plugin(
         self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context = BACKGROUND
@@ -200,28 +192,28 @@ class FaultyExec:
             return await self._with_stand_in(path, stdin, environ, ctx)
         if term.kind == "error":
             stdout, how = term.says().encode(), "exit status 1"
-            self._observe(Execution(path, environ, stdin, stdout, b"", how, 0.0))
+            self.observe(Execution(path, environ, stdin, stdout, b"", how, 0.0))
             raise plugin_failure(how, stdout, b"")
         if term.kind == "delay":
             await self._wait(term.delay, ctx)
             return await self._with_stand_in(path, stdin, environ, ctx)
-        answer = await self._exec.exec_plugin(path, stdin, environ, ctx)
+        answer = await self.exec.exec_plugin(path, stdin, environ, ctx)
         return self._spoilt(term, answer, ctx)
 
     async def _with_stand_in(self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context) -> bytes:
         """Run it; what it starts itself may fail."""
         plugin = _starts(stdin)
-        term = self._choose(plugin, environ) if plugin in self._stand_ins.plugins else None
+        term = self._choose(plugin, environ) if plugin in self.stand_ins.plugins else None
         if term is None:
-            return await self._exec.exec_plugin(path, stdin, environ, ctx)
+            return await self.exec.exec_plugin(path, stdin, environ, ctx)
         if term.kind == "delay":
             await self._wait(term.delay, ctx)
-        given = {"CNI_PATH": f"{self._stand_ins.directory}:{environ['CNI_PATH']}", KIND: term.kind, SAYS: term.says()}
+        given = {"CNI_PATH": f"{self.stand_ins.directory}:{environ['CNI_PATH']}", KIND: term.kind, SAYS: term.says()}
         if term.kind != "hang":
-            return await self._exec.exec_plugin(path, stdin, {**environ, **given}, ctx)
+            return await self.exec.exec_plugin(path, stdin, {**environ, **given}, ctx)
         with with_timeout(_HANG_S) as short:
             try:
-                return await self._exec.exec_plugin(path, stdin, {**environ, **given}, short)
+                return await self.exec.exec_plugin(path, stdin, {**environ, **given}, short)
             finally:
                 if ctx is not BACKGROUND:
                     ctx.finish("context deadline exceeded")
@@ -229,7 +221,7 @@ class FaultyExec:
     async def _wait(self, delay: int, ctx: Context) -> None:
         """In virtual time, but no longer than whoever called."""
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        timer = self._clock.call_at(self._clock.now() + delay, wake, over, None)
+        timer = self.clock.call_at(self.clock.now() + delay, wake, over, None)
         try:
             with ctx.listening(lambda: wake(over, None)):
                 await over
@@ -238,11 +230,11 @@ class FaultyExec:
 
     def _choose(self, plugin: str, environ: Mapping[str, str]) -> Term | None:
         verb, pod = environ.get("CNI_COMMAND", ""), pod_of(environ)
-        for fault in self._faults:
+        for fault in self.faults:
             if fault.fits(plugin, verb, pod):
-                term = next((term for term in fault.terms if term.happens(self._stream)), None)
+                term = next((term for term in fault.terms if term.happens(self.stream)), None)
                 if term is not None and term.kind != "ok":
-                    self._tell(f"{verb} {plugin}: {term}", environ)
+                    self.tell(f"{verb} {plugin}: {term}", environ)
                     return term
         return None
 

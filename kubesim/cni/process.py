@@ -7,6 +7,9 @@ leaves nothing behind either.
 Most plugins print little: what they print waits in its pipes until they have ended, so that one wake-up is enough for a
 run. Only who takes long is read from meanwhile, since a full pipe would hold it up.
 
+The processes are our own and not those of `anyio.run_process`: that takes at least 1.3 times as long for a run of `cat`
+(best of 15 rounds of 40), kills only the plugin itself and, before Python 3.12, starts a thread for each process.
+
 Mirrors: containernetworking/cni pkg/invoke/raw_exec.go; Go's os/exec Cmd.Run
 """
 
@@ -18,7 +21,6 @@ import os
 import select
 import signal
 import sys
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -69,8 +71,7 @@ class RealExec:
         most_output: int = MOST_OUTPUT,
         spawn: Spawn = OwnChild,
     ) -> None:
-        self._free = at_once
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._turns = asyncio.Semaphore(at_once)  # first come, first served
         self._observe = observe
         self._log = _to_stderr if log is None else log
         self._busy_wait_s = busy_wait_s
@@ -83,12 +84,9 @@ class RealExec:
     async def exec_plugin(
         self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context = BACKGROUND
     ) -> bytes:
-        await self._enter()
-        try:
+        async with self._turns:
             with external():
                 run = await self._run(path, stdin, environ, ctx)
-        finally:
-            self._leave()
         if run.how:
             raise plugin_failure(run.how, run.stdout, run.stderr)
         if run.stderr:
@@ -123,28 +121,6 @@ class RealExec:
                 return f"fork/exec {process.path}: invalid argument"
             await wall_sleep(self._busy_wait_s)
         raise AssertionError("unreachable")
-
-    async def _enter(self) -> None:
-        """First come, first served."""
-        if self._free > 0 and not self._waiting:
-            self._free -= 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._leave()
-            else:
-                self._waiting.remove(turn)
-            raise
-
-    def _leave(self) -> None:
-        if self._waiting:
-            self._waiting.popleft().set_result(None)
-        else:
-            self._free += 1
 
 
 def _to_stderr(data: bytes) -> None:

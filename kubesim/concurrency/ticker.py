@@ -1,103 +1,109 @@
-"""A ticker that skips the ticks nobody needs.
+"""A ticker fires every period, as Go's does; while nothing happens, time passes over ticks that change nothing.
 
-Go's ticker fires every period; most ticks of a resting node find nothing to do. Here a tick is delivered only if
-someone asked for it (`want`), and always at an instant at which Go's ticker would have fired: phase + n * period. With
-`every=True` all ticks are delivered; a run must give the same trace either way (there is a test for that).
+The reader finishes each tick with `done`, and says until when time alone changes nothing for it. If the tick changed
+something, or may change something next time, that is now. Otherwise the ticker is idle: as long as nothing else happens
+anywhere (no timer fires, no other tick changes anything, nothing comes from outside), its further ticks would find what
+this one found, and the loop moves the ticker on instead of firing it (`clock.virtual`). The run is the same as if
+every tick were executed; a test compares.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
-from kubesim.clock import LoopClock
+from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency.channel import Channel
 
 
 class Ticker:
-    """Delivers the tick's instant into `channel` (capacity 1: a tick that nobody took in time is dropped, as in Go).
+    """Delivers the instant of each tick into `channel` (capacity 1: a tick that nobody takes in time is dropped).
 
-    Of tickers that tick in one instant, the one that was made first ticks first, whoever asked for a tick first.
+    Ticks come after all else of their instant, those of tickers made earlier first; with `late=False` they come among
+    the other timers. `lead` is how long after a tick its work takes effect. `on_skip` is called with the instant of the
+    last tick that was skipped.
     """
 
-    def __init__(self, clock: LoopClock, name: str, period: int, *, phase: int, every: bool = False) -> None:
+    def __init__(self, clock: LoopClock, name: str, period: int, *, late: bool = True, lead: int = 0) -> None:
         self.channel: Channel[int] = Channel(name, 1)
         self.period = period
+        self.on_skip: Callable[[int], None] | None = None
         self._clock = clock
-        self._phase = phase
-        self._every = every
-        self._place = clock.late_place()
-        self._due: int | None = None
-        self._last = phase  # the tick that was delivered last
-        self._timer: asyncio.TimerHandle | None = None
-        self._wants_next = False  # the tick that is due is the next one
-        self._stopped = False
-        if every:
-            self.want(clock.now())
+        self._lead = lead
+        self._place = clock.late_place() if late else 0
+        self._unfinished = False
+        self._idle_since = -1  # the count of happenings when the last tick was done
+        self._idle_until = 0
+        self._next = clock.now() + period
+        self._timer: asyncio.TimerHandle = clock.tick_at(self._next, self, self._place)
 
-    def next_tick(self, moment: int) -> int:
-        """The first tick at or after a moment; the first of all comes one period after the phase."""
-        if moment <= self._phase:
-            return self._phase + self.period
-        return self._phase + -(-(moment - self._phase) // self.period) * self.period
+    def fire(self) -> None:
+        tick = self._next
+        self._arm(self._pass_over(tick, max(tick, self._clock.now()) + 1)[1])  # in real time the loop can be late
+        if self.deliver(tick) and not self._unfinished:
+            self._unfinished = True
+            self._clock.tick_delivered(1)
 
-    def want(self, moment: int) -> None:
-        """Ask for the first tick at or after this moment (in the past: the next one)."""
-        if self._stopped or (self._due is not None and self._due < moment + self.period):
-            return  # no tick lies between the two
-        moment = max(moment, self._clock.now() + 1)
-        due = self.next_tick(moment)
-        if self._due is not None and self._due <= due:
-            return
-        self._set(due)
+    def deliver(self, tick: int) -> bool:
+        return self.channel.try_send(tick)
 
-    def want_next(self) -> None:
-        """Ask for the next tick. This is done all the time; if it is due already, nothing has to be computed."""
-        if not self._wants_next:
-            self.want(self._clock.now())
-            self._wants_next = True
+    def done(self, idle_until: int = 0) -> None:
+        """The reader has finished the tick. Before `idle_until` only something that happens elsewhere can make the next
+        one different; `NEVER`: no tick ever. By default this tick changed something, or the next one may."""
+        if self._unfinished and not self.channel:
+            self._unfinished = False
+            self._clock.tick_delivered(-1)
+        if idle_until <= self._clock.now():
+            self._clock.something_happened()
+        else:
+            self._idle_since = self._clock.happenings()
+            self._idle_until = idle_until
 
-    def held_up(self, since: int) -> None:
-        """Whoever reads could not since then. A tick that fell into that time waits for it, as in Go, also if nobody
-        had asked for it."""
-        now = self._clock.now()
-        tick = self.next_tick(max(since, self._last + 1))
-        if tick < now:
-            self._last = tick
-            self.channel.try_send(tick)
-        elif tick == now and not self._stopped and self._due != now:
-            self._set(now)
+    def idle_until(self) -> int:
+        if self._idle_since != self._clock.happenings():
+            return 0
+        return NEVER if self._idle_until == NEVER else self._idle_until - self._clock.offset
 
-    def _set(self, due: int) -> None:
-        """A tick comes after all else that was set for its instant, whenever somebody asked for it."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._due = due
-        self._timer = self._clock.call_late(due, self._fire, self._place)
+    def skip(self, end: int) -> None:
+        first = end + self._clock.offset - self._lead
+        last, due = 0, self._next
+        if due < first:
+            last, due = self._pass_over(due, first)
+        self._arm(due)
+        if last and self.on_skip is not None:
+            self.on_skip(last)
 
-    def _fire(self) -> None:
-        due, self._due, self._timer = self._due, None, None
-        assert due is not None
-        self._last = due
-        self._wants_next = False
-        if self._every:
-            following, now = due + self.period, self._clock.now()
-            self._set(following if following > now else self.next_tick(now + 1))
-        self.channel.try_send(due)
+    def _pass_over(self, due: int, first: int) -> tuple[int, int]:
+        """The last tick before a moment, and the first one at it or after it."""
+        due += -(-(first - due) // self.period) * self.period
+        return due - self.period, due
 
-    def reset(self) -> None:
-        """Begin anew with this instant as the phase, as Go's Reset; a tick that nobody has taken is gone."""
-        now = self._phase = self._last = self._clock.now()
+    def reset(self, due: int | None = None) -> None:
+        """Begin again with the next tick at `due` or one period from now; a tick that nobody has taken is gone."""
         self.channel.try_receive()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = self._due = None
-        self._wants_next = False
-        if self._every:
-            self.want(now)
+        self._timer.cancel()
+        self._arm(self._clock.now() + self.period if due is None else due)
 
     def stop(self) -> None:
-        """For ever."""
-        self._stopped = True
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = self._due = None
+        self._timer.cancel()
+        if self._unfinished:
+            self._unfinished = False
+            self._clock.tick_delivered(-1)
+
+    def _arm(self, due: int) -> None:
+        self._next = due
+        self._timer = self._clock.tick_at(due, self, self._place)
+
+
+class JitteredTicker(Ticker):
+    """Draws the interval to each next tick, also to those that are skipped."""
+
+    def __init__(self, clock: LoopClock, name: str, draw: Callable[[], int]) -> None:
+        self._draw = draw
+        super().__init__(clock, name, draw(), late=False)
+
+    def _pass_over(self, due: int, first: int) -> tuple[int, int]:
+        last = due
+        while due < first:
+            last, due = due, due + self._draw()
+        return last, due

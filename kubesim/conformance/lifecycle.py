@@ -38,23 +38,22 @@ _NODE = Node(kind="Node", metadata=ObjectMeta(name=NODE_NAME, uid="node-uid"))
 _SCHEDULED = PodStatus(phase="Pending", conditions=(PodCondition(type="PodScheduled", status="True"),))
 
 
-def play(case: Mapping[str, Any], *, seed: int = 0, every_tick: bool = False) -> dict[str, Any]:
+def play(case: Mapping[str, Any], *, seed: int = 0) -> dict[str, Any]:
     """Live the life and give its trace."""
-    return {"trace": run_virtual(_live, case["input"], seed, every_tick)}
+    return {"trace": run_virtual(_live, case["input"], seed)}
 
 
-async def _live(story: Mapping[str, Any], seed: int, every_tick: bool) -> list[dict[str, Any]]:
-    life = _Life(story, seed, every_tick)
+async def _live(story: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
+    life = _Life(story, seed)
     async with TaskSet() as tasks:
         await tasks.run_until(life.run(tasks))
     return life.diary.finished()
 
 
 class _Life:
-    def __init__(self, story: Mapping[str, Any], seed: int, every_tick: bool) -> None:
+    def __init__(self, story: Mapping[str, Any], seed: int) -> None:
         self._story = story
         self._seed = seed
-        self._every_tick = every_tick
         self._clock = LoopClock()
         self.diary = Diary(self._clock)
 
@@ -77,7 +76,7 @@ class _Life:
             randomness,
             recorder,
             tasks,
-            _kubelet_settings(self._every_tick),
+            _kubelet_settings(),
             self._runtime,
             NoNetwork(),
             client,
@@ -228,11 +227,10 @@ class _ContainerIds:
 
 
 @cache
-def _kubelet_settings(every_tick: bool) -> KubeletSettings:
+def _kubelet_settings() -> KubeletSettings:
     return KubeletSettings(
         node_name=NODE_NAME,
         jitter=False,
-        every_tick=every_tick,
         container_gc_period=60_411 * MILLISECOND,
         pleg_starts=230 * MILLISECOND,
         sync_loop_starts=420 * MILLISECOND,

@@ -16,7 +16,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.client import ApiClient
-from kubesim.concurrency import TaskSet, Ticker
+from kubesim.concurrency import TaskSet
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
 from kubesim.kubelet.allocation import Admission, AllocationManager
@@ -85,7 +85,7 @@ class Kubelet:
         self._clock, self._tasks, self.settings = clock, tasks.child(), settings
         tasks, disk = self._tasks, disk or KubeletDisk()
         self._find, self._gates = find, gates
-        every, jitter = settings.every_tick, settings.jitter
+        jitter = settings.jitter
         self.pods = PodManager(checkpoints)
         self.cache = PodCache()
         self.statuses = StatusManager(
@@ -96,7 +96,6 @@ class Kubelet:
             recorder,
             node=settings.node_name,
             stream=randomness.stream("status", "select"),
-            every_tick=every,
             gates=gates,
         )
         self.probes = ProbeManager(
@@ -119,14 +118,13 @@ class Kubelet:
             self.runtime,
             self.cache,
             recorder,
-            on_change=runtime.on_change if runtime.tells_changes else None,
             period=settings.relist_period,
             threshold=settings.relist_threshold,
             list_duration=list_duration,
-            every=every,
             gates=gates,
         )
-        self.runtime_state = RuntimeState(runtime, self.pleg.healthy, self.pleg.unhealthy_from, self.pleg.fails)
+        runtime.on_change(self.pleg.pod_changed)
+        self.runtime_state = RuntimeState(clock, runtime, self.pleg.healthy, lambda: self.workers.touch_all())
         reasons = ReasonCache()
         generator = StatusGenerator(
             clock, settings, gates, self.statuses, self.probes, reasons, events, self.runtime.pod_cgroup
@@ -141,7 +139,7 @@ class Kubelet:
             self.pods,
             lambda: self.workers.states,
             lambda: self.handlers.sources_ready,
-            lambda uid: self.workers.rouse(uid),
+            lambda uid: self.workers.touch(uid),
             volume_parts,
         )
         self.syncer = PodSync(
@@ -170,7 +168,6 @@ class Kubelet:
             randomness,
             intervals=Intervals(settings.resync_interval, settings.backoff_period),
             jitter=jitter,
-            every=every,
             pod_from_allocation=lambda pod: self.allocation.update_pod(pod),
             on_state=self._worker_state_changed,
         )
@@ -259,13 +256,12 @@ class Kubelet:
             self.runtime_state,
             config.mux.seen_all_sources,
         )
-        self._runtime_changed: Callable[[], None] = lambda: None  # the next poll of the runtime has something to tell
-        runtime.on_change(self._changed_in_runtime)
+        self.probes.on_worker_end = self.workers.touch
 
     def start(self) -> None:
         """Begin everything, each part at its own moment."""
         settings = self.settings
-        self._begin("runtime poll", 0, self._poll_runtime)
+        self._begin("runtime poll", 0, lambda: self.runtime_state.run(settings.runtime_poll_period))
         self._begin("status manager", settings.status_manager_starts, self.statuses.run)
         self._begin("container gc", settings.container_gc_starts, self.container_gc.run)
         self._begin("volume populator", settings.volume_populator_starts, self.volumes.run_populator)
@@ -284,44 +280,16 @@ class Kubelet:
 
     async def close(self) -> None:
         """The agent's process ends: at this instant, and whatever it is doing stays as it is."""
-        if self.care is not None:
-            self.care.close()
         self.allocation.close()
         await self._tasks.kill([*self.workers.tasks(), *self.runtime.hooks_under_way()])
 
     def _worker_state_changed(self, uid: str) -> None:
         self.allocation.pods_changed()
         self.volumes.pod_may_be_over(uid)
-        self.something_changed()
 
     def _sync_pod_now(self, pod: Pod) -> None:
         self.handlers.handle_pod_syncs([pod])
         self.pleg.request_relist(pod.metadata.uid)
-
-    def _changed_in_runtime(self, uid: str) -> None:
-        if not uid:
-            self._runtime_changed()
-        if self.care is not None:
-            self.care.runtime_changed(uid)
-        self.something_changed()
-
-    def something_changed(self) -> None:
-        """The runtime or a worker changed: the next clean-up and the next collection may find something."""
-        self.housekeeping.wanted()
-        self.container_gc.wanted()
-
-    async def _poll_runtime(self) -> None:
-        period = self.settings.runtime_poll_period
-        ticker = Ticker(self._clock, "runtime poll", period, phase=self._clock.now(), every=self.settings.every_tick)
-        self._runtime_changed = lambda: ticker.want(self._clock.now())
-        try:
-            while True:
-                if not await self.runtime_state.update(self._clock.now(), period):
-                    ticker.want(self._clock.now())
-                    self.sync_loop.look_up(self.pleg.unhealthy_from() if self.pleg.fails() else None)
-                await ticker.channel.receive()
-        finally:
-            ticker.stop()
 
     # -- what the runtime manager asks (RuntimeHelper) ----------------------------------------------------------
 

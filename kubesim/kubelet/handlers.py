@@ -60,11 +60,6 @@ class Handlers:
         self.rejections: Counter[str] = Counter()  # by reason
         self.sources_ready = False  # every source has been heard
 
-    def source_heard(self, *, all_ready: bool) -> None:
-        """The first word of a source; perhaps there is none left to wait for."""
-        self.sources_ready = all_ready
-        self._volumes.sources_changed()
-
     async def handle_pod_additions(self, pods: Sequence[Pod]) -> None:
         """Oldest first, so that earlier pods are admitted before later ones.
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
-from kubesim.clock import LoopClock
+from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import RuntimeCallError
 from kubesim.kubelet.allocation import AllocationManager
@@ -58,25 +59,22 @@ class Housekeeping:
         self._handlers = handlers
         self._allocation = allocation
         self._volumes = volumes
-        self.ticker: Ticker | None = None  # the sync loop's
         self.restarted: Counter[bool] = Counter()  # pods that came back under their old uid; by whether they are static
         self.orphans = 0  # pods that only the runtime knew
 
-    def wanted(self) -> None:
-        """Something changed that a clean-up might act on."""
-        if self.ticker is not None:
-            self.ticker.want_next()
+    async def handle_pod_cleanups(self) -> int:
+        """Acts on pods that are wanted and not worked on, or worked on and not wanted.
 
-    async def handle_pod_cleanups(self) -> None:
-        """Looks at what is wanted and not worked on, or worked on and not wanted; what is in order costs nothing."""
+        Returns the moment before which the next clean-up finds nothing to do; 0 if this one changed something.
+        """
         desired = self._pods.uids()
         states = self._workers.states
+        in_order = states.statuses.keys() <= desired
         self._workers.sync_known_pods(desired)
         try:
             running = await self._runtime.get_running_pods()
         except RuntimeCallError:
-            self.wanted()
-            return
+            return 0
         self._probes.cleanup_pods(states.could_have_running_containers)
         mirrors = self._pods.mirror_uids()
         self._statuses.remove_orphaned_statuses(desired | mirrors if mirrors else desired)
@@ -97,21 +95,10 @@ class Housekeeping:
             is_over = state is None or state.terminated_at is not None
             if is_over and not self._volumes.pod_volumes_exist(uid):  # memory of a volume counts for the pod's group
                 self._runtime.destroy_pod_cgroup(uid)
-        self._forget_backoffs(self._clock.now())
+        self._runtime.backoff.gc(self._clock.now())
         if acted_on:
             self._tell(acted_on)
-        if acted_on or volumes_left or not worked_on <= desired:
-            self.wanted()
-
-    def _forget_backoffs(self, now: int) -> None:
-        """Those whose time is over, and ask for the tick at which the next one's is."""
-        backoff = self._runtime.backoff
-        expiry = backoff.next_expiry()
-        if expiry is not None and expiry <= now:
-            backoff.gc(now)
-            expiry = backoff.next_expiry()
-        if expiry is not None and self.ticker is not None:
-            self.ticker.want(expiry)
+        return self._runtime.backoff.next_expiry() if in_order and not acted_on and not volumes_left else 0
 
     async def _delete_orphaned_mirrors(self) -> None:
         for name in self._pods.orphaned_mirror_full_names():
@@ -157,22 +144,6 @@ class Housekeeping:
             self._recorder.record(Handler(name="HandlePodCleanups", pods=tuple(sorted(acted_on))))
 
 
-class _LeftForNextTime:
-    """What the runtime fails to do in this block is tried again in the next round; everything else goes on."""
-
-    def __init__(self, wanted: Callable[[], None]) -> None:
-        self._wanted = wanted
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        if not isinstance(error, RuntimeCallError):
-            return False
-        self._wanted()
-        return True
-
-
 class ContainerGC:
     """Once a minute: dead containers beyond the limit, and sandboxes without containers, are removed."""
 
@@ -189,49 +160,39 @@ class ContainerGC:
         self._workers = workers
         self._runtime = runtime
         self._sources_ready = sources_ready
-        self._ticker: Ticker | None = None
         self._policy = GCPolicy(max_per_pod_container=settings.containers_to_keep)
-        self._left_for_next_time = _LeftForNextTime(self.wanted)
-
-    def wanted(self) -> None:
-        if self._ticker is not None:
-            self._ticker.want_next()
 
     async def run(self) -> None:
-        settings = self._settings
-        self._ticker = Ticker(
-            self._clock,
-            "container gc",
-            settings.container_gc_period,
-            phase=self._clock.now(),
-            every=settings.every_tick,
-        )
+        ticker = Ticker(self._clock, "container gc", self._settings.container_gc_period)
         try:
             await self.collect()
-            self.wanted()
             while True:
-                await self._ticker.channel.receive()
-                await self.collect()
+                await ticker.channel.receive()
+                ticker.done(0 if await self.collect() else NEVER)
         finally:
-            self._ticker.stop()
+            ticker.stop()
 
     async def delete_all_unused_containers(self) -> None:
         """Also those of pods that have ended and are still wanted: there is disk pressure."""
         await self.collect(evict_non_deleted_pods=True)
 
-    async def collect(self, *, evict_non_deleted_pods: bool = False) -> None:
+    async def collect(self, *, evict_non_deleted_pods: bool = False) -> bool:
+        """One round. Whether there was anything to collect; what the runtime fails to do is left to the next round."""
         actuated = self._runtime.actuated
         for uid in actuated.uids():
             if self._workers.states.should_pod_content_be_removed(uid):
                 actuated.forget(uid)
-        with self._left_for_next_time:
-            await self._evict_containers(evict_non_deleted_pods)
-        with self._left_for_next_time:
-            await self._evict_sandboxes(evict_non_deleted_pods)
+        found = False
+        for evict in (self._evict_containers, self._evict_sandboxes):
+            try:
+                found = await evict(evict_non_deleted_pods) or found
+            except RuntimeCallError:
+                found = True
         if self._sources_ready():
             self._remove_logs(self._runtime.logs.pods())
+        return found
 
-    async def _evict_containers(self, evict_non_deleted_pods: bool) -> None:
+    async def _evict_containers(self, evict_non_deleted_pods: bool) -> bool:
         containers = await self._runtime.runtime.list_containers()
         evictions = evict_containers(
             containers,
@@ -243,12 +204,13 @@ class ContainerGC:
         )
         by_id = {info.id: info for info in containers}
         for eviction in evictions:
-            with self._left_for_next_time:
+            with suppress(RuntimeCallError):
                 if eviction.kill_first:
                     await self._runtime.kill_unknown_container(by_id[eviction.id])
                 await self._runtime.remove_container(eviction.id)
+        return bool(evictions)
 
-    async def _evict_sandboxes(self, evict_non_deleted_pods: bool) -> None:
+    async def _evict_sandboxes(self, evict_non_deleted_pods: bool) -> bool:
         runtime = self._runtime.runtime
         containers = await runtime.list_containers()
         sandboxes = await runtime.list_pod_sandboxes()
@@ -256,9 +218,10 @@ class ContainerGC:
             sandboxes, containers, self._workers.states, evict_non_deleted_pods=evict_non_deleted_pods
         )
         for sandbox_id in evicted:
-            with self._left_for_next_time:
+            with suppress(RuntimeCallError):
                 await runtime.stop_pod_sandbox(sandbox_id)
                 await runtime.remove_pod_sandbox(sandbox_id)
+        return bool(evicted)
 
     def _remove_logs(self, uids: Iterable[str]) -> None:
         for uid in uids:

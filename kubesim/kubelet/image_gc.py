@@ -1,9 +1,7 @@
 """Garbage collection of images: when the image file system is fuller than the high threshold, images that no container
 uses are removed, the least recently used first, until it is down to the low one.
 
-The decisions are functions; `ImageGC` keeps the records of images from round to round. A round finds nothing new while
-nothing changed in the runtime and on the file system, and is then skipped: an image in use counts as used at the last
-round that would have come before the change.
+The decisions are functions; `ImageGC` keeps the records of images from round to round.
 
 Mirrors: pkg/kubelet/images/image_gc_manager.go; kubelet.go StartGarbageCollection
 """
@@ -15,6 +13,7 @@ from typing import Protocol
 
 from kubesim.api.gotext import duration
 from kubesim.api.timestamps import MINUTE
+from kubesim.clock import NEVER as NOT_EVER
 from kubesim.clock import LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import ImageGCError, RuntimeCallError
@@ -127,66 +126,57 @@ class ImageGC:
         policy: ImageGCPolicy,
         file_system: ImageFs,
         events: NodeEvents,
-        *,
-        every: bool = False,
     ) -> None:
         self._clock = clock
         self._runtime = runtime
         self._policy = policy
         self._file_system = file_system
         self._events = events
-        self._every = every
         self._records: dict[str, ImageRecord] = {}
-        self._in_use: frozenset[str] = frozenset()  # when it was last looked
-        self._looked = self._began = clock.now()
+        self._in_use: frozenset[str] = frozenset()  # in the last round
+        self._began = clock.now()
         self._failed = False
-        self._ticker: Ticker | None = None
         self.collected: dict[str, int] = {}  # images removed, by reason
-
-    def wanted(self) -> None:
-        """The runtime or the file system changed: the next round may find something."""
-        if self._ticker is not None:
-            self._ticker.want(self._clock.now())
 
     async def run(self) -> None:
         if self._policy.is_off:
             return
-        clock = self._clock
-        self._began = clock.now()
-        ticker = self._ticker = Ticker(clock, "image gc", IMAGE_GC_PERIOD, phase=clock.now(), every=self._every)
+        self._began = self._clock.now()
+        ticker = Ticker(self._clock, "image gc", IMAGE_GC_PERIOD)
+        ticker.on_skip = self._rounds_skipped
         try:
+            await self._round()
             while True:
-                await self._round()
                 await ticker.channel.receive()
+                ticker.done(await self._round())
         finally:
             ticker.stop()
-            self._ticker = None
 
-    def _count_skipped_rounds(self, now: int) -> None:
-        """Up to the last round before this moment nothing had changed, so what was in use then still was."""
-        last = self._began + (now - self._began - 1) // IMAGE_GC_PERIOD * IMAGE_GC_PERIOD
-        if last > self._looked:
-            for identifier in self._in_use & self._records.keys():
-                self._records[identifier] = replace(self._records[identifier], last_used=last)
+    def _rounds_skipped(self, last: int) -> None:
+        """What is in use counts as used at the last round."""
+        for identifier in self._in_use & self._records.keys():
+            self._records[identifier] = replace(self._records[identifier], last_used=last)
 
-    async def _round(self) -> None:
-        """The first failure may be a node that is not warm yet; only the following ones are told."""
+    async def _round(self) -> int:
+        """The first failure may be a node that is not warm yet; only the following ones emit an Event.
+
+        Returns the moment before which the next round finds nothing to remove.
+        """
+        known = self._records.keys()
         try:
             await self.garbage_collect()
         except (ImageGCError, RuntimeCallError) as error:
             if self._failed:
                 self._events.node_event("Warning", "ImageGCFailed", str(error))
             self._failed = True
-            self.wanted()
-        else:
-            self._failed = False
-            self._want_the_next_that_ages()
-
-    def _want_the_next_that_ages(self) -> None:
-        if self._policy.max_age and self._ticker is not None:
-            unused = [record.last_used for record in images_in_eviction_order(self._records, self._in_use)]
-            for last_used in unused[:1]:
-                self._ticker.want(max(last_used, self._began) + self._policy.max_age + 1)
+            return 0
+        self._failed = False
+        if self._records.keys() != known:
+            return 0
+        unused = images_in_eviction_order(self._records, self._in_use)
+        if not self._policy.max_age or not unused:
+            return NOT_EVER
+        return max(unused[0].last_used, self._began) + self._policy.max_age + 1
 
     async def garbage_collect(self) -> None:
         """One round. Raises ImageGCError if too little could be freed."""
@@ -215,9 +205,7 @@ class ImageGC:
     async def _images_in_eviction_order(self, now: int) -> list[ImageRecord]:
         images = await self._runtime.list_images()
         containers = await self._runtime.list_containers()
-        self._count_skipped_rounds(now)
         self._in_use = frozenset(container.image_id for container in containers)
-        self._looked = now
         self._records = detect_images(self._records, images, self._in_use, now)
         return images_in_eviction_order(self._records, self._in_use)
 

@@ -1,18 +1,17 @@
 """Rotation of container logs: a log that has grown too large is put aside, older ones are compressed, the oldest go.
 
-The rules are functions on file names; `ContainerLogManager` looks at the logs of running containers every ten seconds,
-if one of them has grown too large since.
+The rules are functions on file names; `ContainerLogManager` checks the logs of running containers every ten seconds.
 
 Mirrors: pkg/kubelet/logs/container_log_manager.go
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
 from kubesim.api.timestamps import SECOND, format_time
-from kubesim.clock import LoopClock
+from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import RuntimeCallError
 from kubesim.frozen import frozen
@@ -85,10 +84,6 @@ class LogFiles(Protocol):
     def compress(self, file: str) -> None: ...
     def rename(self, file: str, new: str) -> None: ...
 
-    def on_full(self, size: int, listener: Callable[[], None]) -> None:
-        """Be told when a log has reached this size."""
-        ...
-
 
 def log_path(info: ContainerInfo) -> str:
     pod = f"{info.labels.get(POD_NAMESPACE, '')}_{info.labels.get(POD_NAME, '')}_{info.pod_uid}"
@@ -96,49 +91,45 @@ def log_path(info: ContainerInfo) -> str:
 
 
 class ContainerLogManager:
-    def __init__(
-        self, clock: LoopClock, runtime: Runtime, files: LogFiles, policy: LogRotatePolicy, *, every: bool = False
-    ) -> None:
+    def __init__(self, clock: LoopClock, runtime: Runtime, files: LogFiles, policy: LogRotatePolicy) -> None:
         self._clock = clock
         self._runtime = runtime
         self._files = files
         self._policy = policy
-        self._every = every
-        self._ticker: Ticker | None = None
 
     async def run(self) -> None:
         if self._policy.max_size < 0:
             return
-        clock, period = self._clock, self._policy.monitoring_period
-        ticker = self._ticker = Ticker(clock, "log rotation", period, phase=clock.now(), every=self._every)
-        self._files.on_full(self._policy.max_size, self.wanted)
+        ticker = Ticker(self._clock, "log rotation", self._policy.monitoring_period)
         try:
+            await self.rotate_logs()
             while True:
-                await self.rotate_logs()
                 await ticker.channel.receive()
+                ticker.done(0 if await self.rotate_logs() else NEVER)
         finally:
             ticker.stop()
-            self._ticker = None
 
-    def wanted(self) -> None:
-        if self._ticker is not None:
-            self._ticker.want(self._clock.now())
+    async def rotate_logs(self) -> bool:
+        """Only of running containers: others write nothing more, and would be left with an empty log.
 
-    async def rotate_logs(self) -> None:
-        """Only of running containers: others write nothing more, and would be left with an empty log."""
+        Whether a log was rotated, or the next round has to try again.
+        """
         try:
             containers = await self._runtime.list_containers()
         except RuntimeCallError:
-            self.wanted()
-            return
-        for info in containers:
-            if info.state == "running" and info.log_path:
-                self._rotate(log_path(info))
+            return True
+        full = [
+            log
+            for info in containers
+            if info.state == "running" and info.log_path
+            if self._files.size(log := log_path(info)) >= self._policy.max_size
+        ]
+        for log in full:
+            self._rotate(log)
+        return bool(full)
 
     def _rotate(self, log: str) -> None:
         files = self._files
-        if files.size(log) < self._policy.max_size:
-            return
         rotation = plan_rotation(log, files.rotated(log), self._policy, self._clock.now())
         for file in rotation.remove:
             files.remove(file)

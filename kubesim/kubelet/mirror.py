@@ -20,19 +20,16 @@ class MirrorClient:
         self._client = client
         self._node_name = node_name
 
-    def needs_work(self, pod: Pod, mirror: Pod | None) -> bool:
-        """Would `reconcile` do anything?"""
-        return is_static_pod(pod) and (mirror is None or _is_outdated(mirror, pod))
+    async def reconcile(self, pod: Pod, mirror: Pod | None) -> bool:
+        """Make the mirror of a static pod right: none, a dying one or one of an older definition is replaced.
 
-    async def reconcile(self, pod: Pod, mirror: Pod | None) -> None:
-        """Make the mirror of a static pod right: none, a dying one or one of an older definition is replaced."""
-        if not is_static_pod(pod):
-            return
-        deleted = False
-        if mirror is not None and _is_outdated(mirror, pod):
-            deleted = await self.delete(pod_full_name(pod), mirror.metadata.uid)
-        if mirror is None or deleted:
+        Whether there was anything to do.
+        """
+        if not is_static_pod(pod) or (mirror is not None and not _is_outdated(mirror, pod)):
+            return False
+        if mirror is None or await self.delete(pod_full_name(pod), mirror.metadata.uid):
             await self._create(pod)
+        return True
 
     async def _create(self, pod: Pod) -> None:
         try:

@@ -77,9 +77,9 @@ class NodeCare:
         self._clock, self._tasks, self._settings = clock, tasks, settings
         self._runtime_state = runtime_state
         self._stats = parts.stats
-        stats, events, every = parts.stats, parts.events, settings.every_tick
-        self.image_gc = ImageGC(clock, runtime, settings.image_gc, stats, events, every=every)
-        self.logs = ContainerLogManager(clock, runtime, parts.logs, settings.log_rotation, every=every)
+        stats, events = parts.stats, parts.events
+        self.image_gc = ImageGC(clock, runtime, settings.image_gc, stats, events)
+        self.logs = ContainerLogManager(clock, runtime, parts.logs, settings.log_rotation)
         self.eviction = EvictionManager(
             clock,
             settings.eviction,
@@ -89,9 +89,7 @@ class NodeCare:
             events,
             allocated_pods,
             workers.states.should_pod_be_finished,
-            self._health_changed,
-            every=every,
-            gates=gates,
+            gates,
         )
         self.shutdown = NodeShutdown(
             clock,
@@ -110,14 +108,12 @@ class NodeCare:
             client,
             settings.node_name,
             self._health,
-            lambda: runtime_state.is_failing(clock.now()),
+            runtime_state.is_failing,
             events.node_event,
             randomness.stream("node status"),
             period=settings.node_status_period,
             jitter=settings.jitter,
-            every=every,
         )
-        self._stop_listening = stats.on_change(self.image_gc.wanted)
 
     def start(self, begin: Begin) -> None:
         settings = self._settings
@@ -126,30 +122,16 @@ class NodeCare:
         begin("log rotation", settings.log_rotation_starts, self.logs.run)
         begin("node status", settings.node_status_starts, self.node_status.run)
 
-    def close(self) -> None:
-        """Hear no more of the machine, which outlives the agent."""
-        self.eviction.close()
-        self._stop_listening()
-
     def memory_usage(self, uid: str) -> MemoryUsage | None:
         usage = self._stats.summary().pods.get(uid)
         if usage is None:
             return None
         return MemoryUsage(usage.memory, {item.name: item.memory for item in usage.containers})
 
-    def runtime_changed(self, uid: str) -> None:
-        """Something of this pod changed in the runtime, or, without a uid, the runtime itself."""
-        self.image_gc.wanted()
-        if not uid:
-            self.node_status.wanted()
-
     def _health(self) -> NodeHealth:
         state = self._runtime_state
         problems = (state.runtime_problem(self._clock.now()), state.network_problem(), self.shutdown.problem())
         return NodeHealth(self.eviction.node_conditions, problems)
-
-    def _health_changed(self) -> None:
-        self.node_status.wanted()
 
     def _tell_at_once(self) -> None:
         self._tasks.start("node status now", self.node_status.update())

@@ -1,7 +1,7 @@
 """The node's conditions at the API server: Ready, and the three kinds of pressure.
 
-What they should say is a function of the node's health; `NodeStatusUpdater` writes it, every ten seconds if something
-changed. A heartbeat alone is not written: nothing in a run depends on its time.
+What they should say is a function of the node's health; `NodeStatusUpdater` compares it every ten seconds, and writes
+it if it changed. A heartbeat alone is not written: nothing in a run depends on its time.
 
 Mirrors: pkg/kubelet/nodestatus/setters.go MemoryPressureCondition, DiskPressureCondition, PIDPressureCondition,
 ReadyCondition; kubelet_node_status.go syncNodeStatus
@@ -15,10 +15,10 @@ from contextlib import suppress
 
 from kubesim.api.node import Node, NodeCondition
 from kubesim.api.timestamps import SECOND, format_time
-from kubesim.clock import LoopClock
+from kubesim.clock import NEVER, LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.cluster.client import ApiClient
-from kubesim.concurrency import Channel
+from kubesim.concurrency import JitteredTicker
 from kubesim.errors import ApiError
 from kubesim.frozen import frozen
 from kubesim.kubelet.eviction.signals import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
@@ -147,7 +147,6 @@ class NodeStatusUpdater:
         *,
         period: int = UPDATE_PERIOD,
         jitter: bool = True,
-        every: bool = False,
     ) -> None:
         self._clock = clock
         self._recorder = recorder
@@ -159,59 +158,41 @@ class NodeStatusUpdater:
         self._stream = stream
         self._period = period
         self._jitter = UPDATE_JITTER if jitter else 0.0
-        self._every = every
-        self._due: Channel[None] = Channel("node status", 1)
-        self._timer: asyncio.TimerHandle | None = None
-        self._next: int | None = None  # when the update after the last one that has come or was skipped is due
         self._lock = asyncio.Lock()
-
-    def wanted(self) -> None:
-        """The node's health has changed, or may have."""
-        if self._next is None or self._timer is not None:
-            return
-        now = self._clock.now()
-        while self._next <= now:
-            self._next += self._interval()
-        self._timer = self._clock.call_at(self._next, self._fire)
 
     def _interval(self) -> int:
         return self._period + round(self._period * self._jitter * self._stream.random())
 
-    def _fire(self) -> None:
-        self._timer = None
-        self._due.try_send(None)
-
     async def run(self) -> None:
-        self._next = self._clock.now()
+        ticker = JitteredTicker(self._clock, "node status", self._interval)
         try:
             while True:
-                await self.update()
-                if self._every or self._is_changing():
-                    self.wanted()
-                await self._due.receive()
+                changed = await self.update()
+                ticker.done(0 if changed or self._is_changing() else NEVER)
+                await ticker.channel.receive()
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            ticker.stop()
 
-    async def update(self) -> None:
-        """Bring the API server up to date, now."""
+    async def update(self) -> bool:
+        """Bring the API server up to date, now; whether it was not, or could not be asked."""
         async with self._lock:
             for _ in range(UPDATE_TRIES):
                 with suppress(ApiError):
-                    await self._try_update()
-                    break
+                    return await self._try_update()
+        return True
 
-    async def _try_update(self) -> None:
+    async def _try_update(self) -> bool:
         now = self._clock.now()
         old = await self._client.get_node(self._node_name)
         new, events = with_conditions(old, self._health(), now)
         for event in events:
             self._tell("Normal", event, f"Node {self._node_name} status is now: {event}")
         if not has_changed(old, new):
-            return
+            return False
         if self._recorder.on:
             conditions = {condition.type: condition.status for condition in new.status.conditions}
             self._recorder.record(
                 ApiWrite(node=self._node_name, verb="patch", resource="nodes/status", by="kubelet", summary=conditions)
             )
         await self._client.patch_node_status(self._node_name, old, new)
+        return True

@@ -20,6 +20,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.cluster.object_watch import ObjectKey, ObjectWatcher
 from kubesim.errors import KubesimError
+from kubesim.frozen import frozen
 
 SYNC_TIMEOUT = 1 * SECOND
 CONFIG_MAP, SECRET = "ConfigMap", "Secret"
@@ -54,15 +55,29 @@ class _Item:
         self.waiters: dict[asyncio.Future[bool], None] = {}
 
 
-class ObjectManager:
-    """`on_change` is told the pods in whose volumes an object has changed."""
+@frozen
+class _References:
+    """What a pod refers to, and the spec that says so."""
 
-    def __init__(self, clock: LoopClock, watcher: ObjectWatcher, on_change: Callable[[list[str]], None]) -> None:
+    spec: PodSpec
+    volumes: frozenset[ObjectKey]
+    pull_secrets: frozenset[ObjectKey]
+    environment: frozenset[ObjectKey]
+
+    def all(self) -> frozenset[ObjectKey]:
+        return self.volumes | self.pull_secrets | self.environment
+
+
+class ObjectManager:
+    """`on_change` is called when an object changes that a sync of this pod reads; the flag tells whether a volume shows
+    it. The environment of a container is read when it is created, and not again."""
+
+    def __init__(self, clock: LoopClock, watcher: ObjectWatcher, on_change: Callable[[str, bool], None]) -> None:
         self._clock = clock
         self._watcher = watcher
         self._on_change = on_change
         self._items: dict[ObjectKey, _Item] = {}
-        self._registered: dict[str, tuple[PodSpec, frozenset[ObjectKey], frozenset[ObjectKey]]] = {}
+        self._registered: dict[str, _References] = {}
 
     def __len__(self) -> int:
         """So many objects are watched."""
@@ -74,20 +89,24 @@ class ObjectManager:
         """Watch what the pod refers to, and no longer what it does not refer to any more."""
         uid = pod.metadata.uid
         before = self._registered.get(uid)
-        if before is not None and before[0] is pod.spec:
+        if before is not None and before.spec is pod.spec:
             return
-        in_volumes, in_environment = frozenset(volume_references(pod)), frozenset(environment_references(pod))
-        keys = in_volumes | in_environment if in_environment else in_volumes
-        self._registered[uid] = (pod.spec, keys, in_volumes)
-        old = before[1] if before is not None else frozenset()
+        found = _References(
+            pod.spec,
+            frozenset(volume_references(pod)),
+            frozenset(pull_secret_references(pod)),
+            frozenset(environment_references(pod)),
+        )
+        self._registered[uid] = found
+        keys, old = found.all(), before.all() if before is not None else frozenset()
         for key in sorted(keys - old):
             self._add_reference(key, uid)
         for key in old - keys:
             self._delete_reference(key, uid)
 
     def unregister_pod(self, uid: str) -> None:
-        _, keys, _ = self._registered.pop(uid, (None, (), ()))
-        for key in keys:
+        found = self._registered.pop(uid, None)
+        for key in found.all() if found is not None else ():
             self._delete_reference(key, uid)
 
     def _add_reference(self, key: ObjectKey, uid: str) -> None:
@@ -112,7 +131,10 @@ class ObjectManager:
         for waiter in item.waiters:
             wake(waiter, True)
         if not first:
-            self._on_change([uid for uid in item.users if key in self._registered[uid][2]])
+            for uid in list(item.users):
+                references = self._registered[uid]
+                if key in references.volumes or key in references.pull_secrets:
+                    self._on_change(uid, key in references.volumes)
 
     # -- objects ------------------------------------------------------------------------------------------------
 
@@ -158,12 +180,14 @@ def volume_references(pod: Pod) -> Iterator[ObjectKey]:
                 yield kind, namespace, name
 
 
-def environment_references(pod: Pod) -> Iterator[ObjectKey]:
-    """Also the pull secrets."""
-    spec, namespace = pod.spec, pod.metadata.namespace
-    for reference in spec.image_pull_secrets:
+def pull_secret_references(pod: Pod) -> Iterator[ObjectKey]:
+    for reference in pod.spec.image_pull_secrets:
         if reference.name:
-            yield SECRET, namespace, reference.name
+            yield SECRET, pod.metadata.namespace, reference.name
+
+
+def environment_references(pod: Pod) -> Iterator[ObjectKey]:
+    spec, namespace = pod.spec, pod.metadata.namespace
     for containers in (spec.init_containers, spec.containers, spec.ephemeral_containers):
         for container in containers:
             if container.env or container.env_from:

@@ -1,7 +1,6 @@
 """The PLEG's memory and its judgement: what each pod looked like, what it looks like now, which events that makes.
 
-Pure: `pleg.py` lists the runtime, hands the listing in and sends what comes out. A pod whose listing is the very object
-of last time has not changed and is not looked at.
+Pure: `pleg.py` lists the runtime, hands the listing in and sends what comes out.
 
 Mirrors: pkg/kubelet/pleg/generic.go podRecords, generateEvents, computeEvents, getPodIPs; pkg/kubelet/pleg/pleg.go
 """
@@ -47,8 +46,7 @@ class PodRecords:
     """Each pod as it was when its events were last sent (old), and as the latest listing shows it (current)."""
 
     def __init__(self) -> None:
-        self._known: dict[str, int] = {}  # every pod with a record, and the how-manieth it was to be seen
-        self._seen = 0
+        self._known: dict[str, None] = {}  # every pod with a record, in the order first seen
         self._old: dict[str, RuntimePod] = {}
         self._current: dict[str, RuntimePod] = {}
 
@@ -56,7 +54,7 @@ class PodRecords:
         """A full listing: pods that are not in it have gone."""
         self._current = {pod.uid: pod for pod in pods}
         for uid in self._current:
-            self._number(uid)
+            self._known.setdefault(uid)
 
     def set_current_pod(self, uid: str, pod: RuntimePod | None) -> None:
         """A listing of one pod (None: it has gone) says nothing about the others."""
@@ -64,28 +62,16 @@ class PodRecords:
             self._current.pop(uid, None)
         else:
             self._current[uid] = pod
-            self._number(uid)
+            self._known.setdefault(uid)
 
-    def _number(self, uid: str) -> None:
-        if uid not in self._known:
-            self._seen += 1
-            self._known[uid] = self._seen
-
-    def to_reconcile(self, reinspect: Collection[str], listed: Collection[str] | None = None) -> list[str]:
-        """Pods that may have changed, or that must be inspected whatever they look like; in the order first seen.
-
-        `listed`: only these were looked at; the others are as they were.
-        """
-        old, current, known = self._old.get, self._current.get, self._known
-        if listed is None:
-            return [uid for uid in known if old(uid) is not current(uid) or uid in reinspect]
-        candidates = listed if not reinspect else {**dict.fromkeys(listed), **dict.fromkeys(reinspect)}
-        if not candidates:
-            return []
-        found = [u for u in candidates if u in known and (old(u) is not current(u) or u in reinspect)]
-        if len(found) > 1:
-            found.sort(key=known.__getitem__)
-        return found
+    def to_reconcile(self, reinspect: Collection[str]) -> list[str]:
+        """Pods whose listing changed, or that must be inspected whatever it shows; in the order first seen."""
+        old, current = self._old.get, self._current.get
+        return [
+            uid
+            for uid in self._known
+            if uid in reinspect or ((before := old(uid)) is not (now := current(uid)) and before != now)
+        ]
 
     def old(self, uid: str) -> RuntimePod | None:
         return self._old.get(uid)
@@ -101,9 +87,6 @@ class PodRecords:
         else:
             self._old.pop(uid, None)
             self._known.pop(uid, None)
-
-    def __contains__(self, uid: object) -> bool:
-        return uid in self._known
 
 
 def compute_events(old: RuntimePod | None, current: RuntimePod | None) -> list[PodLifecycleEvent]:

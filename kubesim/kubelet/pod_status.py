@@ -8,7 +8,6 @@ Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.clock import LoopClock
@@ -27,30 +26,7 @@ from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.status.probe_overlay import readiness_workers_to_trigger
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.helper import EventRecorder
-from kubesim.runtime.types import ProbeResult, RuntimePodStatus
-
-
-class _Computed(NamedTuple):
-    """A status, and what it was computed from: the results of probes, which are live, as they were."""
-
-    inputs: StatusInputs
-    results: list[tuple[ProbeResult | None, ProbeResult | None]]
-    status: PodStatus
-
-
-def _nothing_changed(before: StatusInputs, now: StatusInputs) -> bool:
-    """Time counts only for pods with a deadline. What is large is the same object as long as it is the same."""
-    return (
-        now.pod is before.pod
-        and now.runtime is before.runtime
-        and now.cached_status is before.cached_status
-        and now.pod.spec.active_deadline_seconds is None
-        and now.pod_is_terminal == before.pod_is_terminal
-        and now.reasons == before.reasons
-        and now.probe_workers == before.probe_workers
-        and now.resize_conditions == before.resize_conditions
-        and now.pod_cgroup == before.pod_cgroup
-    )
+from kubesim.runtime.types import RuntimePodStatus
 
 
 class StatusGenerator:
@@ -74,45 +50,21 @@ class StatusGenerator:
         self._events = events
         self._pod_cgroup = pod_cgroup
         self._kubelet_start = clock.now()
-        self._latest: dict[str, _Computed] = {}  # by uid, of pods that are not over
 
-    def generate(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool = False) -> PodStatus:
+    def generate(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool = False) -> tuple[PodStatus, bool]:
+        """The status, and whether nothing else followed from it: then the same again would follow from the same."""
         if terminal:
             self._statuses.resize.clear_pending(pod.metadata.uid)
             self._statuses.resize.clear_in_progress(pod.metadata.uid)
         inputs = self._inputs(pod, runtime, terminal=terminal)
-        status = self._computed(inputs)
-        if past_active_deadline(pod, inputs.old_status, inputs.now):
-            self._events.event(pod, "Normal", DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE)
-        for name in readiness_workers_to_trigger(inputs, status):
-            self._probes.trigger_readiness(pod.metadata.uid, name)
-        return status
-
-    def _computed(self, inputs: StatusInputs) -> PodStatus:
-        """Many syncs find everything as the last one found it, and so the same status: then it is that very object."""
-        uid, ready, started = inputs.pod.metadata.uid, inputs.readiness, inputs.startup
-        results = []
-        if ready or started:
-            results = [(ready.get(record.id), started.get(record.id)) for record in inputs.runtime.containers]
-        latest = self._latest.get(uid)
-        if latest is not None and latest.results == results and _nothing_changed(latest.inputs, inputs):
-            return latest.status
         status = generate_api_pod_status(inputs)
-        if inputs.pod_is_terminal:
-            self._latest.pop(uid, None)
-        else:
-            self._latest[uid] = _Computed(inputs, results, status)
-        return status
-
-    def would_change_nothing(self, pod: Pod, runtime: RuntimePodStatus) -> bool:
-        """Would `generate` find the status that is held already, and have nothing else to do? Only looks."""
-        inputs = self._inputs(pod, runtime, terminal=False)
-        if inputs.cached_status is None or past_active_deadline(pod, inputs.old_status, inputs.now):
-            return False
-        status = self._computed(inputs)
-        if readiness_workers_to_trigger(inputs, status):
-            return False
-        return not self._statuses.would_change(pod, status)
+        is_late = past_active_deadline(pod, inputs.old_status, inputs.now)
+        if is_late:
+            self._events.event(pod, "Normal", DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE)
+        unready = readiness_workers_to_trigger(inputs, status)
+        for name in unready:
+            self._probes.trigger_readiness(pod.metadata.uid, name)
+        return status, not is_late and not unready
 
     def _inputs(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool) -> StatusInputs:
         uid = pod.metadata.uid

@@ -11,22 +11,17 @@ from kubesim.kubelet.environment import Find
 from kubesim.runtime.helper import EventRecorder
 
 
-def missing_pull_secrets(pod: Pod, find: Find) -> list[str]:
+def pull_secrets_for_pod(pod: Pod, find: Find, events: EventRecorder) -> tuple[tuple[ApiObject, ...], bool]:
+    """The secrets that exist, and whether some are missing."""
     if not pod.spec.image_pull_secrets:
-        return []
-    return [name for name in _names(pod) if find("Secret", pod.metadata.namespace, name) is None]
-
-
-def pull_secrets_for_pod(pod: Pod, find: Find, events: EventRecorder) -> tuple[ApiObject, ...]:
-    if not pod.spec.image_pull_secrets:
-        return ()
-    missing = missing_pull_secrets(pod, find)
+        return (), False
+    found = {name: find("Secret", pod.metadata.namespace, name) for name in _names(pod)}
+    missing = [name for name, secret in found.items() if secret is None]
     if missing:
         problem = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
         text = f"{problem}; attempting to pull the image may not succeed."
         events.event(pod, "Warning", "FailedToRetrieveImagePullSecret", text)
-    found = (find("Secret", pod.metadata.namespace, name) for name in _names(pod))
-    return tuple(secret for secret in found if secret is not None)
+    return tuple(secret for secret in found.values() if secret is not None), bool(missing)
 
 
 def _names(pod: Pod) -> list[str]:

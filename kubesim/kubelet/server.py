@@ -8,10 +8,13 @@ Mirrors: pkg/kubelet/server/server.go (the read-only port)
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
+from kubesim.clock import external
+from kubesim.concurrency import TaskSet
 from kubesim.errors import UsageError
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.observability import (
@@ -24,6 +27,10 @@ from kubesim.kubelet.observability import (
     render_state,
     statistics,
 )
+
+if TYPE_CHECKING:
+    from anyio.abc import SocketStream
+    from anyio.streams.stapled import MultiListener
 
 LOOPBACK = "127.0.0.1"
 MAX_REQUEST = 8 * 1024
@@ -66,47 +73,57 @@ def answer(method: str, target: str, kubelets: Mapping[str, Kubelet | None], now
 
 
 class ReadOnlyServer:
-    """Serves until closed what `respond` answers to a method and a target. `address` is where, once it has started."""
+    """Serves the answers of `respond` to a method and a target. `address` is known once it has started."""
 
     def __init__(self, respond: Callable[[str, str], Answer]) -> None:
         self._respond = respond
-        self._server: asyncio.Server | None = None
         self.address = ""
 
-    async def start(self, host: str, port: int) -> None:
+    async def start(self, tasks: TaskSet, host: str, port: int) -> None:
+        """Serve until the tasks end, which ends the requests under way, too."""
+        import anyio  # only a run that is served pays for it
+        from anyio.abc import SocketAttribute
+
         try:
-            self._server = await asyncio.start_server(self._serve, host, port, limit=MAX_REQUEST)
+            with external():  # a name may have to be resolved
+                listeners = await anyio.create_tcp_listener(local_host=host, local_port=port)
         except OSError as error:
             raise UsageError(f"cannot serve on {host}:{port}: {error.strerror or error}") from error
-        bound = self._server.sockets[0].getsockname()
+        bound = listeners.extra(SocketAttribute.local_address)
         self.address = f"http://[{bound[0]}]:{bound[1]}" if ":" in bound[0] else f"http://{bound[0]}:{bound[1]}"
+        tasks.start(f"server on {self.address}", self._accept(listeners))
+        await anyio.lowlevel.checkpoint()  # a task that never ran would not close them
 
-    async def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            await self._server.wait_closed()
+    async def _accept(self, listeners: MultiListener[SocketStream]) -> None:
+        async with listeners:
+            await listeners.serve(self._serve)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            method, _, rest = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
-            status, kind, body = self._respond(method, rest.partition(" ")[0])
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            status, kind, body = 400, TEXT, "400 bad request\n"
-        content = body.encode()
-        lines = (
-            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
-            f"Content-Type: {kind}",
-            f"Content-Length: {len(content)}",
-            "Connection: close",
-        )
-        try:
-            writer.write("\r\n".join((*lines, "", "")).encode() + content)
-            await writer.drain()
-            writer.close()
-            await writer.wait_closed()
-        except ConnectionError:
-            pass  # whoever asked has gone
+    async def _serve(self, stream: SocketStream) -> None:
+        from anyio import BrokenResourceError, DelimiterNotFound, IncompleteRead
+        from anyio.streams.buffered import BufferedByteReceiveStream
+
+        async with stream:
+            try:
+                head = await BufferedByteReceiveStream(stream).receive_until(b"\r\n\r\n", MAX_REQUEST)
+                method, _, rest = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
+                reply = self._respond(method, rest.partition(" ")[0])
+            except (IncompleteRead, DelimiterNotFound):
+                reply = 400, TEXT, "400 bad request\n"
+            except BrokenResourceError:
+                return
+            with suppress(BrokenResourceError):  # the client has gone
+                await stream.send(_response(*reply))
+
+
+def _response(status: int, kind: str, body: str) -> bytes:
+    content = body.encode()
+    lines = (
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+        f"Content-Type: {kind}",
+        f"Content-Length: {len(content)}",
+        "Connection: close",
+    )
+    return "\r\n".join((*lines, "", "")).encode() + content
 
 
 class AgentServer(ReadOnlyServer):

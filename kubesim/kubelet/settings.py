@@ -24,7 +24,6 @@ class KubeletSettings:
     host_ips: tuple[str, ...] = ("10.0.0.1",)
     max_pods: int = 110
     jitter: bool = True
-    every_tick: bool = False  # execute also the ticks that can change nothing; the trace is the same
 
     sync_tick_period: int = SECOND
     housekeeping_period: int = 2 * SECOND

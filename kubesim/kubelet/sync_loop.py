@@ -1,7 +1,7 @@
 """The main loop: one select over all that can happen, one handler for each.
 
 Go's select picks at random among the channels that are ready; so does ours, from a seeded stream, and the trace says
-which were ready. Ticks that could change nothing are never delivered (see `concurrency.Ticker`).
+which were ready.
 Mirrors: pkg/kubelet/kubelet.go syncLoop, syncLoopIteration
 """
 
@@ -11,8 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from kubesim.api.pod import Pod
-from kubesim.api.timestamps import SECOND, parse_time
-from kubesim.clock import LoopClock, Randomness
+from kubesim.clock import NEVER, LoopClock, Randomness
 from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.kubelet.container_deletor import ContainerDeletor
 from kubesim.kubelet.handlers import Handlers
@@ -23,7 +22,7 @@ from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.probes.results import Update
 from kubesim.kubelet.runtime_state import RuntimeState
 from kubesim.kubelet.settings import KubeletSettings
-from kubesim.kubelet.status.active_deadline import past_active_deadline
+from kubesim.kubelet.status.active_deadline import active_deadline
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.podworkers.work_queue import WorkQueue
 from kubesim.podworkers.workers import PodWorkers
@@ -73,24 +72,14 @@ class SyncLoop:
         self._deletor = deletor
         self._runtime_state = runtime_state
         self._seen_all_sources = seen_all_sources
-        self._running = False
-        self._busy_since: int | None = None  # None while it waits for something to happen
-        self._look_again_at: int | None = None
         self._seen: set[str] = set()
-        self._deadlines: dict[str, None] = {}  # uids of pods that have an active deadline and have not ended
 
     async def run(self) -> None:
-        """Sync while the runtime is up; look again after 100 ms, doubling to 5 s, while it is not."""
+        """Sync while the runtime is up; check again after 100 ms, doubling to 5 s, while it is not."""
         clock, settings = self._clock, self._settings
-        now = clock.now()
-        self._sync_ticker = Ticker(clock, "sync", settings.sync_tick_period, phase=now, every=settings.every_tick)
-        self._housekeeping_ticker = Ticker(
-            clock, "housekeeping", settings.housekeeping_period, phase=now, every=settings.every_tick
-        )
-        self._running = True
-        self._queue.on_enqueue = lambda uid, due: self._sync_ticker.want(due + 1)
-        self._workers.next_sync_tick = self._tick_after
-        self._housekeeping.ticker = self._housekeeping_ticker
+        self._sync_ticker = Ticker(clock, "sync", settings.sync_tick_period)
+        self._sync_ticker.on_skip = self._sync_ticks_skipped
+        self._housekeeping_ticker = Ticker(clock, "housekeeping", settings.housekeeping_period)
         channels: list[Channel[Any]] = [
             self._config,
             self._pleg_events,
@@ -116,44 +105,14 @@ class SyncLoop:
             problem = why_not(clock.now())
             if problem:
                 self._recorder.record(Note(text=f"skipping pod synchronization: {problem}"))
-                self._busy_since = clock.now()
                 await clock.sleep(pause)
-                self._free_again()
                 pause = min(2 * pause, settings.runtime_down_backoff_max)
                 continue
             pause = shortest
             chosen = await select.next()
-            self._busy_since = clock.now()
             work = self._dispatch(chosen.channel, chosen.item, chosen.ready)
             if work is not None:
                 await work
-                self._free_again()
-            self._busy_since = None
-
-    def _free_again(self) -> None:
-        """If what was awaited took time: what was skipped, because it would change nothing at its own moment, is due
-        now."""
-        since = self._busy_since
-        if since is not None and since < self._clock.now():
-            self._workers.end_all_rests()
-            self._sync_ticker.held_up(since)
-            self._housekeeping_ticker.held_up(since)
-        self._busy_since = None
-
-    def _tick_after(self, due: int) -> int:
-        """When the loop takes up work that is due: at the next tick, but while it is busy not before now."""
-        tick = self._sync_ticker.next_tick(due + 1)
-        busy = self._busy_since
-        return tick if busy is None or tick < busy else max(tick, self._clock.now())
-
-    def look_up(self, again_at: int | None = None) -> None:
-        """Something that every turn of the loop looks at has changed: the next tick must not be skipped.
-
-        With `again_at` it changes then by itself, too.
-        """
-        self._look_again_at = again_at
-        if self._running:
-            self._sync_ticker.want(self._clock.now())
 
     def _dispatch(self, channel: Channel[Any], item: Any, ready: tuple[str, ...]) -> Coroutine[Any, Any, None] | None:
         """Handle it; what may take time is answered, to be awaited."""
@@ -206,18 +165,17 @@ class SyncLoop:
         elif update.op == "RECONCILE":
             self._handler("HandlePodReconcile", update.pods)
             await self._handlers.handle_pod_reconcile(update.pods)
-        for pod in update.pods:
-            self._watch_deadline(pod)
         if update.source not in self._seen and update.op != "RESTORE":
             self._seen.add(update.source)
-            self._handlers.source_heard(all_ready=self._seen_all_sources(self._seen))
-        self._housekeeping.wanted()
+            self._handlers.sources_ready = self._seen_all_sources(self._seen)
 
     def _pleg_event(self, event: PodLifecycleEvent, ready: tuple[str, ...]) -> None:
         if self._recorder.on:
             self._selected(self._pleg_events, ready, event.cause, f"{event.type} of {event.container or 'the sandbox'}")
         if event.type != "ContainerRemoved":
             self._sync_now(event.uid)
+        else:
+            self._workers.touch(event.uid)
         if event.type == "ContainerDied":
             remove_all = self._workers.states.should_pod_content_be_removed(event.uid)
             status = self._cache.known(event.uid)
@@ -227,49 +185,36 @@ class SyncLoop:
     def _sync_tick(self, channel: Channel[Any], ready: tuple[str, ...]) -> None:
         """Pods whose time has come, and pods past their active deadline."""
         now = self._clock.now()
-        due = dict.fromkeys(uid for uid in self._queue.get_work() if not self._rests(uid))
-        late = [uid for uid in list(self._deadlines) if self._past_deadline(uid, now)]
-        due.update(dict.fromkeys(late))
+        self._workers.resync_settled(now)
+        due = dict.fromkeys(self._queue.get_work())
+        deadlines = self._deadlines()
+        due.update(dict.fromkeys(uid for uid, deadline in deadlines.items() if deadline <= now))
         pods = [pod for uid in due if (pod := self._pods.by_uid(uid)) is not None]
         if pods:
             if self._recorder.on:
                 self._selected(channel, ready, None, "the time of these pods has come")
             self._handler("HandlePodSyncs", pods)
             self._handlers.handle_pod_syncs(pods)
-        earliest = self._queue.earliest()
-        if earliest is not None:
-            self._sync_ticker.want(earliest + 1)  # work is due strictly after its time
-        for uid in self._deadlines:
-            self._want_deadline(self._pods.by_uid(uid))
-        if self._look_again_at is not None:
-            self._sync_ticker.want(self._look_again_at)
-            if self._look_again_at <= now:
-                self._look_again_at = None
+        if pods or self._runtime_state.is_failing():
+            self._sync_ticker.done()
+        else:
+            earliest = self._queue.earliest()  # work is due strictly after its time
+            self._sync_ticker.done(min(NEVER if earliest is None else earliest + 1, *deadlines.values(), NEVER))
 
-    def _rests(self, uid: str) -> bool:
-        pod = self._pods.by_uid(uid)
-        return pod is None or self._workers.rests(pod, self._pods.mirror_of(pod))
+    def _sync_ticks_skipped(self, last: int) -> None:
+        period = self._sync_ticker.period
+        self._workers.resync_settled_until(last, lambda due: last - (last - due - 1) // period * period)
 
-    def _past_deadline(self, uid: str, now: int) -> bool:
-        pod = self._pods.by_uid(uid)
-        if pod is None or self._workers.states.is_pod_known_terminated(uid):
-            del self._deadlines[uid]
-            return False
-        return past_active_deadline(pod, self._statuses.get_pod_status(uid) or pod.status, now)
-
-    def _watch_deadline(self, pod: Pod) -> None:
-        """A pod with an active deadline wants the tick at which it passes."""
-        if pod.spec.active_deadline_seconds is not None:
-            self._deadlines[pod.metadata.uid] = None
-            self._want_deadline(pod)
-
-    def _want_deadline(self, pod: Pod | None) -> None:
-        """Asked anew at each tick: an earlier tick takes the place of this one, and a pod may begin late."""
-        if pod is None or pod.spec.active_deadline_seconds is None:
-            return
-        status = self._statuses.get_pod_status(pod.metadata.uid) or pod.status
-        start = parse_time(status.start_time) if status.start_time else self._clock.now()
-        self._sync_ticker.want(start + pod.spec.active_deadline_seconds * SECOND)
+    def _deadlines(self) -> dict[str, int]:
+        """By uid, when the active deadline of each pod that has one and has not ended passes."""
+        found = {}
+        for pod in self._pods.pods():
+            uid = pod.metadata.uid
+            if pod.spec.active_deadline_seconds is not None and not self._workers.states.is_pod_known_terminated(uid):
+                deadline = active_deadline(pod, self._statuses.get_pod_status(uid) or pod.status)
+                if deadline is not None:
+                    found[uid] = deadline
+        return found
 
     def _probe_update(self, channel: Channel[Any], update: Update, ready: tuple[str, ...]) -> None:
         success = update.result == "success"
@@ -285,7 +230,9 @@ class SyncLoop:
 
     async def _housekeeping_tick(self) -> None:
         """Nothing is cleaned up before every source has been heard: what is not wanted yet may come."""
+        idle_until = NEVER
         if self._handlers.sources_ready:
             if self._recorder.on:
                 self._recorder.because(None)
-            await self._housekeeping.handle_pod_cleanups()
+            idle_until = await self._housekeeping.handle_pod_cleanups()
+        self._housekeeping_ticker.done(idle_until)

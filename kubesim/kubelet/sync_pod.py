@@ -18,14 +18,14 @@ from kubesim.kubelet.mirror import MirrorClient
 from kubesim.kubelet.pleg import GenericPleg
 from kubesim.kubelet.pod_status import StatusGenerator
 from kubesim.kubelet.probes.manager import ProbeManager
-from kubesim.kubelet.pull_secrets import missing_pull_secrets, pull_secrets_for_pod
+from kubesim.kubelet.pull_secrets import pull_secrets_for_pod
 from kubesim.kubelet.reason_cache import ReasonCache
 from kubesim.kubelet.resize_events import resize_event_message
 from kubesim.kubelet.runtime_state import RuntimeState
 from kubesim.kubelet.status.conditions import with_condition
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
-from kubesim.podworkers.syncer import NOTHING_MORE, SyncContext, SyncOutcome
+from kubesim.podworkers.syncer import SyncContext, SyncOutcome
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType, UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.helper import EventRecorder
@@ -85,7 +85,7 @@ class PodSync:
         uid = pod.metadata.uid
         if self._gates.enabled(RESIZE):
             self._follow_resize(pod, status)
-        api_status = self._generator.generate(pod, status)
+        api_status, is_final = self._generator.generate(pod, status)
         ips = _ips(api_status)
         status = status if ips == status.ips else replace(status, ips=ips)
         self._statuses.set_pod_status(pod, api_status)
@@ -98,10 +98,10 @@ class PodSync:
         if not self.workers.states.is_pod_termination_requested(uid):
             self._volumes.objects.register_pod(pod)
             self._runtime.ensure_pod_cgroup(pod)
-        await self._mirrors.reconcile(pod, mirror_pod)
+        is_mirrored = not await self._mirrors.reconcile(pod, mirror_pod)
         if pod.spec.volumes:
             await self._wait_for_volumes(context, pod)
-        pull_secrets = pull_secrets_for_pod(pod, self._find, self._events)
+        pull_secrets, some_missing = pull_secrets_for_pod(pod, self._find, self._events)
         self._probes.add_pod(pod, context)
         restarting = _restart_all_containers(api_status) and self._gates.enabled("RestartAllContainersOnContainerExits")
         result = await self._runtime.sync_pod(
@@ -117,8 +117,13 @@ class PodSync:
                 self._tell_resize_errors(pod, result)
             return SyncOutcome(error=_as_error(result, error))
         if not result.results:
-            return NOTHING_MORE
+            in_order = is_final and is_mirrored and not some_missing and not restarting and not result.has_more_to_do
+            return SyncOutcome(settled=in_order and self._is_settled(uid))
         return SyncOutcome(post_sync=lambda: self._pleg.request_relist(uid))
+
+    def _is_settled(self, uid: str) -> bool:
+        """Nothing of the pod is under way."""
+        return self._volumes.is_up_to_date(uid) and not self._statuses.resize.is_in_progress(uid)
 
     async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> None:
         """What is wrong with a single volume its own Events tell; here only what keeps volumes from being tried."""
@@ -149,22 +154,6 @@ class PodSync:
                     text = resize_event_message("Pod resize error", pod, generation, one.message)
                     self._events.event(pod, "Warning", "ResizeError", text)
 
-    def would_change_nothing(self, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus) -> bool:
-        """Would `sync_pod` now find everything as it should be? Only looks; true for a pod that rests."""
-        if pod.metadata.deletion_timestamp is not None or (self._runtime_state.network_problem()):
-            return False
-        if self._statuses.resize.is_in_progress(pod.metadata.uid):
-            return False
-        if self._mirrors.needs_work(pod, mirror_pod) or not self._probes.has_all_workers(pod):
-            return False
-        if pod.spec.volumes and not self._volumes.is_up_to_date(pod.metadata.uid):
-            return False
-        if missing_pull_secrets(pod, self._find):
-            return False  # each sync tells of it
-        return self._generator.would_change_nothing(pod, status) and self._runtime.would_do_nothing(
-            pod, status, self._probe_results
-        )
-
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
         """The sandbox stands and images come next: say so now, but beside the sync, not in it."""
         if self._gates.enabled("PodReadyToStartContainersCondition"):
@@ -185,7 +174,7 @@ class PodSync:
         grace_period: int | None,
         status_fn: PodStatusFn | None,
     ) -> None:
-        api_status = self._generator.generate(pod, status)
+        api_status, _ = self._generator.generate(pod, status)
         if status_fn is not None:
             api_status = status_fn(api_status)
         self._statuses.set_pod_status(pod, api_status)
@@ -197,7 +186,7 @@ class PodSync:
         running = [record.id for record in stopped.containers if record.state == "running"]
         if running:
             raise SyncError(f"detected running containers after a successful KillPod, CRI violation: {listed(running)}")
-        self._statuses.set_pod_status(pod, self._generator.generate(pod, stopped, terminal=True))
+        self._statuses.set_pod_status(pod, self._generator.generate(pod, stopped, terminal=True)[0])
 
     def _check_killed(self, pod: Pod, killed: PodSyncResult, prefix: str) -> None:
         error = killed.error()
@@ -226,7 +215,7 @@ class PodSync:
     # -- a pod that has ended -----------------------------------------------------------------------------------
 
     async def sync_terminated_pod(self, context: SyncContext, pod: Pod, status: RuntimePodStatus) -> None:
-        self._statuses.set_pod_status(pod, self._generator.generate(pod, status, terminal=True))
+        self._statuses.set_pod_status(pod, self._generator.generate(pod, status, terminal=True)[0])
         await self._volumes.wait_for_unmount(context, pod)
         await self._volumes.wait_for_clean_up(context, pod)
         self._runtime.destroy_pod_cgroup(pod.metadata.uid)

@@ -68,11 +68,13 @@ def _finish(waiter: asyncio.Future[None]) -> None:
 
 @frozen
 class SyncOutcome:
-    """How a SyncPod ended. `terminal`: the pod has come to its end by itself. `post_sync` is called when the worker has
-    noted the end of the sync, so that what it asks for (a relist) is newer than that. `error`: it did not succeed. That
-    is all day long so for a container in back-off, and to say it costs less than to raise it."""
+    """How a SyncPod ended. `terminal`: the pod has come to its end by itself. `settled`: the sync found nothing to do,
+    and the next one will find nothing either unless something touches the pod. `post_sync` is called when the worker
+    has noted the end of the sync, so that what it asks for (a relist) is newer than that. `error`: it did not succeed;
+    to return it costs less than to raise it, and a container in back-off fails all the time."""
 
     terminal: bool = False
+    settled: bool = False
     post_sync: Callable[[], None] | None = None
     error: SyncError | None = None
 
@@ -92,10 +94,6 @@ class PodSyncer(Protocol):
         mirror_pod: Pod | None,
         status: RuntimePodStatus,
     ) -> SyncOutcome: ...
-
-    def would_change_nothing(self, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus) -> bool:
-        """Would `sync_pod` now leave everything as it is? Must have no effect itself."""
-        ...
 
     async def sync_terminating_pod(
         self,

@@ -8,7 +8,6 @@ Mirrors: pkg/kubelet/util/queue/work_queue.go
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 
 from kubesim.clock import LoopClock
 
@@ -16,8 +15,7 @@ from kubesim.clock import LoopClock
 class WorkQueue:
     """One moment per pod; a new one replaces the old one, earlier or later."""
 
-    def __init__(self, clock: LoopClock, on_enqueue: Callable[[str, int], None] | None = None) -> None:
-        self.on_enqueue = on_enqueue  # told the pod and its moment: the sync tick after it will be needed
+    def __init__(self, clock: LoopClock) -> None:
         self._clock = clock
         self._due: dict[str, tuple[int, int, str]] = {}  # the moment, a number in the order of coming, the pod
         self._heap: list[tuple[int, int, str]] = []  # may hold moments that were replaced since
@@ -27,19 +25,24 @@ class WorkQueue:
         return len(self._due)
 
     def enqueue(self, uid: str, delay: int) -> None:
-        due = self._clock.now() + delay
+        self.enqueue_at(uid, self._clock.now() + delay)
+
+    def enqueue_at(self, uid: str, due: int) -> None:
         self._count += 1
         entry = self._due[uid] = (due, self._count, uid)
         heapq.heappush(self._heap, entry)
         if len(self._heap) > 2 * len(self._due) + 64:
             self._heap = list(self._due.values())
             heapq.heapify(self._heap)
-        if self.on_enqueue is not None:
-            self.on_enqueue(uid, due)
 
-    def get_work(self) -> list[str]:
+    def remove(self, uid: str) -> int | None:
+        """Take a pod out; the moment that it had."""
+        entry = self._due.pop(uid, None)
+        return None if entry is None else entry[0]
+
+    def get_work(self, now: int | None = None) -> list[str]:
         """Take out the pods whose moment has passed. One whose moment is now is not ready yet."""
-        now = self._clock.now()
+        now = self._clock.now() if now is None else now
         ready = []
         while (earliest := self.earliest()) is not None and earliest < now:
             uid = heapq.heappop(self._heap)[2]

@@ -35,7 +35,9 @@ MIN_KILL_TIMEOUT_S = 10
 class _Worker:
     """A worker's task and its mailbox: a flag that there is an update, the update itself is in the pod's status."""
 
-    __slots__ = ("cause", "closed", "context", "draws", "last_sync", "pod", "signal", "task", "uid", "waiter")
+    __slots__ = (
+        "cause", "closed", "context", "draws", "last_sync", "pod", "signal", "task", "touched", "uid", "waiter",
+    )  # fmt: skip
 
     def __init__(self, uid: str, pod: str) -> None:
         self.uid = uid
@@ -47,6 +49,7 @@ class _Worker:
         self.context = SyncContext()
         self.cause: int | None = None  # the trace record of what it was told last
         self.last_sync: int | None = None
+        self.touched = False  # since the last sync began
         self.draws = 0
 
     def wake(self) -> None:
@@ -75,13 +78,11 @@ class PodWorkers:
         *,
         intervals: Intervals | None = None,
         jitter: bool = True,
-        every: bool = False,
         pod_from_allocation: Callable[[Pod], Pod] | None = None,
         on_crash: Callable[[str, Exception], None] | None = None,
         on_state: Callable[[str], None] | None = None,
     ) -> None:
         self.states = PodSyncStatuses(pod_from_allocation)
-        self._pod_from_allocation = pod_from_allocation or (lambda pod: pod)
         self._clock = clock
         self._syncer = syncer
         self._cache = cache
@@ -90,12 +91,10 @@ class PodWorkers:
         self._events = events
         self._intervals = intervals or Intervals()
         self._jitter = Jitter(randomness, jitter)
-        self._every = every  # look at resting pods at each of their resyncs; nothing is seen of the difference
         self._on_crash = on_crash or _report_crash
         self._on_state = on_state or (lambda uid: None)  # told that a pod has come to its next state
         self._workers: dict[str, _Worker] = {}
-        self._resting: dict[str, int] = {}  # pods whose syncs would change nothing, and when their next one is due
-        self.next_sync_tick: Callable[[int], int] = lambda due: due + 1  # the sync loop's tick that takes up such work
+        self._settled = WorkQueue(clock)  # pods whose last sync found nothing to do, and their next resync
         self._tasks: dict[asyncio.Task[None], None] = {}  # in the order they began, for a shutdown in that order
 
     # -- from outside -------------------------------------------------------------------------------------------
@@ -113,7 +112,7 @@ class PodWorkers:
         if not decision.accepted:
             return
         worker = self._workers.get(uid) or self._start(uid, decision.pod)
-        self._end_rest(worker)
+        self._touch(worker)
         worker.cause = seq
         if decision.terminating:
             worker.cause = self._record_state(worker, "terminating", f"the pod must end: {decision.terminating}", seq)
@@ -121,47 +120,33 @@ class PodWorkers:
         if decision.cancel:
             worker.context.cancel()
 
-    def rests(self, pod: Pod, mirror_pod: Pod | None) -> bool:
-        """Would a sync of this pod change nothing? Then it is not worth one: it is noted as done, and so are all that
-        would follow, until the worker is told something."""
-        uid = pod.metadata.uid
-        worker, state = self._workers.get(uid), self.states.statuses.get(uid)
-        if worker is None or state is None or state.working:
-            return False
-        if state.started_at is None or state.terminating_at is not None:
-            return False
-        status = self._cache.known(uid) or RuntimePodStatus(uid)
-        if not self._syncer.would_change_nothing(self._pod_from_allocation(pod), mirror_pod, status):
-            return False
-        worker.last_sync = self._clock.now()
-        delay = self._stretch(worker, self._intervals.resync)
-        if self._every:
-            self._queue.enqueue(uid, delay)
-        else:
-            self._resting[uid] = worker.last_sync + delay
-        return True
-
-    def rouse(self, uid: str) -> None:
-        """A resync of this pod may change something after all: if the pod rests, let its next one come."""
+    def touch(self, uid: str) -> None:
+        """Something that a sync of this pod reads has changed: its next resync has to be executed."""
         worker = self._workers.get(uid)
         if worker is not None:
-            self._end_rest(worker)
+            self._touch(worker)
 
-    def end_all_rests(self) -> None:
-        """The sync loop was held up: pods whose resync fell into that time are not noted as looked at, but due."""
-        for uid in list(self._resting):
-            self.rouse(uid)
+    def touch_all(self) -> None:
+        for worker in self._workers.values():
+            self._touch(worker)
 
-    def _end_rest(self, worker: _Worker) -> None:
-        """Count the resyncs that would have come meanwhile, and let the next one be due."""
-        due = self._resting.pop(worker.uid, None)
-        if due is None:
-            return
-        now = self._clock.now()
-        while (tick := self.next_sync_tick(due)) < now:
-            worker.last_sync = tick
-            due = tick + self._stretch(worker, self._intervals.resync)
-        self._queue.enqueue(worker.uid, due - now)
+    def _touch(self, worker: _Worker) -> None:
+        worker.touched = True
+        due = self._settled.remove(worker.uid)
+        if due is not None:
+            self._queue.enqueue_at(worker.uid, due)
+
+    def resync_settled(self, now: int) -> None:
+        """Count the resyncs of settled pods that are due as done."""
+        for uid in self._settled.get_work(now):
+            worker = self._workers[uid]
+            worker.last_sync = now
+            self._settled.enqueue_at(uid, now + self._stretch(worker, self._intervals.resync))
+
+    def resync_settled_until(self, last: int, tick_after: Callable[[int], int]) -> None:
+        """The same for all sync ticks up to the last one that was skipped."""
+        while (due := self._settled.earliest()) is not None and (tick := tick_after(due)) <= last:
+            self.resync_settled(tick)
 
     def sync_known_pods(self, desired: Collection[str]) -> None:
         """Housekeeping: the uids that some source wants; everything else is ended, or forgotten if it has ended."""
@@ -174,7 +159,7 @@ class PodWorkers:
             self._on_state(uid)  # what this pod left in the runtime may be collected now
         for uid in known.wake:
             worker = self._workers[uid]
-            self._end_rest(worker)
+            self._touch(worker)
             why = "no source wants the pod any more, so its worker must end it"
             worker.cause = self._record_state(worker, self.states.statuses[uid].work_type(), why)
             worker.wake()
@@ -261,6 +246,7 @@ class PodWorkers:
             return work != "never"
         if worker.context.cancelled:
             worker.context = SyncContext()
+        worker.touched = False
         outcome: SyncOutcome | None = None
         error: Exception | None = None
         try:
@@ -332,7 +318,11 @@ class PodWorkers:
         elif transition:
             self.states.complete_sync(uid, now)
             worker.cause = self._record_state(worker, "terminating", "SyncPod found that the pod has come to its end")
-        self._queue.enqueue(uid, delay)
+        if outcome.settled and error is None and not worker.touched:
+            self._queue.remove(uid)
+            self._settled.enqueue(uid, delay)
+        else:
+            self._queue.enqueue(uid, delay)
         if self.states.complete_work(uid):
             worker.signal = True
         return True
@@ -341,7 +331,7 @@ class PodWorkers:
         self._record_state(worker, "finished", why)
         if self._workers.get(worker.uid) is worker:
             del self._workers[worker.uid]
-            self._resting.pop(worker.uid, None)
+            self._settled.remove(worker.uid)
 
     def _stretch(self, worker: _Worker, delay: int) -> int:
         worker.draws += 1

@@ -59,7 +59,7 @@ class ContainerToReset:
     kill: bool
 
 
-@dataclass(slots=True, init=False)
+@dataclass(slots=True, kw_only=True)
 class PodActions:
     """The plan, in the order in which SyncPod carries it out. `why` has one sentence per decision."""
 
@@ -67,31 +67,15 @@ class PodActions:
     create_sandbox: bool
     sandbox_id: str
     attempt: int
-    init_containers_to_start: list[Container]
-    containers_to_start: list[Container]
-    ephemeral_containers_to_start: list[Container]
-    containers_to_kill: dict[str, ContainerToKill]
-    containers_to_update: dict[ResizableResource, list[ContainerToUpdate]]
-    update_pod_resources: bool
-    update_pod_level_resources: bool
-    containers_to_reset: list[ContainerToReset]
-    why: tuple[str, ...]
-
-    def __init__(self, *, kill_pod: bool, create_sandbox: bool, sandbox_id: str, attempt: int) -> None:
-        """About the sandbox; the containers come one after the other."""
-        self.kill_pod = kill_pod
-        self.create_sandbox = create_sandbox
-        self.sandbox_id = sandbox_id
-        self.attempt = attempt
-        self.init_containers_to_start = []
-        self.containers_to_start = []
-        self.ephemeral_containers_to_start = []
-        self.containers_to_kill = {}
-        self.containers_to_update = {}
-        self.update_pod_resources = False
-        self.update_pod_level_resources = False
-        self.containers_to_reset = []
-        self.why = ()
+    init_containers_to_start: list[Container] = field(default_factory=list)
+    containers_to_start: list[Container] = field(default_factory=list)
+    ephemeral_containers_to_start: list[Container] = field(default_factory=list)
+    containers_to_kill: dict[str, ContainerToKill] = field(default_factory=dict)
+    containers_to_update: dict[ResizableResource, list[ContainerToUpdate]] = field(default_factory=dict)
+    update_pod_resources: bool = False
+    update_pod_level_resources: bool = False
+    containers_to_reset: list[ContainerToReset] = field(default_factory=list)
+    why: tuple[str, ...] = ()
 
     def stops_something(self) -> bool:
         return self.kill_pod or bool(self.containers_to_kill or self.containers_to_reset)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from kubesim.api.gotext import duration
 from kubesim.api.pod import Container, Pod
 from kubesim.api.timestamps import SECOND
+from kubesim.clock import NEVER
 from kubesim.errors import BackoffError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.frozen import frozen
@@ -94,10 +95,10 @@ class Backoff:
         for key in [key for key, entry in self._entries.items() if self._has_expired(now, entry)]:
             del self._entries[key]
 
-    def next_expiry(self) -> int | None:
-        """When `gc` would next forget a key."""
+    def next_expiry(self) -> int:
+        """When `gc` will next forget a key, if nothing happens before."""
         if not self._entries:
-            return None
+            return NEVER
         return min(entry.last_update for entry in self._entries.values()) + self.reset_after + 1
 
     def _has_expired(self, event_time: int, entry: _Entry) -> bool:

@@ -39,7 +39,8 @@ from kubesim.runtime.sandbox_rules import UserNamespace
 from kubesim.runtime.sandboxed import SandboxedRuntime
 from kubesim.runtime.simulated.process import ProcessFactory
 from kubesim.runtime.simulated.settings import SimulatedSettings
-from kubesim.trace.records import CniExec
+from kubesim.trace import Recorder
+from kubesim.trace.records import CniExec, Fault
 
 _WHY = {
     "ADD": "the sandbox is attached",
@@ -49,7 +50,7 @@ _NETWORKS = 2  # loopback and one from the directory: containerd is not ready wi
 
 
 class CniNode:
-    """One of them. `observe` hears of every execution of a plugin, `tell` of every fault."""
+    """A node of a run, on which pods have real networks."""
 
     def __init__(
         self,
@@ -63,8 +64,7 @@ class CniNode:
         self.node = node
         self._turn = turn
         self._home = home
-        self.observe: Callable[[Execution], object] = _nothing
-        self.tell: Callable[[str, Mapping[str, str]], object] = _nothing
+        self._name = plan.name
         self._environ = {} if settings.state else {"TMPDIR": "/run"}  # /tmp is the host's, and read-only
         # Of a network that the user brings to the host, somebody else may have attachments.
         self._is_network_shared = bool(settings.state and settings.conf_dir)
@@ -92,9 +92,15 @@ class CniNode:
         return kind(self.node, self._home, libcni, living, own_networks)
 
     def runtime(
-        self, clock: LoopClock, randomness: Randomness, processes: ProcessFactory, settings: SimulatedSettings
+        self,
+        clock: LoopClock,
+        randomness: Randomness,
+        processes: ProcessFactory,
+        settings: SimulatedSettings,
+        recorder: Recorder,
     ) -> SandboxedRuntime:
-        cni = self._cni(clock, randomness)
+        """`recorder` gets every execution of a plugin, and every fault."""
+        cni = self._cni(clock, randomness, recorder)
         # One network after the other: which of two comes first would depend on the machine.
         home = self._home
         networking = LedgerNetworking(cni, Ledger(home.attachments), PodNetworkSettings(setup_serially=True))
@@ -125,20 +131,20 @@ class CniNode:
         finally:
             syncer.close()
 
-    def _cni(self, clock: LoopClock, randomness: Randomness) -> CNI:
+    def _cni(self, clock: LoopClock, randomness: Randomness, recorder: Recorder) -> CNI:
         places = Settings(self._bin_dirs, self._conf_dir, min_networks=_NETWORKS, cache_dir=self._home.cache)
 
-        def observed(execution: Execution) -> None:
-            self.observe(execution)
+        def observe(execution: Execution) -> None:
+            recorder.record(execution_record(self._name, execution))
 
-        def told(text: str, environ: Mapping[str, str]) -> None:
-            self.tell(text, environ)
+        def tell(text: str, environ: Mapping[str, str]) -> None:
+            recorder.record(Fault(node=self._name, pod=pod_of(environ), fault=text))
 
-        exec: Exec = InTurn(RealExec(spawn=self.node.spawn, observe=observed), self._turn)
+        exec: Exec = InTurn(RealExec(spawn=self.node.spawn, observe=observe), self._turn)
         if self._faults:
             stand_ins = self._write_stand_ins(fault.plugin for fault in self._faults)
             stream = randomness.stream("cni", "faults")
-            exec = FaultyExec(exec, self._faults, clock, stream, told, observed, stand_ins)
+            exec = FaultyExec(exec, self._faults, clock, stream, tell, observe, stand_ins)
         cni = CNI(places, exec)
         cni.libcni.environ |= self._environ
         try:
@@ -168,10 +174,6 @@ class CniNode:
         for fault in self._faults:
             if fault.plugin not in ("*", *known):
                 raise UsageError(f"cni.faults: {fault.plugin} is not a plugin of these networks: {', '.join(known)}")
-
-
-def _nothing(*_: object) -> None:
-    pass
 
 
 class InTurn:

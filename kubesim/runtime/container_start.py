@@ -10,6 +10,7 @@ from kubesim.api.pod import Container, LifecycleHandler, Pod
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.frozen import frozen
+from kubesim.part import part
 from kubesim.runtime.actuated import ActuatedState
 from kubesim.runtime.container_kill import ContainerKiller
 from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeHelper
@@ -48,52 +49,41 @@ class StartTarget:
     pull_secrets: tuple[ApiObject, ...] = ()
 
 
+@part
 class ContainerStarter:
-    def __init__(
-        self,
-        runtime: Runtime,
-        events: EventRecorder,
-        helper: RuntimeHelper,
-        images: ImageManager,
-        hooks: HookRunner,
-        killer: ContainerKiller,
-        logs: LogDirectory,
-        actuated: ActuatedState,
-        gates: FeatureGates = DEFAULT_GATES,
-    ) -> None:
-        self._runtime = runtime
-        self._events = events
-        self._helper = helper
-        self._images = images
-        self._hooks = hooks
-        self._killer = killer
-        self._logs = logs
-        self._actuated = actuated
-        self._gates = gates
+    runtime: Runtime
+    events: EventRecorder
+    helper: RuntimeHelper
+    images: ImageManager
+    hooks: HookRunner
+    killer: ContainerKiller
+    logs: LogDirectory
+    actuated: ActuatedState
+    gates: FeatureGates = DEFAULT_GATES
 
     async def start(self, target: StartTarget, pod: Pod, container: Container, status: RuntimePodStatus) -> None:
         """Raises StartFailed; everything a user should see of it has been told as an event by then."""
         image_ref = await self._ensure_image(target, pod, container)
         attempt = self._restart_count(pod, container, status)
         config = await self._config(target, pod, container, status, attempt, image_ref)
-        self._actuated.started(pod, container, self._gates)
+        self.actuated.started(pod, container, self.gates)
         try:
-            identifier = await self._runtime.create_container(target.sandbox_id, config, target.sandbox)
+            identifier = await self.runtime.create_container(target.sandbox_id, config, target.sandbox)
         except RuntimeCallError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_ERROR, error.message) from error
-        self._logs.created(pod, container.name, attempt)
-        self._events.event(pod, "Normal", "Created", "Container created", container.name)
+        self.logs.created(pod, container.name, attempt)
+        self.events.event(pod, "Normal", "Created", "Container created", container.name)
         try:
-            await self._runtime.start_container(identifier)
+            await self.runtime.start_container(identifier)
         except RuntimeCallError as error:
             raise self._failed(pod, container, RUN_CONTAINER_ERROR, error.message, identifier) from error
-        self._events.event(pod, "Normal", "Started", "Container started", container.name)
+        self.events.event(pod, "Normal", "Started", "Container started", container.name)
         if container.lifecycle is not None and container.lifecycle.post_start is not None:
             await self._post_start(pod, container, identifier, container.lifecycle.post_start)
 
     async def _ensure_image(self, target: StartTarget, pod: Pod, container: Container) -> str:
         try:
-            return await self._images.ensure_image_exists(
+            return await self.images.ensure_image_exists(
                 pod,
                 container.image,
                 container.image_pull_policy,
@@ -101,13 +91,13 @@ class ContainerStarter:
                 pull_secrets=target.pull_secrets,
             )
         except ImageError as error:
-            self._events.event(pod, "Warning", "Failed", f"Error: {error.reason}", container.name)
+            self.events.event(pod, "Warning", "Failed", f"Error: {error.reason}", container.name)
             raise StartFailed(error.reason, error.message, error.retry_at) from error
 
     def _restart_count(self, pod: Pod, container: Container, status: RuntimePodStatus) -> int:
         """One more than the newest record's; without a record, the log files tell how often it ran."""
         record = status.find(container.name)
-        return self._logs.next_attempt(pod, container.name) if record is None else record.restart_count + 1
+        return self.logs.next_attempt(pod, container.name) if record is None else record.restart_count + 1
 
     async def _config(
         self,
@@ -121,8 +111,8 @@ class ContainerStarter:
         try:
             if container.target_container_name and status.find(container.target_container_name) is None:
                 raise ContainerConfigError(f"unable to find target container {container.target_container_name}")
-            environment = self._helper.container_environment(pod, container, target.pod_ips)
-            image = await self._runtime.image_status(container.image)
+            environment = self.helper.container_environment(pod, container, target.pod_ips)
+            image = await self.runtime.image_status(container.image)
             uid, username = (None, "") if image is None else (image.uid, image.username)
             problem = verify_run_as_non_root(pod, container, uid, username)
             if problem:
@@ -139,24 +129,24 @@ class ContainerStarter:
             labels=new_container_labels(container, pod),
             annotations=new_container_annotations(container, pod, attempt),
             log_path=container_log_path(container.name, attempt),
-            resources=linux_container_resources(pod, container, self._gates),
+            resources=linux_container_resources(pod, container, self.gates),
             env=environment,
-            stop_signal=stop_signal if self._gates.enabled("ContainerStopSignals") else "",
+            stop_signal=stop_signal if self.gates.enabled("ContainerStopSignals") else "",
         )
 
     def _failed(self, pod: Pod, container: Container, reason: str, message: str, identifier: str = "") -> StartFailed:
         # An id means nothing to a reader and makes every event a new one, so the name stands in for it.
         shown = message.replace(identifier, container.name) if identifier else message
-        self._events.event(pod, "Warning", "Failed", f"Error: {shown}", container.name)
+        self.events.event(pod, "Warning", "Failed", f"Error: {shown}", container.name)
         return StartFailed(reason, message)
 
     async def _post_start(self, pod: Pod, container: Container, identifier: str, hook: LifecycleHandler) -> None:
         try:
-            await self._hooks.run(identifier, pod, container, hook)
+            await self.hooks.run(identifier, pod, container, hook)
         except HookFailed as failure:
-            self._events.event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", container.name)
+            self.events.event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", container.name)
             try:
-                await self._killer.kill(
+                await self.killer.kill(
                     pod, identifier, container.name, message="FailedPostStartHook", reason="FailedPostStartHook"
                 )
             except RuntimeCallError:

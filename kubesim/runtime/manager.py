@@ -34,12 +34,18 @@ from kubesim.runtime.image_volumes import (
 )
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.init_actions import init_records, superseded_init_records
-from kubesim.runtime.known_pods import KnownPods
 from kubesim.runtime.labels import new_pod_annotations, new_pod_labels, restore_specs
 from kubesim.runtime.naming import format_pod, pod_logs_directory
-from kubesim.runtime.pod_listing import group_by_pod, running_part, running_pod, runtime_pod_status, sandbox_ips
+from kubesim.runtime.pod_listing import (
+    group_by_pod,
+    running_part,
+    running_pod,
+    runtime_pod,
+    runtime_pod_status,
+    sandbox_ips,
+)
 from kubesim.runtime.pod_resize import PodResizer, is_pod_resize_in_progress
-from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig
+from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig, SandboxInfo
 from kubesim.runtime.restart_policy import is_restartable_init_container
 from kubesim.runtime.results import (
     CREATE_POD_SANDBOX_ERROR,
@@ -98,11 +104,9 @@ class RuntimeManager:
         self._cgroups = disk.cgroups
         self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
         self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
-        self._known = KnownPods()
-        self._running: dict[str, RuntimePod] = {}
-        # Pods of which it is to be told anew what runs, and whether they were listed since they changed; None: all.
-        self._changed: dict[str, bool] | None = None
-        runtime.on_change(self._pod_changed)
+        # Pods as listed since they changed last. Without it 1,000 pods take 15 % longer: every relist lists them all.
+        self._listed: dict[str, RuntimePod] = {}
+        runtime.on_change(self._changed)
 
     # -- SyncPod ------------------------------------------------------------------------------------------------
 
@@ -127,6 +131,7 @@ class RuntimeManager:
             return result
         superseded = superseded_init_records(pod, status)
         if superseded:
+            result.has_more_to_do = True
             await self._remove_records(superseded)
         target: StartTarget | None = None
         if actions.starts_something():
@@ -136,7 +141,10 @@ class RuntimeManager:
         if actions.resizes_something() and self._gates.enabled("InPlacePodVerticalScaling"):
             # Step 6; what it could not do, a later sync does.
             result.results.append(await self._resizer.resize(pod, actions))
-        pulls = await pull_image_volumes(pod, self._images) if has_image_volumes(pod) else NO_PULLS
+        pulls = NO_PULLS
+        if has_image_volumes(pod):
+            result.has_more_to_do = True
+            pulls = await pull_image_volumes(pod, self._images)
         if target is None:
             return result
         # Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round.
@@ -166,15 +174,6 @@ class RuntimeManager:
 
     def is_pod_resize_in_progress(self, pod: Pod, status: RuntimePodStatus) -> bool:
         return is_pod_resize_in_progress(pod, status, self.actuated, self._gates)
-
-    def would_do_nothing(self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults) -> bool:
-        """Would `sync_pod` leave everything as it is? Only looks."""
-        if has_image_volumes(pod):  # each sync makes sure of them, and tells so
-            return False
-        actions = self._decide(pod, status, probes, restart_all_containers=False)
-        if actions.stops_something() or actions.starts_something() or actions.resizes_something():
-            return False
-        return not superseded_init_records(pod, status)  # else they would be dropped
 
     def _decide(
         self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, restart_all_containers: bool
@@ -346,48 +345,33 @@ class RuntimeManager:
     # -- reading pods back --------------------------------------------------------------------------------------
 
     async def get_pods(self) -> list[RuntimePod]:
-        """All pods of the runtime, newest first. What did not change is the same object as last time."""
+        """All pods of the runtime, newest first."""
         sandboxes = await self.runtime.list_pod_sandboxes()
         containers = await self.runtime.list_containers()
-        grouped = group_by_pod(sandboxes, containers)
-        self._known.forget_all_but(grouped.keys())
-        pods = [self._known.listing(uid, *infos) for uid, infos in grouped.items()]
+        grouped, listed = group_by_pod(sandboxes, containers), self._listed
+        pods = [listed.get(uid) or self._list(uid, *infos) for uid, infos in grouped.items()]
         pods.sort(key=lambda pod: -pod.created_at)
         return pods
 
-    async def get_running_pods(self) -> Mapping[str, RuntimePod]:
-        """What runs of each pod, by uid. Of a runtime that tells its changes, only those are looked up."""
-        if self._changed is None:
-            pods = [running_part(pod) for pod in await self.get_pods()]
-            self._running = {pod.uid: pod for pod in pods if pod is not None}
-            self._changed = {} if self.runtime.tells_changes else None
-            return self._running
-        while self._changed:
-            uid, listed = next(iter(self._changed.items()))
-            pod = self._known.pod(uid) if listed else await self.get_pod(uid)
-            del self._changed[uid]
-            running = None if pod is None else running_part(pod)
-            if running is not None:
-                self._running[uid] = running
-            else:
-                self._running.pop(uid, None)
-        return self._running
-
-    def _pod_changed(self, uid: str) -> None:
-        if self._changed is not None:
-            self._changed[uid] = False
-        if not uid:  # the runtime itself
-            self._changed = None
+    async def get_running_pods(self) -> dict[str, RuntimePod]:
+        """What runs of each pod, by uid."""
+        found = [running_part(pod) for pod in await self.get_pods()]
+        return {pod.uid: pod for pod in found if pod is not None}
 
     async def get_pod(self, uid: str) -> RuntimePod | None:
         sandboxes = await self.runtime.list_pod_sandboxes(uid)
         containers = await self.runtime.list_containers(uid)
-        if self._changed and uid in self._changed:
-            self._changed[uid] = True
-        if not sandboxes and not containers:
-            self._known.forget(uid)
-            return None
-        return self._known.listing(uid, sandboxes, containers)
+        return self._list(uid, sandboxes, containers) if sandboxes or containers else None
+
+    def _list(self, uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> RuntimePod:
+        found = self._listed[uid] = runtime_pod(uid, sandboxes, containers)
+        return found
+
+    def _changed(self, uid: str) -> None:
+        if uid:
+            self._listed.pop(uid, None)
+        else:
+            self._listed.clear()
 
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
         """Ask for every sandbox and container of a listing; one that has gone meanwhile is left out."""
@@ -404,7 +388,7 @@ class RuntimeManager:
                 continue
         resizable = self._gates.enabled("InPlacePodVerticalScaling")
         actuated = self.actuated.containers(pod.uid) if resizable else _NOTHING_ACTUATED
-        return runtime_pod_status(pod, sandboxes, containers, actuated, self._known.records(pod.uid))
+        return runtime_pod_status(pod, sandboxes, containers, actuated)
 
 
 def _container_type(pod: Pod, container: Container) -> str:

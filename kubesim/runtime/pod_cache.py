@@ -3,16 +3,12 @@
 A worker that has just changed a pod must not decide on what was known before: it asks for something *newer than* the
 end of its last sync and waits until a relist has given it. Waiters of a pod are served in the order they came.
 
-Relists that would find nothing are skipped, so the cache tells the PLEG two things: `refresh` asks it to say how far
-the skipped ones have come (before anybody waits in vain), `on_wait` that somebody now waits and a relist is needed.
-
 Mirrors: pkg/kubelet/container/cache.go
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from kubesim.clock import Awaited, wake
@@ -48,15 +44,9 @@ class PodCache:
         self._entries: dict[str, _Entry] = {}
         self._timestamp: int | None = None  # every entry is at least this new; None until the first relist is through
         self._waiters: dict[str, list[_Waiter]] = {}
-        self._refresh: Callable[[], None] | None = None
-        self._on_wait: Callable[[], None] | None = None
 
-    def listen(self, refresh: Callable[[], None], on_wait: Callable[[], None]) -> None:
-        """Who fills the cache hears when it is read past what it holds."""
-        self._refresh, self._on_wait = refresh, on_wait
-
-    def waiting(self) -> bool:
-        """Does anybody wait for something newer?"""
+    def is_awaited(self) -> bool:
+        """Whether a worker waits for something newer."""
         return bool(self._waiters)
 
     def get(self, uid: str) -> RuntimePodStatus:
@@ -72,9 +62,6 @@ class PodCache:
         """What is known once it is newer than a moment (None: anything that a relist has confirmed)."""
         wanted = _ZERO_TIME if moment is None else moment
         entry = self._newer_than(uid, wanted)
-        if entry is None and self._refresh is not None:
-            self._refresh()
-            entry = self._newer_than(uid, wanted)
         if entry is None:
             entry = await self._wait(uid, wanted)
         return entry.answer()
@@ -116,8 +103,6 @@ class PodCache:
     async def _wait(self, uid: str, moment: int) -> _Entry:
         waiter = _Waiter(moment, Awaited(f"a newer status of pod {uid}"))
         self._waiters.setdefault(uid, []).append(waiter)
-        if self._on_wait is not None:
-            self._on_wait()
         try:
             return await waiter.future
         finally:

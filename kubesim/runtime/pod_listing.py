@@ -106,36 +106,11 @@ def container_record(info: ContainerInfo, active: bool, actuated: ResourceRequir
     )
 
 
-class ContainerRecords:
-    """Of one pod: what did not change since it was last asked for is the same record."""
-
-    __slots__ = ("_latest",)
-
-    def __init__(self) -> None:
-        self._latest: dict[str, tuple[ContainerInfo, bool, ResourceRequirements | None, ContainerRecord]] = {}
-
-    def of(
-        self, containers: Iterable[ContainerInfo], sandbox_id: str | None, actuated: Mapping[str, ResourceRequirements]
-    ) -> tuple[ContainerRecord, ...]:
-        """`sandbox_id` is the active sandbox, `actuated` as in `runtime_pod_status`."""
-        before, self._latest = self._latest, {}
-        records = []
-        for info in containers:
-            active, applied = info.sandbox_id == sandbox_id, actuated.get(info.name)
-            known = before.get(info.id)
-            if known is None or known[0] is not info or known[1] != active or known[2] is not applied:
-                known = (info, active, applied, container_record(info, active, applied))
-            self._latest[info.id] = known
-            records.append(known[3])
-        return tuple(records)
-
-
 def runtime_pod_status(
     pod: RuntimePod,
     sandboxes: list[SandboxInfo],
     containers: list[ContainerInfo],
     actuated: Mapping[str, ResourceRequirements],
-    records: ContainerRecords | None = None,
 ) -> RuntimePodStatus:
     """Everything about one pod; `actuated`, by container name, is what the kubelet last applied. Addresses come from
     the newest sandbox of the listing only, and only while it is ready; what has gone since the listing is not among
@@ -150,7 +125,7 @@ def runtime_pod_status(
         namespace=pod.namespace,
         ips=sandbox_ips(newest.network) if newest is not None and active else (),
         sandboxes=tuple([sandbox_record(s) for s in sandboxes]),
-        containers=(records or ContainerRecords()).of(containers, active, actuated),
+        containers=tuple([container_record(c, c.sandbox_id == active, actuated.get(c.name)) for c in containers]),
     )
 
 

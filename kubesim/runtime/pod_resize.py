@@ -17,6 +17,7 @@ from kubesim.api.resources import CPU, MEMORY
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.frozen import replace
+from kubesim.part import part
 from kubesim.runtime.action_types import ContainerResources, ContainerToUpdate, PodActions, ResizableResource
 from kubesim.runtime.actuated import ActuatedState, effective_requirements
 from kubesim.runtime.cgroups import PodCgroups, ResourceConfig, resource_config_for_pod
@@ -93,65 +94,46 @@ def memory_limits_below_usage(
     return f"cannot decrease memory limits: {joined}" if unique else ""
 
 
+@part
 class PodResizer:
     """Carries resizes out; `actuated` remembers each step that was taken."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        helper: RuntimeHelper,
-        actuated: ActuatedState,
-        cgroups: PodCgroups,
-        gates: FeatureGates = DEFAULT_GATES,
-    ) -> None:
-        self._runtime = runtime
-        self._helper = helper
-        self._actuated = actuated
-        self._cgroups = cgroups
-        self._gates = gates
+    runtime: Runtime
+    helper: RuntimeHelper
+    actuated: ActuatedState
+    cgroups: PodCgroups
+    gates: FeatureGates = DEFAULT_GATES
 
     async def resize(self, pod: Pod, actions: PodActions) -> SyncResult:
         result = SyncResult("ResizePodInPlace", format_pod(pod))
-        current = self._cgroups.get(pod.metadata.uid)
+        current = self.cgroups.get(pod.metadata.uid)
         if current is None:
             text = f"unable to get pod cgroup memory config for pod {quoted(format_pod(pod))}"
             result.fail(RESIZE_POD_IN_PLACE_ERROR, text)
             return result
-        usage = self._helper.pod_memory_usage(pod.metadata.uid)
-        too_low = memory_limits_below_usage(pod, actions, current, usage, self._gates)
+        usage = self.helper.pod_memory_usage(pod.metadata.uid)
+        too_low = memory_limits_below_usage(pod, actions, current, usage, self.gates)
         if too_low:
             result.fail(RESIZE_POD_IN_PLACE_ERROR, too_low)
             return result
         try:
-            await _Resize(self._runtime, self._actuated, self._cgroups, self._gates, pod, actions, current).run()
+            await _Resize(self, pod, actions, current).run()
         except RuntimeCallError as error:
             result.fail(RESIZE_POD_IN_PLACE_ERROR, str(error))
-        self._helper.request_pod_reinspect(pod.metadata.uid)  # also what was done in part must be seen
+        self.helper.request_pod_reinspect(pod.metadata.uid)  # also what was done in part must be seen
         return result
 
 
 class _Resize:
     """One resize of one pod."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        actuated: ActuatedState,
-        cgroups: PodCgroups,
-        gates: FeatureGates,
-        pod: Pod,
-        actions: PodActions,
-        current: ResourceConfig,
-    ) -> None:
-        self._runtime = runtime
-        self._actuated = actuated
-        self._cgroups = cgroups
-        self._gates = gates
+    def __init__(self, resizer: PodResizer, pod: Pod, actions: PodActions, current: ResourceConfig) -> None:
+        self._resizer = resizer
         self._pod = pod
         self._actions = actions
         self._before = self._current = current
         # A limit that the pod has no more stays what it is: none can be taken away from a running pod.
-        wanted = resource_config_for_pod(pod, gates=gates)
+        wanted = resource_config_for_pod(pod, gates=resizer.gates)
         self._wanted = replace(
             wanted,
             memory=current.memory if wanted.memory is None else wanted.memory,
@@ -180,8 +162,8 @@ class _Resize:
             await self._write_cgroup(ResourceConfig(cpu_shares=self._wanted.cpu_shares))
         if limit < 0:
             await self._write_cgroup(self._limit_of(resource))
-        if self._actions.update_pod_level_resources and self._gates.enabled(_POD_LEVEL):
-            self._actuated.pod_resized(self._pod, resource)
+        if self._actions.update_pod_level_resources and self._resizer.gates.enabled(_POD_LEVEL):
+            self._resizer.actuated.pod_resized(self._pod, resource)
 
     def _limit_of(self, resource: ResizableResource) -> ResourceConfig:
         wanted = self._wanted
@@ -193,7 +175,7 @@ class _Resize:
         """The runtime hears of it first, and may refuse."""
         sandbox, merged = self._actions.sandbox_id, self._current.merged(config)
         try:
-            await self._runtime.update_pod_sandbox_resources(bare_id(sandbox), merged)
+            await self._resizer.runtime.update_pod_sandbox_resources(bare_id(sandbox), merged)
         except RuntimeCallError as error:
             if not any(text in str(error) for text in _UNIMPLEMENTED):
                 resource = CPU if config.memory is None else MEMORY
@@ -201,7 +183,7 @@ class _Resize:
                     f"failed to notify runtime for UpdatePodSandboxResources (resource={resource}); resize rejected: "
                     f"updatePodSandboxResources failed for sanboxID {quoted(sandbox)}: {error}"
                 ) from error
-        self._cgroups.write(self._pod.metadata.uid, config)
+        self._resizer.cgroups.write(self._pod.metadata.uid, config)
         self._current = merged
 
     async def _update_container(self, resource: ResizableResource, update: ContainerToUpdate) -> None:
@@ -212,9 +194,9 @@ class _Resize:
         else:
             has = replace(has, cpu_limit_milli=wanted.cpu_limit_milli, cpu_request_milli=wanted.cpu_request_milli)
         container = update.container.changed(resources=_requirements(has, update.container.resources))
-        reported = linux_container_resources(self._pod, container, self._gates)
-        await self._runtime.update_container_resources(bare_id(update.id), reported)
-        self._actuated.started(self._pod, container, self._gates)
+        reported = linux_container_resources(self._pod, container, self._resizer.gates)
+        await self._resizer.runtime.update_container_resources(bare_id(update.id), reported)
+        self._resizer.actuated.started(self._pod, container, self._resizer.gates)
         self._now[update.id] = has
 
 

@@ -142,7 +142,6 @@ class Runtime(Protocol):
     """The calls, in CRI's order. A listener of `on_change` is told the uid of a pod when something of it changed."""
 
     name: str
-    tells_changes: bool  # does it tell every change to the listeners of `on_change`?
 
     async def status(self) -> RuntimeConditions: ...
 

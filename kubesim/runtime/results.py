@@ -44,6 +44,7 @@ class SyncResult:
 class PodSyncResult:
     results: list[SyncResult] = field(default_factory=list)
     sync_error: str = ""
+    has_more_to_do: bool = False  # every sync does something that is not among the results
 
     def add(self, action: SyncAction, target: str) -> SyncResult:
         result = SyncResult(action, target)

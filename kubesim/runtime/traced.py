@@ -34,7 +34,6 @@ class TracedRuntime:
 
     def __init__(self, inner: Runtime, recorder: Recorder, node: str = "") -> None:
         self.name = inner.name
-        self.tells_changes = inner.tells_changes
         self._inner = inner
         self._recorder = recorder
         self._node = node

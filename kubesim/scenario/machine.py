@@ -7,7 +7,7 @@ measured, and so never short. Images lie on the disk of the node, unless it has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kubesim.api.node import Node
 from kubesim.api.pod import Container
@@ -64,17 +64,6 @@ class Machine:
             self._others[signals.MEMORY_AVAILABLE] = 0
         if any(behaviour.disk is not None for behaviour in behaviours):
             self._others[self._place(signals.CONTAINERFS_AVAILABLE)] = 0
-        self._listeners: list[Callable[[], None]] = []
-        runtime.on_change(lambda _: self._changed() if self._others else None)
-        runtime.images.on_change(self._changed)
-
-    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
-    def _changed(self) -> None:
-        for listener in tuple(self._listeners):
-            listener()
 
     # -- what a scenario does -----------------------------------------------------------------------------------
 
@@ -87,7 +76,6 @@ class Machine:
         else:
             available = quantity(amount).value()
         self._others[place] = capacity - self._used(place) - available
-        self._changed()
 
     def _place(self, signal: str) -> str:
         """Where a signal is measured: several may be about the same device."""

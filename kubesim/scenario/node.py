@@ -61,7 +61,7 @@ from kubesim.sources.real_files import RealFiles
 from kubesim.sources.simulated_files import SimulatedFiles
 from kubesim.sources.simulated_url import SimulatedUrl
 from kubesim.trace import Recorder
-from kubesim.trace.records import Fault, Note
+from kubesim.trace.records import Note
 
 if TYPE_CHECKING:
     from kubesim.runtime.cni_nodes import CniNodes
@@ -90,7 +90,6 @@ class Surroundings:
     spec: Spec
     gates: FeatureGates
     traced: bool
-    every_tick: bool
     health: NodeHealth
     real: CniNodes | None = None  # the nodes under these, for pods with real networks
 
@@ -105,9 +104,7 @@ class SimulatedNode:
         clock, store, spec = around.clock, around.store, around.spec
         self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
         configuration = spec.kubelet_configuration
-        self._settings = kubelet_settings(
-            item, number, configuration, self._randomness.stream("phases"), every_tick=around.every_tick
-        )
+        self._settings = kubelet_settings(item, number, configuration, self._randomness.stream("phases"))
 
         if around.real is not None and around.real.host_ips:
             self._settings = replace(self._settings, host_ips=around.real.host_ips)
@@ -179,15 +176,10 @@ class SimulatedNode:
         """One whose pods have real networks, if this run has real nodes."""
         if self._around.real is None:
             return None
-        from kubesim.cni.invoke import pod_of
-        from kubesim.runtime.cni_node import execution_record
-
-        real, recorder = self._around.real.nodes[number], self._around.recorder
-        name = self.name
-        real.observe = lambda execution: recorder.record(execution_record(name, execution))
-        real.tell = lambda text, environ: recorder.record(Fault(node=name, pod=pod_of(environ), fault=text))
-        runtime = self._sandboxed = real.runtime(self._around.clock, self._randomness, programs, options)
-        self._around.tasks.start(f"{name} cni conf", real.follow_configuration(self._around.clock, runtime))
+        around, real = self._around, self._around.real.nodes[number]
+        runtime = real.runtime(around.clock, self._randomness, programs, options, around.recorder)
+        around.tasks.start(f"{self.name} cni conf", real.follow_configuration(around.clock, runtime))
+        self._sandboxed = runtime
         return runtime
 
     def _traced(self) -> Runtime:
@@ -366,7 +358,6 @@ class _Agent:
             files,
             node.name,
             period=plan.period,
-            every=around.every_tick,
             gates=around.gates,
         )
         self._static_sources.append((source, plan.real))
@@ -387,7 +378,6 @@ class _Agent:
             url,
             node.name,
             period=plan.period,
-            every=around.every_tick,
             gates=around.gates,
         )
         self._static_sources.append((source, plan.real))

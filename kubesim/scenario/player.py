@@ -12,8 +12,10 @@ When a run ends:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import field
 from functools import partial
+from inspect import iscoroutinefunction
 
 from kubesim.api.gotext import duration
 from kubesim.api.phases import TERMINAL_PHASES
@@ -23,6 +25,7 @@ from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
+from kubesim.part import part
 from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import ACTIONS, Delete, Spec, Step
 from kubesim.scenario.world import StepFailed, World
@@ -32,46 +35,42 @@ RUNNING_TIME = 30 * SECOND  # from rest to the deletion
 LAST_WORDS = 3 * SECOND  # for what a kubelet still has to clean up
 
 
+@part
 class Player:
     """`look` is called once: when everything has come to rest, before pods are deleted, or at the end."""
 
-    def __init__(
-        self,
-        clock: LoopClock,
-        tasks: TaskSet,
-        world: World,
-        judge: Judge,
-        spec: Spec,
-        until: int | None = None,
-        look: Callable[[], None] | None = None,
-    ) -> None:
-        self._clock = clock
-        self._tasks = tasks
-        self._world = world
-        self._judge = judge
-        self._spec = spec
-        self._start = clock.now()
-        limits = [limit for limit in (spec.duration, until) if limit is not None]
+    clock: LoopClock
+    tasks: TaskSet
+    world: World
+    judge: Judge
+    spec: Spec
+    until: int | None = None
+    look: Callable[[], None] | None = None
+    _start: int = field(init=False)
+    _limit: int | None = field(init=False)
+    _awaited: Callable[[], bool] | None = None  # what is waited for, if anything ...
+    _over: asyncio.Future[None] = field(init=False)  # ... until this is done
+    _pods: dict[tuple[str, str], Pod] = field(default_factory=dict)  # those that exist ...
+    _unsettled: dict[tuple[str, str], None] = field(default_factory=dict)  # ... and those that are not settled
+    _busy: int = 0  # steps that take time and are under way
+
+    def __post_init__(self) -> None:
+        self._start = self.clock.now()
+        limits = [limit for limit in (self.spec.duration, self.until) if limit is not None]
         self._limit = self._start + min(limits) if limits else None
-        self._awaited: Callable[[], bool] | None = None  # what is waited for, if anything ...
-        self._over: asyncio.Future[None]  # ... until this is done
-        self._pods: dict[tuple[str, str], Pod] = {}  # those that exist ...
-        self._unsettled: dict[tuple[str, str], None] = {}  # ... and those that are on their way to somewhere
-        self._look = look
-        self._busy = 0  # steps that take time and are under way
-        judge.on_verdict = self._wake
+        self.judge.on_verdict = self._wake
 
     async def play(self) -> None:
         """Returns when the run is over."""
-        stop = self._world.watch_pods(self._pod_changed)
+        stop = self.world.watch_pods(self._pod_changed)
         try:
-            for name, content in self._spec.sources.file.manifests.items():
-                self._world.write_static_pod_everywhere(name, content)
-            if self._spec.sources.http is not None and self._spec.sources.http.answers:
-                self._world.serve_manifest(self._spec.sources.http)
-            for manifest in self._spec.objects:
+            for name, content in self.spec.sources.file.manifests.items():
+                self.world.write_static_pod_everywhere(name, content)
+            if self.spec.sources.http is not None and self.spec.sources.http.answers:
+                self.world.serve_manifest(self.spec.sources.http)
+            for manifest in self.spec.objects:
                 text = f"apply {manifest['kind']} {manifest['metadata']['name']}"
-                self._attempt(text, partial(self._world.apply, manifest))
+                self._attempt(text, partial(self.world.apply, manifest))
             if await self._steps():
                 await self._ending()
             self._look_once()
@@ -80,59 +79,34 @@ class Player:
 
     async def _steps(self) -> bool:
         """Take the steps; False if time was up before."""
-        for step in sorted(self._spec.steps, key=lambda step: step.at):
+        for step in sorted(self.spec.steps, key=lambda step: step.at):
             if not await self._sleep_until(self._start + step.at):
                 return False
             self._take(step)
         return True
 
     def _take(self, step: Step) -> None:
+        """Each action of a step has the name of the World's method that does it."""
         name = next(name for name in ACTIONS if getattr(step, name) is not None)
         text = f"step at {duration(step.at)}: {name}"
-        if step.apply is not None:
-            self._attempt(text, partial(self._world.apply, step.apply))
-        elif step.patch is not None:
-            self._attempt(text, partial(self._world.patch, step.patch))
-        elif step.delete is not None:
-            self._attempt(text, partial(self._world.delete, step.delete))
-        elif step.write_static_pod is not None:
-            self._attempt(text, partial(self._world.write_static_pod, step.write_static_pod))
-        elif step.remove_static_pod is not None:
-            self._attempt(text, partial(self._world.remove_static_pod, step.remove_static_pod))
-        elif step.serve_manifest is not None:
-            self._attempt(text, partial(self._world.serve_manifest, step.serve_manifest))
-        elif step.start is not None:
-            self._attempt(text, partial(self._world.start, step.start))
-        elif step.pressure is not None:
-            self._attempt(text, partial(self._world.pressure, step.pressure))
-        else:
+        action = partial(getattr(self.world, name), getattr(step, name))
+        if iscoroutinefunction(action):
             self._busy += 1
-            self._tasks.start(text, self._take_time(text, step))
+            self.tasks.start(text, self._take_time(text, action))
+        else:
+            self._attempt(text, action)
 
     def _attempt(self, text: str, action: Callable[[], None]) -> None:
         try:
             action()
         except StepFailed as error:
-            self._judge.step_failed(text, str(error))
+            self.judge.step_failed(text, str(error))
 
-    async def _take_time(self, text: str, step: Step) -> None:
+    async def _take_time(self, text: str, action: Callable[[], Awaitable[None]]) -> None:
         try:
-            if step.exec is not None:
-                await self._world.exec(step.exec)
-            elif step.kill is not None:
-                await self._world.kill(step.kill)
-            elif step.stop is not None:
-                await self._world.stop(step.stop)
-            elif step.restart is not None:
-                await self._world.restart(step.restart)
-            elif step.hang is not None:
-                await self._world.hang(step.hang)
-            elif step.reboot is not None:
-                await self._world.reboot(step.reboot)
-            elif step.shutdown is not None:
-                await self._world.shutdown(step.shutdown)
+            await action()
         except StepFailed as error:
-            self._judge.step_failed(text, str(error))
+            self.judge.step_failed(text, str(error))
         finally:
             self._busy -= 1
             self._wake()
@@ -140,39 +114,39 @@ class Player:
     # -- the end ------------------------------------------------------------------------------------------------
 
     async def _ending(self) -> None:
-        if self._spec.duration is not None:
-            await self._sleep_until(self._start + self._spec.duration)
+        if self.spec.duration is not None:
+            await self._sleep_until(self._start + self.spec.duration)
             return
-        whole_life = not self._spec.steps
+        whole_life = not self.spec.steps
         await self._wait_until(lambda: self._at_rest(before_deletion=whole_life), self._patience())
-        if whole_life and await self._sleep_until(self._clock.now() + RUNNING_TIME):
+        if whole_life and await self._sleep_until(self.clock.now() + RUNNING_TIME):
             self._look_once()
             await self._delete_all()
-        await self._sleep_until(self._clock.now() + LAST_WORDS)
+        await self._sleep_until(self.clock.now() + LAST_WORDS)
 
     def _look_once(self) -> None:
-        look, self._look = self._look, None
+        look, self.look = self.look, None
         if look is not None:
             look()
 
     def _patience(self) -> int:
         """Two minutes, or longer if something is expected by a later time."""
-        latest = max((expect.by or 0 for expect in self._spec.expect), default=0)
-        return max(self._clock.now() + PATIENCE, self._start + latest + 1)
+        latest = max((expect.by or 0 for expect in self.spec.expect), default=0)
+        return max(self.clock.now() + PATIENCE, self._start + latest + 1)
 
     def _at_rest(self, *, before_deletion: bool) -> bool:
-        if self._busy or self._judge.waits(before_deletion=before_deletion):
+        if self._busy or self.judge.waits(before_deletion=before_deletion):
             return False
         return not self._unsettled
 
     async def _delete_all(self) -> None:
-        self._world.remove_all_static_pods()
+        self.world.remove_all_static_pods()
         pods = [self._pods[key] for key in sorted(self._pods) if not is_mirror_pod(self._pods[key])]
         for pod in pods:
             name = f"{pod.metadata.namespace}/{pod.metadata.name}"
-            self._attempt(f"delete pod {name}", partial(self._world.delete, Delete(pod=name)))
+            self._attempt(f"delete pod {name}", partial(self.world.delete, Delete(pod=name)))
         grace = max((pod.spec.termination_grace_period_seconds or 0 for pod in pods), default=0)
-        await self._wait_until(lambda: not self._pods, self._clock.now() + grace * SECOND + PATIENCE)
+        await self._wait_until(lambda: not self._pods, self.clock.now() + grace * SECOND + PATIENCE)
 
     # -- waiting ------------------------------------------------------------------------------------------------
 
@@ -200,19 +174,19 @@ class Player:
         """False if the whole time was up before."""
         limit = self._limit
         if limit is not None and limit < moment:
-            await self._clock.sleep_until(limit)
+            await self.clock.sleep_until(limit)
             return False
-        if moment > self._clock.now():
-            await self._clock.sleep_until(moment)
+        if moment > self.clock.now():
+            await self.clock.sleep_until(moment)
         return True
 
     async def _wait_until(self, condition: Callable[[], bool], deadline: int) -> None:
         """Until it holds after some change, or until the deadline."""
         if self._limit is not None:
             deadline = min(deadline, self._limit)
-        while not condition() and self._clock.now() < deadline:
+        while not condition() and self.clock.now() < deadline:
             self._awaited, self._over = condition, Awaited("what the scenario waits for")
-            timer = self._clock.call_at(deadline, wake, self._over, None)
+            timer = self.clock.call_at(deadline, wake, self._over, None)
             try:
                 await self._over
             finally:

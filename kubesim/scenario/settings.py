@@ -28,7 +28,7 @@ CLIENT_QPS = 5  # what a client of the API server takes for 0
 
 
 def kubelet_settings(
-    item: NodeItem, number: int, configuration: KubeletConfiguration, stream: Stream, *, every_tick: bool
+    item: NodeItem, number: int, configuration: KubeletConfiguration, stream: Stream
 ) -> KubeletSettings:
     """The kubelet of the node with this number (from 0). When its parts were started, a real node leaves to chance."""
     base, values = KubeletSettings(), configuration.values
@@ -40,7 +40,6 @@ def kubelet_settings(
         host_ips=(host_ip(number),),
         max_pods=configuration.max_pods(cpus),
         jitter=configuration.jitter,
-        every_tick=every_tick,
         resync_interval=values["syncFrequency"],
         runtime_request_timeout=values["runtimeRequestTimeout"],
         node_status_period=values["nodeStatusUpdateFrequency"],

@@ -10,14 +10,14 @@ MAX_BYTES = 8 << 20
 STANDARD_INPUT = "-"
 
 
-def read_text(path: str, source: str) -> str:
-    """`source` is the name of the file in errors; the path "-" is standard input."""
+def read_text(path: str, source: str, most: int = MAX_BYTES) -> str:
+    """`source` is the name of the file in errors; the path "-" is standard input; `most` is in bytes."""
     try:
         if path == STANDARD_INPUT:
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+            data = sys.stdin.buffer.read(most + 1)
         else:
             with open(path, "rb") as file:
-                data = file.read(MAX_BYTES + 1)
+                data = file.read(most + 1)
     except FileNotFoundError:
         raise InputError(source, "no such file") from None
     except IsADirectoryError:
@@ -25,8 +25,8 @@ def read_text(path: str, source: str) -> str:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise InputError(source, f"cannot be read: {reason or error}") from None
-    if len(data) > MAX_BYTES:
-        raise InputError(source, f"is larger than {MAX_BYTES >> 20} MB, the limit for a file")
+    if len(data) > most:
+        raise InputError(source, f"is larger than {most >> 20} MB, the limit for a file")
     if b"\0" in data:
         raise InputError(source, "is not a text file (it has zero bytes)", line=_line(data, data.index(b"\0")))
     try:

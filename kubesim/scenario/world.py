@@ -17,6 +17,7 @@ from kubesim.cluster.patch import merge_patch
 from kubesim.cluster.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.store import Listener, Store
 from kubesim.errors import ApiError, KubesimError, RuntimeCallError
+from kubesim.part import part
 from kubesim.runtime.simulated.process import SIGKILL, SIGTERM
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.language import (
@@ -81,26 +82,22 @@ class World(Protocol):
         ...
 
 
+@part
 class SimulatedWorld:
     """The in-memory cluster, and simulated nodes by name. Pods that name no node go to the first."""
 
-    def __init__(
-        self,
-        clock: LoopClock,
-        store: Store,
-        recorder: Recorder,
-        nodes: Mapping[str, SimulatedNode],
-        url: SimulatedUrl | None = None,
-    ) -> None:
-        self._url = url
-        self._clock = clock
-        self._store = store
-        self._recorder = recorder
-        self._nodes = nodes
-        self._first_node = next(iter(nodes))
+    clock: LoopClock
+    store: Store
+    recorder: Recorder
+    nodes: Mapping[str, SimulatedNode]
+    url: SimulatedUrl | None = None
+
+    @property
+    def _first_node(self) -> str:
+        return next(iter(self.nodes))
 
     def watch_pods(self, listener: Listener) -> Callable[[], None]:
-        return self._store.watch("Pod", listener)
+        return self.store.watch("Pod", listener)
 
     # -- kubectl ------------------------------------------------------------------------------------------------
 
@@ -109,7 +106,7 @@ class SimulatedWorld:
         kind, metadata = manifest["kind"], manifest["metadata"]
         resource = resource_of(kind)
         namespace = metadata.get("namespace", "default") if resource.namespaced else ""
-        exists = self._store.find(kind, namespace, metadata["name"]) is not None
+        exists = self.store.find(kind, namespace, metadata["name"]) is not None
         target = Target(resource, namespace, metadata["name"] if exists else "")
         if resource.namespaced:
             self.ensure_namespace(namespace)
@@ -125,33 +122,33 @@ class SimulatedWorld:
             if kind not in RESOURCES:
                 self._store_undeclared({**manifest, "metadata": {**metadata, "namespace": namespace}})
             elif exists:
-                registry.patch(self._store, target, STRATEGIC_MERGE_PATCH, manifest)
+                registry.patch(self.store, target, STRATEGIC_MERGE_PATCH, manifest)
             else:
-                registry.create(self._store, target, manifest)
+                registry.create(self.store, target, manifest)
 
     def _store_undeclared(self, manifest: JsonObject) -> None:
         """An object of a kind that the cluster has no rules for."""
         metadata = manifest["metadata"]
-        old = self._store.find(manifest["kind"], metadata["namespace"], metadata["name"])
+        old = self.store.find(manifest["kind"], metadata["namespace"], metadata["name"])
         if old is None:
-            self._store.create(ApiObject.from_json(manifest))
+            self.store.create(ApiObject.from_json(manifest))
         else:
-            self._store.write(old, ApiObject.from_json(merge_patch(old.to_json(), manifest)))
+            self.store.write(old, ApiObject.from_json(merge_patch(old.to_json(), manifest)))
 
     def ensure_namespace(self, name: str) -> None:
-        ensure_namespace(self._store, name)
+        ensure_namespace(self.store, name)
 
     def _ensure_priority_class(self, name: str) -> None:
         """Every cluster has those of the system; here they come when they are needed."""
-        if name in SYSTEM_PRIORITIES and self._store.find("PriorityClass", "", name) is None:
+        if name in SYSTEM_PRIORITIES and self.store.find("PriorityClass", "", name) is None:
             body = {"metadata": {"name": name}, "value": SYSTEM_PRIORITIES[name]}
-            registry.create(self._store, Target(RESOURCES["PriorityClass"]), body)
+            registry.create(self.store, Target(RESOURCES["PriorityClass"]), body)
 
     def _ensure_storage_class(self) -> None:
         """Most clusters have one that is taken if a claim names none."""
         name = STANDARD_CLASS["metadata"]["name"]
-        if self._store.find(STANDARD_CLASS["kind"], "", name) is None:
-            self._store.create(ApiObject.from_json(STANDARD_CLASS))
+        if self.store.find(STANDARD_CLASS["kind"], "", name) is None:
+            self.store.create(ApiObject.from_json(STANDARD_CLASS))
 
     def patch(self, patch: Patch) -> None:
         namespace, name = patch.key
@@ -159,7 +156,7 @@ class SimulatedWorld:
         body = list(patch.patch) if isinstance(patch.patch, tuple) else patch.patch
         self._told("patch", target, name)
         with _refusals():
-            registry.patch(self._store, target, _CONTENT_TYPES[patch.type], body)
+            registry.patch(self.store, target, _CONTENT_TYPES[patch.type], body)
 
     def delete(self, delete: Delete) -> None:
         namespace, name = delete.key
@@ -167,26 +164,26 @@ class SimulatedWorld:
         grace = delete.grace_period_seconds
         self._told("delete", target, name, {} if grace is None else {"gracePeriodSeconds": grace})
         with _refusals():
-            registry.delete(self._store, target, DeleteOptions(grace_s=grace))
+            registry.delete(self.store, target, DeleteOptions(grace_s=grace))
 
     def _told(self, verb: str, target: Target, name: str, summary: Mapping[str, Any] | None = None) -> None:
         """What follows in this task, and what the cluster tells others about it, is caused by this write."""
-        if not self._recorder.on:
+        if not self.recorder.on:
             return
         resource = target.resource.plural + (f"/{target.subresource}" if target.subresource else "")
         pod = f"{target.namespace}/{name}" if target.resource.kind == "Pod" else ""
         shown = {} if pod else {"name": name, "namespace": target.namespace}
         record = ApiWrite(pod=pod, verb=verb, resource=resource, by=USER, summary={**shown, **(summary or {})})
         Recorder.because(None)
-        Recorder.because(self._recorder.record(record))
+        Recorder.because(self.recorder.record(record))
 
     # -- a shell on the node ------------------------------------------------------------------------------------
 
     def _pod(self, target: PodTarget) -> tuple[Pod, SimulatedRuntime]:
-        pod = self._store.find("Pod", *target.key)
+        pod = self.store.find("Pod", *target.key)
         if not isinstance(pod, Pod):
             raise StepFailed(f"there is no pod {'/'.join(target.key)}")
-        return pod, self._nodes[pod.spec.node_name].runtime
+        return pod, self.nodes[pod.spec.node_name].runtime
 
     async def _running_container(self, target: PodTarget, name: str) -> tuple[str, str, SimulatedRuntime]:
         """Id and name of the container; without a name it is the first of the pod."""
@@ -224,13 +221,13 @@ class SimulatedWorld:
     # -- the node itself ----------------------------------------------------------------------------------------
 
     def _node(self, name: str) -> SimulatedNode:
-        return self._nodes[name or self._first_node]
+        return self.nodes[name or self._first_node]
 
     def write_static_pod(self, write: WriteStaticPod) -> None:
         self._write(self._node(write.node), write.file, write.manifest)
 
     def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None:
-        for node in self._nodes.values():
+        for node in self.nodes.values():
             self._write(node, file, manifest)
 
     def _write(self, node: SimulatedNode, file: str, manifest: Manifest) -> None:
@@ -243,23 +240,23 @@ class SimulatedWorld:
         self._remove(self._node(remove.node), remove.file)
 
     def serve_manifest(self, answer: ServeManifest) -> None:
-        if self._url is None:
+        if self.url is None:
             raise StepFailed("there is no simulated url that could answer")
-        self._serve(self._url, behaviour(answer))
+        self._serve(self.url, behaviour(answer))
 
     def _serve(self, url: SimulatedUrl, behaviour: Behaviour) -> None:
         what = behaviour.error or behaviour.answer.status_line
         if behaviour.answer.body and not behaviour.error:
             what += f", {len(behaviour.answer.body)} bytes"
         Recorder.because(None)
-        Recorder.because(self._recorder.record(Note(text=f"{url.url} answers from now on: {what}")))
+        Recorder.because(self.recorder.record(Note(text=f"{url.url} answers from now on: {what}")))
         url.behave(behaviour)
 
     def remove_all_static_pods(self) -> None:
         """Files and urls of the real world stay as they are; the kubelets are told to want nothing of them."""
-        if self._url is not None:
-            self._serve(self._url, Behaviour())
-        for node in self._nodes.values():
+        if self.url is not None:
+            self._serve(self.url, Behaviour())
+        for node in self.nodes.values():
             for file in node.manifests.names():
                 self._remove(node, file)
             node.withdraw_real_sources()
@@ -304,14 +301,14 @@ class SimulatedWorld:
 
     async def restart(self, restart: Restart) -> None:
         await self.stop(restart)
-        await self._clock.sleep(restart.down_for)
+        await self.clock.sleep(restart.down_for)
         self.start(Start.model_validate({"what": restart.what, "node": restart.node}))
 
     async def reboot(self, reboot: Reboot) -> None:
         node = self._node(reboot.node)
         self._note_of_node(node, "the node is switched off; nothing on it goes on")
         await node.power_off()
-        await self._clock.sleep(reboot.down_for)
+        await self.clock.sleep(reboot.down_for)
         self._note_of_node(node, "the node is up again")
         node.power_on()
 
@@ -338,17 +335,17 @@ class SimulatedWorld:
         node = self._node(hang.node)
         self._note_of_node(node, "the container runtime hangs: it says that it is well, but its listings do not return")
         node.service.hang()
-        await self._clock.sleep(hang.duration)
+        await self.clock.sleep(hang.duration)
         self._note_of_node(node, "the container runtime answers listings again")
         node.service.recover()
 
     def _note_of_node(self, node: SimulatedNode, text: str) -> None:
         Recorder.because(None)
-        Recorder.because(self._recorder.record(Note(node=node.name, text=text)))
+        Recorder.because(self.recorder.record(Note(node=node.name, text=text)))
 
     def _note(self, target: PodTarget, container: str, text: str) -> None:
         Recorder.because(None)
-        Recorder.because(self._recorder.record(Note(pod="/".join(target.key), container=container, text=text)))
+        Recorder.because(self.recorder.record(Note(pod="/".join(target.key), container=container, text=text)))
 
 
 class _refusals:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from kubesim.api.gotext import quoted
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import LoopClock
+from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency import TaskSet, Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.sources.config import ConfigStream
@@ -48,7 +48,6 @@ class FileSource:
         node_name: str,
         *,
         period: int = CHECK_PERIOD,
-        every: bool = False,
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self._clock = clock
@@ -58,7 +57,6 @@ class FileSource:
         self._files = files
         self._node_name = node_name
         self._period = period
-        self._every = every or not files.tells_all
         self._gates = gates
         self._store: dict[str, Pod] = {}  # namespace/name -> what is wanted
         self._told: list[Pod] | None = None  # what the mux heard last
@@ -70,7 +68,7 @@ class FileSource:
         self._stop_watch: Callable[[], None] | None = None
 
     def start(self) -> None:
-        self._ticker = Ticker(self._clock, "file check", self._period, phase=self._clock.now(), every=self._every)
+        self._ticker = Ticker(self._clock, "file check", self._period)
         self._stop_watch = self._files.watch(self)
         self._checks = self._tasks.start("file source", self._check(self._ticker))
         self._list()
@@ -91,7 +89,9 @@ class FileSource:
         while True:
             await ticker.channel.receive()
             self._recorder.because(None)
+            told = self._told
             self._list()
+            ticker.done(0 if self._files.is_real or self._told is not told else NEVER)
 
     # -- everything ---------------------------------------------------------------------------------------------
 
@@ -155,8 +155,6 @@ class FileSource:
         """Heard in the same instant; what the whole directory says may differ from what one file says."""
         if not event.name.startswith("."):
             self._clock.call_at(self._clock.now(), self._consume, event)
-            if self._ticker is not None:
-                self._ticker.want(self._clock.now())
 
     def cannot_watch(self, problem: FileProblem) -> None:
         if isinstance(problem, FileMissing):

@@ -1,8 +1,6 @@
 """The http source: a url that is asked every 20 s, counted from the end of the last time, for a pod or a list of pods.
 
-Where the answers come from is another's matter (`ManifestUrl`), what they mean is decided by `UrlReader`. While a
-simulated url would answer as it did, and nothing new would come of it, it is not asked; the moment of the next question
-is the one that asking every time would have led to.
+`ManifestUrl` says where the answers come from, `UrlReader` decides what they mean.
 
 Mirrors: pkg/kubelet/config/http.go NewSourceURL
 """
@@ -13,8 +11,8 @@ import asyncio
 from collections.abc import Callable
 
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import Awaited, LoopClock, wake
-from kubesim.concurrency import TaskSet
+from kubesim.clock import NEVER, LoopClock
+from kubesim.concurrency import TaskSet, Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.sources.config import ConfigStream
 from kubesim.sources.manifest_url import Answer, FetchError, ManifestUrl, UrlReader
@@ -39,7 +37,6 @@ class HttpSource:
         node_name: str,
         *,
         period: int = CHECK_PERIOD,
-        every: bool = False,
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self._clock = clock
@@ -49,11 +46,9 @@ class HttpSource:
         self._url = url
         self._node_name = node_name
         self._period = period
-        self._every = every or not url.tells_all
         self._reader = UrlReader(url.url, node_name, gates)
         self._polls: asyncio.Task[None] | None = None
         self._stop_watch: Callable[[], None] | None = None
-        self._rest: asyncio.Future[None] | None = None
         self._outdated = False  # since the last question was asked, the url may answer differently
 
     def start(self) -> None:
@@ -72,16 +67,24 @@ class HttpSource:
         self._config.snapshot(SOURCE, ())
 
     async def _poll(self) -> None:
-        while True:
-            self._recorder.because(None)
-            began, self._outdated = self._clock.now(), False
-            answer: Answer | FetchError
-            try:
-                answer = await self._url.get()
-            except FetchError as error:
-                answer = error
-            self._take(answer)
-            await self._pause(self._clock.now() - began)
+        ticker = Ticker(self._clock, f"the next question to {self._url.url}", self._period, late=False)
+        try:
+            while True:
+                self._recorder.because(None)
+                began, self._outdated = self._clock.now(), False
+                answer: Answer | FetchError
+                try:
+                    answer = await self._url.get()
+                except FetchError as error:
+                    answer = error
+                self._take(answer)
+                now = self._clock.now()
+                ticker.period = self._period + now - began
+                ticker.reset(now + self._period)
+                ticker.done(NEVER if self._reader.is_idle and not self._outdated and not self._url.is_real else 0)
+                await ticker.channel.receive()
+        finally:
+            ticker.stop()
 
     def _take(self, answer: Answer | FetchError) -> None:
         reading = self._reader.take(answer)
@@ -90,20 +93,5 @@ class HttpSource:
         if reading.pods is not None:
             self._config.snapshot(SOURCE, reading.pods)
 
-    async def _pause(self, took: int) -> None:
-        """Until the next question, or until the first one that is worth asking."""
-        due = self._clock.now() + self._period
-        if self._reader.rests and not self._outdated and not self._every:
-            self._rest = Awaited(f"another answer of {self._url.url}")
-            try:
-                await self._rest
-            finally:
-                self._rest = None
-            cycle = self._period + took
-            due += max(0, -(-(self._clock.now() - due) // cycle)) * cycle
-        await self._clock.sleep_until(due)
-
     def _may_have_changed(self) -> None:
         self._outdated = True
-        if self._rest is not None:
-            wake(self._rest, None)

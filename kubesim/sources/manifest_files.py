@@ -47,8 +47,7 @@ class Watcher(Protocol):
 
 class ManifestFiles(Protocol):
     path: str
-    tells_all: bool
-    """Nothing changes here without an event, so that a check after no event can be left out."""
+    is_real: bool  # files can change although nothing happened here
 
     def kind(self, name: str = PATH_ITSELF) -> Kind:
         """Raises FileProblem if that cannot be found out."""

@@ -47,8 +47,7 @@ class Answer:
 
 class ManifestUrl(Protocol):
     url: str
-    tells_all: bool
-    """It never answers differently without having said so, so that asking again can be left out."""
+    is_real: bool  # it can answer differently although nothing happened here
 
     async def get(self) -> Answer:
         """Raises FetchError."""
@@ -98,8 +97,8 @@ class UrlReader:
         self._again_fails = False
 
     @property
-    def rests(self) -> bool:
-        """Would the same answer once more want and tell nothing new?"""
+    def is_idle(self) -> bool:
+        """Whether the same answer once more changes nothing."""
         return self._again_fails and self._failures > TOLD_FAILURES if self._failures else self._data is not None
 
     def take(self, answer: Answer | FetchError) -> Reading:

@@ -44,7 +44,7 @@ OVERFLOW = "fsnotify: queue or buffer overflow"
 
 
 class RealFiles:
-    tells_all = False
+    is_real = True
 
     def __init__(self, path: str, clock: LoopClock, tasks: TaskSet) -> None:
         self.path = path.rstrip("/") or "/"

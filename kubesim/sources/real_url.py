@@ -34,7 +34,7 @@ _SENSITIVE = ("authorization", "www-authenticate", "cookie", "cookie2", "proxy-a
 
 
 class RealUrl:
-    tells_all = False
+    is_real = True
 
     def __init__(self, url: str, clock: LoopClock, options: UrlOptions | None = None) -> None:
         try:

@@ -10,7 +10,7 @@ DIRECTORY = "/etc/kubernetes/manifests"
 
 
 class SimulatedFiles:
-    tells_all = True
+    is_real = False
 
     def __init__(self, path: str = DIRECTORY) -> None:
         self.path = path

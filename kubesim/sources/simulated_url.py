@@ -30,7 +30,7 @@ class Behaviour:
 
 
 class SimulatedUrl:
-    tells_all = True
+    is_real = False
 
     def __init__(self, clock: LoopClock, url: str = URL) -> None:
         self.url = url

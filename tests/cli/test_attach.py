@@ -59,6 +59,31 @@ def test_one_look_at_a_node(config: str, capsys: pytest.CaptureFixture[str]) -> 
     assert TOKEN not in said.out + said.err
 
 
+def test_the_log_of_an_attached_agent(config: str, tmp_path: Path) -> None:
+    log = tmp_path / "attach.log"
+    arguments = ["attach", "--node", "node-a", "--once", "--kubeconfig", config, "--log", str(log)]
+    assert main([*arguments, "--log-verbosity", "6", "--log-format", "json"]) == 0
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    listed = {line["type"] for line in lines if line["msg"] == "Listing and watching"}
+    assert listed == {"*v1.Pod", "*v1.Node", "*v1.Event", "*v1.Lease"}
+    responses = [line for line in lines if line["msg"] == "Response"]
+    assert all(line["verb"] == "GET" and line["status"] == "200 OK" for line in responses)
+    assert any(line["url"].startswith("/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-a") for line in responses)
+    assert {line["type"] for line in lines if line["msg"] == "Watch close"} <= listed
+    assert TOKEN not in log.read_text()
+    assert "uthorization" not in log.read_text()
+
+
+def test_trouble_with_the_cluster_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "attach.log"
+    config = kubeconfig(tmp_path / "config", "http://127.0.0.1:9", {"token": TOKEN})
+    assert main(["attach", "--node", "a", "--for", "100ms", "--kubeconfig", config, "--log", str(log)]) in (0, 2)
+    first = log.read_text().splitlines()[0]
+    assert first.startswith("E")
+    assert 'agent.py:1] "Cannot follow the cluster" err="' in first
+    assert "connection refused" in first
+
+
 def test_for_machines(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attach", "--node", "node-a", "--once", "-o", "json", "--kubeconfig", config]) == 0
     told = json.loads(capsys.readouterr().out)

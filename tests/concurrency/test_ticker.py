@@ -1,86 +1,48 @@
-"""A ticker fires only when it is wanted, and only at the instants at which one that always fires would."""
+"""A ticker fires every period; while nothing happens, time passes over the ticks of an idle one."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from kubesim.clock import LoopClock, run_virtual
-from kubesim.concurrency import Select, Ticker
+import pytest
+
+from kubesim.clock import NEVER, LoopClock, run_virtual
+from kubesim.concurrency import JitteredTicker, Select, TaskSet, Ticker
+from kubesim.errors import Deadlock
+from tests.support.ticks import ticks
 
 SECOND = 1_000_000
 
 
-def play(scene: Callable[[LoopClock], Awaitable[Any]]) -> Any:
+def play(scene: Callable[[LoopClock], Awaitable[Any]], *, every: bool = False) -> Any:
     async def main() -> Any:
         return await scene(LoopClock(0))
 
-    return run_virtual(main)
+    with ticks(every=every):
+        return run_virtual(main)
 
 
-def test_a_wanted_tick_comes_at_the_first_instant_of_the_grid_that_serves() -> None:
+async def read(ticker: Ticker, seen: list[int], idle_until: Callable[[int], int]) -> None:
+    """Note every tick; what to say of each is a function of its instant."""
+    while True:
+        tick = await ticker.channel.receive()
+        seen.append(tick // SECOND)
+        ticker.done(idle_until(tick))
+
+
+def test_it_fires_every_period() -> None:
     async def scene(clock: LoopClock) -> list[int]:
-        ticker = Ticker(clock, "tick", SECOND, phase=420_000)
-        ticker.want(5 * SECOND)
-        first = await ticker.channel.receive()
-        ticker.want(7_420_000)
-        return [first, await ticker.channel.receive(), clock.now()]
+        await clock.sleep(420_000)
+        ticker = Ticker(clock, "tick", SECOND)
+        return [await ticker.channel.receive() for _ in range(3)]
 
-    assert play(scene) == [5_420_000, 7_420_000, 7_420_000]
+    assert play(scene) == [1_420_000, 2_420_000, 3_420_000]
 
 
-def test_an_earlier_wish_wins_and_a_wish_for_the_past_means_the_next_tick() -> None:
-    async def scene(clock: LoopClock) -> list[int]:
-        ticker = Ticker(clock, "tick", SECOND, phase=0)
-        ticker.want(9 * SECOND)
-        ticker.want(3 * SECOND)
-        first = await ticker.channel.receive()
-        ticker.want(0)
-        return [first, await ticker.channel.receive()]
-
-    assert play(scene) == [3 * SECOND, 4 * SECOND]
-
-
-def test_without_a_wish_nothing_fires() -> None:
-    async def scene(clock: LoopClock) -> int:
-        ticker = Ticker(clock, "tick", SECOND, phase=0)
-        await clock.sleep(3_600 * SECOND)
-        return len(ticker.channel)
-
-    assert play(scene) == 0
-
-
-def test_the_next_tick_can_be_asked_for_again_and_again() -> None:
-    async def scene(clock: LoopClock) -> list[int]:
-        ticker = Ticker(clock, "tick", SECOND, phase=0)
-        ticker.want(9 * SECOND)
-        found = []
-        for _ in range(2):
-            ticker.want_next()
-            await clock.sleep(SECOND // 4)
-            ticker.want_next()
-            found.append(await ticker.channel.receive())
-        await clock.sleep(3_600 * SECOND)
-        return [*found, len(ticker.channel)]
-
-    assert play(scene) == [SECOND, 2 * SECOND, 0]
-
-
-def test_a_ticker_that_is_reset_counts_from_that_instant_and_forgets_a_tick_that_nobody_took() -> None:
-    async def scene(clock: LoopClock) -> list[int]:
-        ticker = Ticker(clock, "tick", SECOND, phase=0, every=True)
-        await clock.sleep(SECOND + 300_000)
-        ticker.reset()
-        found = [await ticker.channel.receive(), await ticker.channel.receive()]
-        ticker.stop()
-        return found
-
-    assert play(scene) == [2_300_000, 3_300_000]
-
-
-def test_every_tick_fires_on_demand_and_one_nobody_took_is_dropped() -> None:
+def test_a_tick_that_nobody_took_is_dropped() -> None:
     async def scene(clock: LoopClock) -> tuple[int, int]:
-        ticker = Ticker(clock, "tick", SECOND, phase=0, every=True)
+        ticker = Ticker(clock, "tick", SECOND)
         await clock.sleep(10 * SECOND + 1)
         oldest = await ticker.channel.receive()
         ticker.stop()
@@ -89,36 +51,126 @@ def test_every_tick_fires_on_demand_and_one_nobody_took_is_dropped() -> None:
     assert play(scene) == (SECOND, 9)
 
 
-def test_for_a_reader_that_was_held_up_one_tick_waits_as_with_one_that_always_fires() -> None:
-    async def scene(clock: LoopClock) -> list[tuple[int, int]]:
-        found = []
-        for every in (True, False):
-            start = clock.now()
-            ticker = Ticker(clock, "tick", SECOND, phase=start, every=every)
-            await clock.sleep(2_300_000)
-            ticker.held_up(start)
-            waiting = len(ticker.channel)
-            await ticker.channel.receive()
-            ticker.held_up(start + 2_300_000)  # no tick since then
-            found.append((waiting, len(ticker.channel)))
-            ticker.stop()
-        return found
+def test_one_that_is_reset_counts_from_that_instant_and_forgets_a_tick_that_nobody_took() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        ticker = Ticker(clock, "tick", SECOND)
+        await clock.sleep(SECOND + 300_000)
+        ticker.reset()
+        return [await ticker.channel.receive(), await ticker.channel.receive()]
 
-    assert play(scene) == [(1, 0), (1, 0)]
+    assert play(scene) == [2_300_000, 3_300_000]
 
 
-def test_of_two_that_tick_in_one_instant_the_one_made_first_ticks_first_whoever_was_wanted_first() -> None:
+def test_an_idle_one_fires_again_only_after_something_happened() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        seen: list[int] = []
+        ticker = Ticker(clock, "tick", SECOND)
+        async with TaskSet() as tasks:
+            tasks.start("reader", read(ticker, seen, lambda tick: NEVER))
+            await clock.sleep(1000 * SECOND + 1)
+            await clock.sleep(1000 * SECOND)
+        return seen
+
+    # Once at first, and once after the first sleep ended at 1000.000001 s.
+    assert play(scene) == [1, 1001]
+    assert play(scene, every=True) == list(range(1, 2001))
+
+
+def test_one_that_is_idle_until_a_moment_fires_at_the_first_tick_from_then_on() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        seen: list[int] = []
+        ticker = Ticker(clock, "tick", SECOND)
+        async with TaskSet() as tasks:
+            tasks.start("reader", read(ticker, seen, lambda tick: 77 * SECOND - 1 if tick < 77 * SECOND else NEVER))
+            await clock.sleep(100 * SECOND)
+        return seen
+
+    assert play(scene) == [1, 77, 100]
+
+
+def test_a_tick_that_changes_something_wakes_the_others() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        seen: list[int] = []
+        idle = Ticker(clock, "idle", SECOND)
+        await clock.sleep(SECOND // 2)
+        busy = Ticker(clock, "busy", 10 * SECOND)
+        async with TaskSet() as tasks:
+            tasks.start("idle", read(idle, seen, lambda tick: NEVER))
+            tasks.start("busy", read(busy, [], lambda tick: 0))
+            await clock.sleep(35 * SECOND)
+        return seen
+
+    assert play(scene) == [1, 11, 21, 31]
+
+
+def test_nothing_is_skipped_while_a_tick_is_being_worked_on() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        seen: list[int] = []
+        idle, slow = Ticker(clock, "idle", SECOND), Ticker(clock, "slow", 5 * SECOND)
+        async with TaskSet() as tasks:
+            tasks.start("idle", read(idle, seen, lambda tick: NEVER))
+            await slow.channel.receive()
+            await clock.sleep(3 * SECOND)
+            slow.done(NEVER)
+            await clock.sleep(100 * SECOND)
+        return seen
+
+    assert play(scene)[:6] == [1, 5, 6, 7, 8, 9]
+
+
+def test_the_last_tick_that_was_skipped_is_reported() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        skipped: list[int] = []
+        ticker = Ticker(clock, "tick", SECOND)
+        ticker.on_skip = lambda last: skipped.append(last // SECOND)
+        async with TaskSet() as tasks:
+            tasks.start("reader", read(ticker, [], lambda tick: NEVER))
+            await clock.sleep(60 * SECOND + 1)
+        return skipped
+
+    assert play(scene) == [60]
+
+
+def test_a_tick_whose_work_takes_effect_later_is_not_skipped_before_that() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        seen: list[int] = []
+        ticker = Ticker(clock, "tick", 10 * SECOND, lead=3 * SECOND)
+        async with TaskSet() as tasks:
+            tasks.start("reader", read(ticker, seen, lambda tick: NEVER))
+            await clock.sleep(62 * SECOND)
+        return seen
+
+    assert play(scene) == [10, 60]
+
+
+def test_intervals_that_are_drawn_are_drawn_for_skipped_ticks_too() -> None:
+    async def scene(clock: LoopClock) -> list[int]:
+        seen: list[int] = []
+        draws = iter(range(1, 1000))
+        ticker = JitteredTicker(clock, "tick", lambda: next(draws) * SECOND)
+        async with TaskSet() as tasks:
+            tasks.start("reader", read(ticker, seen, lambda tick: NEVER))
+            await clock.sleep(47 * SECOND)
+            await clock.sleep(20 * SECOND)
+        return seen
+
+    assert play(scene, every=True) == [1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 66]
+    assert play(scene) == [1, 55]
+
+
+def test_of_two_that_tick_in_one_instant_the_one_made_first_ticks_first() -> None:
     async def scene(clock: LoopClock) -> list[str]:
-        order: list[str] = []
-        first, second = (Ticker(clock, name, SECOND, phase=0) for name in ("a", "b"))
+        first, second = (Ticker(clock, name, SECOND) for name in ("a", "b"))
         reader = Select((second.channel, first.channel), None)
-
-        for wanted in ((second, first), (first, second)):
-            for ticker in wanted:
-                ticker.want(clock.now() + 1)
-            for _ in wanted:
-                chosen = await reader.next()
-                order.append(chosen.channel.name)
-        return order
+        second.reset()
+        return [(await reader.next()).channel.name for _ in range(4)]
 
     assert play(scene) == ["a", "b", "a", "b"]
+
+
+def test_if_all_are_idle_and_nothing_else_is_set_time_cannot_go_on() -> None:
+    async def scene(clock: LoopClock) -> None:
+        await read(Ticker(clock, "tick", SECOND), [], lambda tick: NEVER)
+
+    with pytest.raises(Deadlock):
+        play(scene)

@@ -23,6 +23,7 @@ from kubesim.kubelet.image_gc import (
     images_in_eviction_order,
 )
 from kubesim.runtime.protocol import ImageInfo, Runtime
+from tests.support.ticks import ticks
 
 HOUR = 60 * MINUTE
 
@@ -116,10 +117,11 @@ def play(
 ) -> Disk:
     async def main() -> Disk:
         clock = LoopClock(0)
-        await story(clock, ImageGC(clock, cast(Runtime, disk), policy, disk, disk, every=every))
+        await story(clock, ImageGC(clock, cast(Runtime, disk), policy, disk, disk))
         return disk
 
-    return run_virtual(main)
+    with ticks(every=every):
+        return run_virtual(main)
 
 
 POLICY = ImageGCPolicy(high_threshold_percent=90, low_threshold_percent=80, min_age=0)
@@ -203,7 +205,6 @@ def test_only_repeated_failures_are_told_and_success_ends_them() -> None:
             tasks.start("gc", gc.run())
             await clock.sleep(11 * MINUTE)
             disk.other = 0
-            gc.wanted()
             await clock.sleep(10 * MINUTE)
 
     disk = Disk(1000, 950)
@@ -227,11 +228,9 @@ def test_rounds_that_can_find_nothing_are_counted_not_made(every: bool) -> None:
             ):
                 await clock.sleep_until(moment)
                 disk.used = [*used]
-                gc.wanted()
             disk.other = 700
-            gc.wanted()
             await clock.sleep(6 * MINUTE)
-        assert disk.lists == 290 if every else disk.lists < 10
+        assert disk.lists == 290 if every else disk.lists < 12
 
     disk = Disk(1000, 0, image("a"), image("b"))
     assert play(disk, POLICY, story, every=every).left == "a"

@@ -11,6 +11,7 @@ from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.kubelet.log_rotation import LogRotatePolicy, filter_unused_logs, get_all_logs, plan_rotation
 from kubesim.scenario.load import parse_scenario
+from tests.support.ticks import ticks
 
 NOW = parse_time("2026-03-04T05:06:07Z")
 
@@ -76,7 +77,7 @@ spec:
 def test_the_logs_of_a_container_that_writes_too_much(every_tick: bool) -> None:
     async def main() -> dict[str, int]:
         async with TaskSet() as tasks:
-            simulation = Simulation(parse_scenario(SCENARIO, "test"), 1, tasks, every_tick=every_tick)
+            simulation = Simulation(parse_scenario(SCENARIO, "test"), 1, tasks)
             node = simulation.nodes["node-1"]
             node.start()
             await simulation.clock.sleep(10 * SECOND)
@@ -88,7 +89,8 @@ def test_the_logs_of_a_container_that_writes_too_much(every_tick: bool) -> None:
             await node.close()
             return files
 
-    files = run_virtual(main)
+    with ticks(every=every_tick):
+        files = run_virtual(main)
     assert len(files) == 3
     current, older, newest = sorted(files)
     assert current == ""

@@ -17,6 +17,7 @@ from kubesim.kubelet.node_conditions import NodeHealth, NodeStatusUpdater, aggre
 from kubesim.kubelet.node_status import initial_node
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.trace import Recorder
+from tests.support.ticks import ticks
 
 START, LATER = 0, 60 * SECOND
 NODE = initial_node(KubeletSettings(), START)
@@ -118,19 +119,19 @@ def test_the_api_server_is_told_at_the_next_update_or_at_once(every: bool) -> No
             lambda type, reason, message: told.append((clock.now() // SECOND, message)),
             Randomness(1).stream("test"),
             jitter=False,
-            every=every,
         )
         async with TaskSet() as tasks:
             tasks.start("node status", updater.run())
             await clock.sleep(95 * SECOND)
             health[0] = NodeHealth(problems=("broken",))
-            updater.wanted()
             await clock.sleep(30 * SECOND)
             health[0] = NodeHealth()
             await updater.update()
             await clock.sleep(60 * SECOND)
         return seen
 
-    assert run_virtual(main) == [(100, "False"), (125, "True")]
+    with ticks(every=every):
+        seen = run_virtual(main)
+    assert seen == [(100, "False"), (125, "True")]
     text = "Node node-1 status is now: {}"
     assert told == [(100, text.format("NodeNotReady")), (125, text.format("NodeReady"))]

@@ -21,6 +21,7 @@ from kubesim.kubelet.object_manager import (
     ObjectNotFound,
     ObjectUnavailable,
     environment_references,
+    pull_secret_references,
     volume_references,
 )
 
@@ -44,7 +45,7 @@ class Bench:
         self.api = ApiConnection()
         self.changed: list[str] = []
         self.watcher = MemoryObjectWatcher(self.clock, self.store, self.api)
-        self.manager = ObjectManager(self.clock, self.watcher, self.changed.extend)
+        self.manager = ObjectManager(self.clock, self.watcher, lambda uid, in_volume: self.changed.append(uid))
 
     def write(self, name: str, value: str) -> None:
         obj = ApiObject.from_json(
@@ -101,7 +102,7 @@ def test_it_is_listed_first_and_then_followed() -> None:
     on_a_bench(test)
 
 
-def test_only_changes_in_volumes_are_told_and_only_after_the_first_list() -> None:
+def test_a_change_is_reported_for_volumes_and_only_after_the_first_list() -> None:
     async def test(bench: Bench) -> None:
         for uid, make in (("a", with_volume), ("b", with_variable), ("c", with_volume)):
             bench.manager.register_pod(make(uid, "cm"))
@@ -197,4 +198,5 @@ def test_where_pods_refer_to_objects() -> None:
         containers=[{"name": "c", "env": [ref("configMap")], "envFrom": [{"secretRef": {"name": "from-s"}}]}],
     )
     assert [name for _, _, name in volume_references(pod)] == ["v-s", "p-s", "p-cm", "csi-s"]
-    assert [name for _, _, name in environment_references(pod)] == ["pull", "env-secret", "from-s", "env-configMap"]
+    assert [name for _, _, name in pull_secret_references(pod)] == ["pull"]
+    assert [name for _, _, name in environment_references(pod)] == ["env-secret", "from-s", "env-configMap"]

@@ -45,7 +45,6 @@ class Scene:
         self.calls: list[tuple[str, str, Any]] = []
         self.events: list[tuple[str, str, str]] = []
         self.crashes: list[str] = []
-        self.idle = False
         self.on_sync: Callable[[str, str, SyncContext], Awaitable[SyncOutcome]] = self.succeed
         settings = {"jitter": False, "on_crash": lambda uid, error: self.crashes.append(f"{uid}: {error}"), **settings}
         recorder = Recorder(self.clock, self.sink)
@@ -64,9 +63,6 @@ class Scene:
 
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         self.events.append((type, reason, message))
-
-    def would_change_nothing(self, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus) -> bool:
-        return self.idle
 
     async def sync_pod(
         self, context: SyncContext, update_type: SyncPodType, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus
@@ -346,29 +342,65 @@ def test_a_resting_worker_is_small() -> None:
     play(scene)
 
 
-def test_a_resting_pod_is_not_synced_and_its_missed_resyncs_are_counted() -> None:
+def settle(s: Scene) -> None:
+    async def settled(call: str, uid: str, context: SyncContext) -> SyncOutcome:
+        return SyncOutcome(settled=True)
+
+    s.on_sync = settled
+
+
+def test_the_resyncs_of_a_settled_pod_are_counted_not_executed() -> None:
     async def scene(s: Scene) -> None:
+        settle(s)
         s.tell(make_pod(), "create")
         await s.rest()
-        await s.clock.sleep(60 * SECOND + 1)
-        assert s.queue.get_work() == ["u"]
-        s.idle = True
-        assert s.workers.rests(make_pod(), None)
-        assert len(s.queue) == 0  # it asks for no further tick
-        await s.clock.sleep(150 * SECOND)
+        assert len(s.queue) == 0
+        for tick in range(1, 151):
+            await s.clock.sleep_until(tick * SECOND)
+            s.workers.resync_settled(s.clock.now())
         s.tell(make_pod(version=2))
-        # Resyncs would have come after 60 and 120 s; the next one is due 180 s after it began to rest.
-        assert s.queue.earliest() == s.clock.now() + 30 * SECOND + 2
+        # Resyncs came with the ticks at 61 and 122 s, so the next one is due at 182 s.
+        assert s.queue.earliest() == 182 * SECOND
         await s.rest()
         assert s.calls == [("SyncPod", "u", 1), ("SyncPod", "u", 2)]
 
     play(scene)
 
 
-def test_a_pod_that_is_being_worked_on_does_not_rest() -> None:
+def test_skipped_ticks_count_the_resyncs_that_executed_ones_would_have_counted() -> None:
     async def scene(s: Scene) -> None:
-        s.idle = True
+        settle(s)
         s.tell(make_pod(), "create")
-        assert not s.workers.rests(make_pod(), None)
+        await s.rest()
+        await s.clock.sleep_until(150 * SECOND)
+        s.workers.resync_settled_until(150 * SECOND, lambda due: (due // SECOND + 1) * SECOND)
+        s.workers.touch("u")
+        assert s.queue.earliest() == 182 * SECOND
+
+    play(scene)
+
+
+def test_a_pod_that_is_touched_during_its_sync_is_not_settled() -> None:
+    async def scene(s: Scene) -> None:
+        async def touched(call: str, uid: str, context: SyncContext) -> SyncOutcome:
+            s.workers.touch(uid)
+            return SyncOutcome(settled=True)
+
+        s.on_sync = touched
+        s.tell(make_pod(), "create")
+        await s.rest()
+        assert s.queue.earliest() == 60 * SECOND
+
+    play(scene)
+
+
+def test_touching_all_pods_makes_their_next_resyncs_real() -> None:
+    async def scene(s: Scene) -> None:
+        settle(s)
+        for uid in ("a", "b"):
+            s.tell(make_pod(uid), "create")
+        await s.rest()
+        s.workers.touch_all()
+        assert len(s.queue) == 2
 
     play(scene)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from kubesim.api.pod import ResourceRequirements
-from kubesim.frozen import replace
-from kubesim.runtime.pod_listing import ContainerRecords, runtime_pod, runtime_pod_status, sandbox_ips
-from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
+from kubesim.runtime.pod_listing import runtime_pod, runtime_pod_status, sandbox_ips
+from kubesim.runtime.protocol import SandboxInfo
 from kubesim.runtime.types import SandboxNetwork
 
 
@@ -36,13 +34,3 @@ def test_an_address_that_cannot_be_read_spoils_them_all() -> None:
     for wrong in ("10.0.0.256", "10.0.0", "fe80::1%eth0", "pod"):
         assert sandbox_ips(SandboxNetwork("10.0.0.1", (wrong,))) == ()
     assert sandbox_ips(SandboxNetwork("")) == ()
-
-
-def test_a_record_is_made_anew_when_the_container_its_sandbox_or_its_resources_changed() -> None:
-    info = ContainerInfo("c", "s", "u", "main", attempt=0, state="running", created_at=1)
-    records, applied = ContainerRecords(), {"main": ResourceRequirements()}
-    first = records.of([info], "s", applied)[0]
-    assert records.of([info], "s", applied)[0] is first
-    assert records.of([info], "another", applied)[0].active is False
-    assert records.of([info], "s", {"main": ResourceRequirements(requests={"memory": "1Mi"})})[0].resources is not None
-    assert records.of([replace(info, state="exited")], "s", applied)[0].state == "exited"

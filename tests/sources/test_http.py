@@ -21,6 +21,7 @@ from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Note
 from tests.support.soak import LONG, rounds
 from tests.support.sources.manifests import pod, pods
+from tests.support.ticks import ticks
 
 pytestmark = LONG
 
@@ -61,12 +62,13 @@ class Stage:
         return [record.text for record in self.trace.records if isinstance(record, Note)]
 
 
-def on_stage(play: Callable[[Stage], Coroutine[Any, Any, None]], **options: Any) -> None:
+def on_stage(play: Callable[[Stage], Coroutine[Any, Any, None]], *, every_tick: bool = False, **options: Any) -> None:
     async def main() -> None:
         async with TaskSet() as tasks:
             await tasks.run_until(play(Stage(tasks, **options)))
 
-    run_virtual(main)
+    with ticks(every=every_tick):
+        run_virtual(main)
 
 
 def test_it_asks_at_once_and_then_every_20_seconds() -> None:
@@ -89,7 +91,7 @@ def test_how_often_it_asks_can_be_set() -> None:
         await stage.told(10 * SECOND)
         assert stage.url.at == [0, 5_002_000]
 
-    on_stage(play, every=True, period=5 * SECOND)
+    on_stage(play, every_tick=True, period=5 * SECOND)
 
 
 def test_the_pause_is_counted_from_the_end_of_the_last_question() -> None:
@@ -99,7 +101,7 @@ def test_the_pause_is_counted_from_the_end_of_the_last_question() -> None:
         await stage.told(50 * SECOND)
         assert stage.url.at == [0, 23 * SECOND, 46 * SECOND]
 
-    on_stage(play, every=True)
+    on_stage(play, every_tick=True)
 
 
 def test_a_url_that_hangs_is_given_ten_seconds() -> None:
@@ -169,7 +171,7 @@ def test_what_is_left_out_changes_nothing(seed: int) -> None:
             await stage.clock.sleep(300 * SECOND)
             records.extend((r.t, r.KIND, str(r.to_json().get("text", ""))) for r in stage.trace.records)
 
-        on_stage(play, every=every)
+        on_stage(play, every_tick=every)
         return records
 
     assert told(every=True) == told(every=False)

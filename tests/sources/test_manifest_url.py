@@ -33,7 +33,7 @@ def test_a_single_pod_or_a_list_of_them() -> None:
 def test_the_same_text_again_says_nothing() -> None:
     source = reader()
     source.take(ok(pod("a")))
-    assert source.rests
+    assert source.is_idle
     assert source.take(ok(pod("a"))) == Reading()
     assert names(source.take(ok(pods("a")))) == ["a-node-1"], "the same pods in another text are looked at"
 
@@ -49,7 +49,7 @@ def test_failures_are_told_four_times_and_their_end_once() -> None:
         "",
         "",
     ]
-    assert source.rests
+    assert source.is_idle
     assert source.take(ok(pod("a"))) == Reading(None, "Successfully read pods from URL")
     assert source.take(ok(pod("a"))) == Reading()
     assert source.take(FetchError("no way")).note == "Failed to read pods from URL: no way"
@@ -68,9 +68,9 @@ def test_a_text_that_cannot_be_used_is_told_once_and_then_counts_as_read() -> No
     first = source.take(ok(pods("a", "")))
     assert first.pods is None
     assert "name is needed for the pod" in first.note
-    assert not source.rests
+    assert not source.is_idle
     assert source.take(ok(pods("a", ""))) == Reading(None, "Successfully read pods from URL")
-    assert source.rests
+    assert source.is_idle
 
 
 def test_what_is_neither_is_quoted() -> None:
@@ -78,13 +78,13 @@ def test_what_is_neither_is_quoted() -> None:
     assert "received '<html>', but couldn't parse as single (" in note
 
 
-def test_a_reader_rests_only_when_the_same_answer_would_tell_nothing() -> None:
+def test_a_reader_is_idle_only_if_the_same_answer_changes_nothing() -> None:
     source = reader()
     for failures in range(6):
-        assert source.rests == (failures > 3)
+        assert source.is_idle == (failures > 3)
         source.take(Answer(503))
     source.take(ok("neither"))
-    assert not source.rests, "the same text again would be a success, which is told"
+    assert not source.is_idle, "the same text again would be a success, which is told"
 
 
 def test_a_password_is_not_told() -> None:

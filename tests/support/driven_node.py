@@ -38,6 +38,7 @@ def longest_end(pod: Pod) -> int:
 class DrivenNode:
     def __init__(self, scenario: Scenario, seed: int, *, every_tick: bool = False) -> None:
         self._loop = VirtualLoop()
+        self._loop.skips_idle_ticks = not every_tick
         self.live = Counter[str]()  # running worker tasks by pod uid
         self.failed = False
         self._versions = 0
@@ -46,14 +47,14 @@ class DrivenNode:
         self._graces: dict[str, int] = {}  # uid -> the longest grace of its deletions, in seconds
         self._stop_by: dict[str, int] = {}  # uid of a pod that is gone -> when its containers must have ended
         self._tasks = TaskSet()
-        self._loop.run_until_complete(self._open(scenario, seed, every_tick))
+        self._loop.run_until_complete(self._open(scenario, seed))
         self.run(self._sleep_until(VIRTUAL_START))
         self._resting_tasks = self._task_names()
 
-    async def _open(self, scenario: Scenario, seed: int, every_tick: bool) -> None:
+    async def _open(self, scenario: Scenario, seed: int) -> None:
         await self._tasks.__aenter__()
         raise_failures_of_callbacks(self._tasks)
-        self._simulation = Simulation(scenario, seed, self._tasks, every_tick=every_tick)
+        self._simulation = Simulation(scenario, seed, self._tasks)
         self.kubelet = self._simulation.nodes[NODE].kubelet
         self.runtime = self._simulation.nodes[NODE].runtime
         self.api = self._simulation.nodes[NODE].api

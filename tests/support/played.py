@@ -10,6 +10,7 @@ from kubesim.app import RunResult, run_scenario
 from kubesim.scenario.language import Scenario
 from kubesim.trace import MemorySink
 from kubesim.trace.records import ApiWrite, CriCall, EventRecorded, Note, Record, SyncBegin, SyncEnd
+from tests.support.ticks import ticks
 
 SERVER = ["sh", "-c", "trap 'exit 0' TERM; sleep 1000000 & wait"]
 
@@ -34,7 +35,8 @@ class Played:
         whole = {"images": images, "duration": "60s", "steps": list(steps), **spec}
         scenario = Scenario.model_validate(json.loads(json.dumps({"metadata": {"name": "story"}, "spec": whole})))
         sink = MemorySink()
-        self.result: RunResult = run_scenario(scenario, seed=seed, sinks=(sink,), every_tick=every_tick)
+        with ticks(every=every_tick):
+            self.result: RunResult = run_scenario(scenario, seed=seed, sinks=(sink,))
         self.records: list[Record] = sink.records
 
     def _of(self, kind: type[Record], pod: str) -> Iterator[Any]:

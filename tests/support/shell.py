@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.runtime.simulated.shell import ContainerProcess, ExitStatus
+from kubesim.runtime.simulated.shell import ContainerProcess, ExitStatus, Kernel
 
 SECOND = 1_000_000
 
@@ -33,6 +33,12 @@ def output(container: ContainerProcess, stream: str) -> str:
     return "".join(line.text + "\n" for line in container.log.lines if line.stream == stream)
 
 
+def container_of(argv: Sequence[str], clock: LoopClock, **options: Any) -> ContainerProcess:
+    """The options are those of `ContainerProcess`; all others are those of its kernel."""
+    own = {name: options.pop(name) for name in ("environment", "working_directory", "on_exit") if name in options}
+    return ContainerProcess(tuple(argv), Kernel(clock, **options), **own)
+
+
 def run(script: str | list[str], **options: Any) -> Outcome:
     """Run a script (or a command line) to its end."""
 
@@ -40,7 +46,7 @@ def run(script: str | list[str], **options: Any) -> Outcome:
         clock = LoopClock()
         notes: list[str] = []
         argv = sh(script) if isinstance(script, str) else script
-        container = ContainerProcess(argv, clock=clock, note=notes.append, **options)
+        container = container_of(argv, clock, note=notes.append, **options)
         container.start()
         status = await container.exited()
         seconds = clock.elapsed() / SECOND
@@ -57,7 +63,7 @@ def play(
     async def main() -> Any:
         clock = LoopClock()
         argv = sh(script) if isinstance(script, str) else script
-        container = ContainerProcess(argv, clock=clock, **options)
+        container = container_of(argv, clock, **options)
         container.start()
         result = await story(container, clock)
         container.kill()

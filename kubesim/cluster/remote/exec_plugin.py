@@ -5,16 +5,19 @@ Mirrors: client-go/plugin/pkg/client/auth/exec exec.go; tools/clientcmd (a relat
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import os
 import signal
-from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
 
 from kubesim.api.timestamps import parse_time
 from kubesim.errors import UsageError
@@ -32,7 +35,7 @@ class Credential:
 
 
 async def run_plugin(config: Mapping[str, Any], base: Path) -> Credential:
-    """Run the plugin of a kubeconfig in directory `base`. It ends when whoever waits for it is cancelled."""
+    """Run the plugin of a kubeconfig in directory `base`. It is killed when the caller is cancelled."""
     command, version = str(config.get("command") or ""), str(config.get("apiVersion") or "")
     if not command or not version:
         raise UsageError("exec: the plugin needs a command and an apiVersion")
@@ -42,28 +45,42 @@ async def run_plugin(config: Mapping[str, Any], base: Path) -> Credential:
     environment = {**os.environ, "KUBERNETES_EXEC_INFO": json.dumps(information)}
     environment |= {str(item["name"]): str(item["value"]) for item in config.get("env") or ()}
     try:
-        process = await asyncio.create_subprocess_exec(
-            command,
-            *map(str, config.get("args") or ()),
+        process = await anyio.open_process(
+            [command, *map(str, config.get("args") or ())],
             env=environment,
             stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=PIPE,
-            start_new_session=True,  # so that it can be ended with all that it has started
+            start_new_session=True,  # so that it can be killed with all that it has started
         )
     except OSError as error:
         hint = str(config.get("installHint") or "").strip()
         raise UsageError(f"exec: {command}: {error.strerror}" + (f"; {hint}" if hint else "")) from error
-    try:
-        output, words = await process.communicate()
-    except asyncio.CancelledError:
-        os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-        raise
+    output, words = await _outputs(process)
     if process.returncode:
         said = " ".join(words.decode(errors="replace").split())[:MAX_WORDS]
         raise UsageError(f"exec: {command} exited with {process.returncode}" + (f": {said}" if said else ""))
     return read_credential(output, command, version)
+
+
+async def _outputs(process: Process) -> tuple[bytes, bytes]:
+    """Everything that a process printed until it ended."""
+    output, words = bytearray(), bytearray()
+    async with process:
+        try:
+            async with anyio.create_task_group() as readers:
+                readers.start_soon(_collect, process.stdout, output)
+                readers.start_soon(_collect, process.stderr, words)
+                await process.wait()
+        except anyio.get_cancelled_exc_class():
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return bytes(output), bytes(words)
+
+
+async def _collect(stream: ByteReceiveStream | None, into: bytearray) -> None:
+    assert stream is not None
+    async for chunk in stream:
+        into += chunk
 
 
 def read_credential(output: bytes, command: str, version: str) -> Credential:

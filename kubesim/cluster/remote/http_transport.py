@@ -6,7 +6,6 @@ net/http's dialer (timeouts, keep-alive, proxies from the environment)
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import ipaddress
 import os
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+import anyio
 from aiohttp import ClientTimeout, hdrs
 
 from kubesim import __version__
@@ -41,7 +41,7 @@ class HttpTransport:
         self._clock = clock
         self._access: Access | None = None
         self._session: aiohttp.ClientSession | None = None
-        self._loading = asyncio.Lock()
+        self._loading = anyio.Lock()
 
     @asynccontextmanager
     async def open(self, call: Call) -> AsyncIterator[Reply]:
@@ -202,7 +202,7 @@ def _is_refused(error: BaseException) -> bool:
 
 def _words(error: BaseException) -> str:
     """Some of these errors have no text of their own, others too much."""
-    if isinstance(error, asyncio.TimeoutError):
+    if isinstance(error, TimeoutError):
         return "timed out"
     if isinstance(error, aiohttp.ClientConnectorError) and not _is_tls(error) and (error.os_error.errno or 0) > 0:
         return os.strerror(error.os_error.errno or 0).lower()

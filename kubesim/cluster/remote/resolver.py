@@ -1,7 +1,7 @@
 """Names to addresses without a pool of threads: each look-up has a thread of its own, which ends with it.
 
-asyncio would ask in its pool, whose threads stay, and which a run waits for at its end: a name server that does not
-answer would hold up everything.
+asyncio would ask in its pool, whose threads stay, and which a run waits for at its end; anyio's worker threads keep the
+process alive until they have an answer. A name server that does not answer would block the end of the program.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kubesim.api.pod import Pod, PodStatus
@@ -68,6 +68,18 @@ async def _play(case: Case) -> Json:
     return {"steps": steps}
 
 
+class _Queue(WorkQueue):
+    """Reports what is put into it."""
+
+    def __init__(self, clock: LoopClock, enqueued: Callable[[str, int], None]) -> None:
+        super().__init__(clock)
+        self._enqueued = enqueued
+
+    def enqueue_at(self, uid: str, due: int) -> None:
+        super().enqueue_at(uid, due)
+        self._enqueued(uid, due)
+
+
 class _Stage:
     """Workers, the syncer they call, and what was seen of both in the present step."""
 
@@ -87,7 +99,7 @@ class _Stage:
             clock,
             self,
             self.cache,
-            WorkQueue(clock, self._enqueued),
+            _Queue(clock, self._enqueued),
             Recorder(clock),
             self,
             Randomness(0),
@@ -156,9 +168,6 @@ class _Stage:
         """The corpus does not look at events."""
 
     # -- the scripted syncer ------------------------------------------------------------------------------------
-
-    def would_change_nothing(self, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus) -> bool:
-        return False
 
     async def sync_pod(
         self,

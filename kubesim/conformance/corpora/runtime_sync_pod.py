@@ -127,7 +127,6 @@ class _Recording:
     """The runtime, the event recorder and the kubelet of one case."""
 
     name = "recording"
-    tells_changes = False
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         """Nothing changes here."""

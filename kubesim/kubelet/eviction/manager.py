@@ -1,7 +1,6 @@
-"""The eviction manager: looks every ten seconds what the node has left, and evicts at most one pod at a time.
+"""The eviction manager: measures every ten seconds what the node has left, and evicts at most one pod at a time.
 
-What it decides is in the pure modules beside it; here are the loop, the killing and the waiting. While nothing is met
-and nothing was measured anew, a look finds what the last one found, and is skipped.
+What it decides is in the pure modules beside it; here are the loop, the killing and the waiting.
 
 Mirrors: pkg/kubelet/eviction/eviction_manager.go managerImpl
 """
@@ -17,7 +16,7 @@ from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.api.pod_kinds import is_critical_pod
 from kubesim.api.resources import BEST_EFFORT, pod_qos_class
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import LoopClock
+from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import ImageGCError, RuntimeCallError, SyncError
 from kubesim.features import DEFAULT_GATES, FeatureGates
@@ -77,8 +76,6 @@ class NodeReclaim(Protocol):
 
 
 class EvictionManager:
-    """`on_conditions` is called when the node conditions have changed."""
-
     def __init__(
         self,
         clock: LoopClock,
@@ -89,9 +86,6 @@ class EvictionManager:
         events: NodeEventRecorder,
         active_pods: Callable[[], Sequence[Pod]],
         is_pod_finished: Callable[[str], bool],
-        on_conditions: Callable[[], None],
-        *,
-        every: bool = False,
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self._clock = clock
@@ -103,14 +97,9 @@ class EvictionManager:
         self._events = events
         self._active_pods = active_pods
         self._is_pod_finished = is_pod_finished
-        self._on_conditions = on_conditions
-        self._every = every
         self._gates = gates
         self._state = PressureState()
-        self._ticker: Ticker | None = None  # while it sleeps between two looks
-        self._measured_anew = True
         self.evictions: dict[str, int] = {}  # by signal
-        self.close = stats.on_change(self._changed)
 
     @property
     def node_conditions(self) -> tuple[str, ...]:
@@ -135,33 +124,23 @@ class EvictionManager:
     # -- the loop -----------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        while True:
-            evicted = await self.synchronize()
-            if evicted:
-                await self._wait_for_pods_cleanup(evicted)
-            else:
-                await self._sleep()
-
-    def _changed(self) -> None:
-        self._measured_anew = True
-        if self._ticker is not None:
-            self._ticker.want(self._clock.now())
-
-    async def _sleep(self) -> None:
-        """Ten seconds from now, or as many times ten seconds as nothing can have changed."""
-        now = self._clock.now()
-        ticker = self._ticker = Ticker(self._clock, "eviction", MONITORING_PERIOD, phase=now, every=self._every)
-        if self._measured_anew or not self._state.is_quiet:
-            ticker.want(now)
+        ticker = Ticker(self._clock, "eviction", MONITORING_PERIOD)
         try:
-            await ticker.channel.receive()
+            while True:
+                before = self._state
+                evicted = await self.synchronize()
+                if evicted:
+                    await self._wait_for_pods_cleanup(evicted)
+                    continue
+                is_quiet = self._state.is_quiet and before.is_quiet
+                ticker.reset()
+                ticker.done(NEVER if is_quiet else 0)
+                await ticker.channel.receive()
         finally:
             ticker.stop()
-            self._ticker = None
 
     async def synchronize(self) -> list[Pod]:
         """One look; the pods that were evicted because of it."""
-        self._measured_anew = False
         pods = self._active_pods()
         summary = self._stats.summary()
         found = look(
@@ -171,9 +150,7 @@ class EvictionManager:
             self._clock.now(),
             self._config.pressure_transition_period,
         )
-        before, self._state = self._state, found.state
-        if before.node_conditions != found.state.node_conditions:
-            self._on_conditions()
+        self._state = found.state
         evicted = await self._evict_beyond_limits(pods, summary.pods)
         if evicted or not found.to_reclaim:
             return evicted

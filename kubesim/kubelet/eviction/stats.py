@@ -7,7 +7,7 @@ Mirrors: k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go Summary; pkg/kubelet/ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Protocol
 
@@ -70,8 +70,4 @@ class StatsProvider(Protocol):
 
     def image_fs(self) -> tuple[int, int]:
         """Bytes available on the file system that holds the images, and its capacity."""
-        ...
-
-    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Tell the listener whenever a summary may have become another one; the answer ends that."""
         ...

@@ -47,6 +47,7 @@ class ProbeManager:
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.start = clock.now()
+        self.on_worker_end: Callable[[str], None] = lambda uid: None
         self.liveness = ResultsManager("liveness")
         self.readiness = ResultsManager("readiness")
         self.startup = ResultsManager("startup")
@@ -78,15 +79,6 @@ class ProbeManager:
                 if (container.name, probe_type) in workers:
                     return
                 workers = self._add_worker(WorkerSubject.of(pod, container, probe_type, context))
-
-    def has_all_workers(self, pod: Pod) -> bool:
-        """Does every probe of the pod have its worker, so that `add_pod` would start none?"""
-        existing = self.workers_of(pod.metadata.uid)
-        return all(
-            (container.name, probe_type) in existing
-            for container in _probed_containers(pod)
-            for probe_type in probe_types(container)
-        )
 
     def _add_worker(self, subject: WorkerSubject) -> dict[WorkerName, Worker]:
         uid, name, probe_type = subject.pod.metadata.uid, subject.container.name, subject.probe_type
@@ -149,6 +141,7 @@ class ProbeManager:
         if not workers:
             del self._workers[uid]
         self._names.pop(uid, None)
+        self.on_worker_end(uid)
 
 
 def _probed_containers(pod: Pod) -> tuple[Container, ...]:

@@ -1,6 +1,6 @@
 """A probe worker: one task that probes one container, period after period, until it is stopped or has nothing to probe.
 
-The decisions are in worker_rules.py; here is the loop around them. At rest a worker is one timer.
+The decisions are in worker_rules.py; here is the loop around them.
 
 Mirrors: pkg/kubelet/prober/worker.go run, stop, doProbe
 """
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import LoopClock, Randomness
+from kubesim.clock import NEVER, LoopClock, Randomness
 from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.probes.results import ResultsManager, Update
@@ -96,7 +96,7 @@ class Worker:
             if turn.next == "end":  # so do most that are made for a container that has ended: they never tick
                 await self._carry_out(turn)
                 return
-            ticker = Ticker(clock, "tick of a probe worker", period, phase=clock.now(), every=True)
+            ticker = Ticker(clock, "tick of a probe worker", period)
             turns = Select((self._stop, ticker.channel, self._manual), stream)
             while (turn.next == "wait" and not turn.writes) or await self._carry_out(turn):
                 selected = await turns.next()
@@ -108,6 +108,8 @@ class Worker:
                 else:
                     environment.recorder.because(None)
                 turn = self._next_turn()
+                ends_by_itself = turn.next != "wait" or turn.writes or subject.spec.initial_delay_seconds
+                ticker.done(0 if ends_by_itself else NEVER)
         finally:
             if ticker is not None:
                 ticker.stop()

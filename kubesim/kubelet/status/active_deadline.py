@@ -14,9 +14,13 @@ DEADLINE_EXCEEDED = "DeadlineExceeded"
 DEADLINE_EXCEEDED_MESSAGE = "Pod was active on the node longer than the specified deadline"
 
 
+def active_deadline(pod: Pod, status: PodStatus) -> int | None:
+    """The moment; None if the pod has no deadline or has not started. `status` is the status manager's or the API's."""
+    if pod.spec.active_deadline_seconds is None or status.start_time is None:
+        return None
+    return parse_time(status.start_time) + pod.spec.active_deadline_seconds * SECOND
+
+
 def past_active_deadline(pod: Pod, status: PodStatus, now: int) -> bool:
-    """`status` is the status manager's, or the API's if it has none."""
-    deadline = pod.spec.active_deadline_seconds
-    if deadline is None or status.start_time is None:
-        return False
-    return now - parse_time(status.start_time) >= deadline * SECOND
+    deadline = active_deadline(pod, status)
+    return deadline is not None and now >= deadline

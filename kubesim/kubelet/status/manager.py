@@ -2,8 +2,8 @@
 
 Syncs and probe results put statuses in (`set_pod_status` ... `terminate_pod`); each change wakes one writer (`run`). A
 batch is the statuses as they were when it began: what changes while it is being written goes with the next one. Every
-10 s a full pass also looks for pods whose API status is not what the kubelet says; it is skipped while nothing can need
-it, and it looks only at pods that changed here or in the pod manager since the last one (`pod_changed`).
+10 s a full pass also finds pods whose API status is not what the kubelet says, among those that changed here or in the
+pod manager since the last pass (`pod_changed`).
 
 Mirrors: pkg/kubelet/status/status_manager.go.
 """
@@ -16,7 +16,7 @@ from typing import Any
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.pod_kinds import is_static_pod
 from kubesim.api.timestamps import SECOND, format_time
-from kubesim.clock import LoopClock
+from kubesim.clock import NEVER, LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import Channel, Select, Ticker
@@ -63,7 +63,6 @@ class StatusManager:
         *,
         node: str = "",
         stream: Stream | None = None,
-        every_tick: bool = False,
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self._client = client
@@ -73,7 +72,6 @@ class StatusManager:
         self._recorder = recorder
         self._node = node
         self._stream = stream
-        self._every_tick = every_tick
         self._gates = gates
         self.resize = ResizeConditions()
         self._statuses: dict[str, VersionedStatus] = {}
@@ -81,9 +79,7 @@ class StatusManager:
         self._static: dict[str, Pod] = {}  # with a status; their API uid comes and goes with the mirror
         self._dirty: dict[str, None] = {}  # all pods with an unwritten status, perhaps more; in order of change
         self._unchecked: dict[str, None] = {}  # pods that the next full pass must look at
-        self._nothing_new: dict[str, PodStatus] = {}  # generated ones that said nothing else than the one that is held
         self._wake: Channel[None] = Channel("status change", 1)
-        self._ticker: Ticker | None = None
 
     # ---- what the kubelet tells and asks
 
@@ -98,14 +94,6 @@ class StatusManager:
         """Take a generated status; was it new? For a pod being deleted every one counts as new, to keep it moving."""
         generation = self._generation_observed(pod)
         return self._update(pod, status, generation, force=pod.metadata.deletion_timestamp is not None)
-
-    def would_change(self, pod: Pod, status: PodStatus) -> bool:
-        """Would `set_pod_status` take it for new? Only looks."""
-        cached = self._statuses.get(pod.metadata.uid)
-        if cached is None:
-            return True
-        generation = self._generation_observed(pod)
-        return self._new_status(pod, status, generation, cached.status, force=False) is not None
 
     def _generation_observed(self, pod: Pod) -> int:
         if self._gates.enabled("PodObservedGenerationTracking") or pod.status.observed_generation:
@@ -146,7 +134,6 @@ class StatusManager:
         uid = self._pods.translate_uid(uid)
         if uid in self._statuses:
             self._unchecked[uid] = None
-        self._want_full_pass()
 
     # ---- the cache
 
@@ -162,11 +149,8 @@ class StatusManager:
             mirror = self._pods.mirror_of(pod)
             old = pod.status if mirror is None else mirror.status
         force = force or cached is None
-        if not force and self._nothing_new.get(uid) is status:
-            return False
         new = self._new_status(pod, status, generation, old, force=force)
         if new is None:
-            self._nothing_new[uid] = status
             return False
         self._store(pod, new, 1 if cached is None else cached.version + 1, finished)
         return True
@@ -202,44 +186,37 @@ class StatusManager:
                 )
             )
         self._statuses[meta.uid] = VersionedStatus(version, meta.name, meta.namespace, status, finished, cause)
-        self._nothing_new.pop(meta.uid, None)
         if is_static_pod(pod):
             self._static[meta.uid] = pod
         self._dirty[meta.uid] = None
         self._unchecked[meta.uid] = None
         self._wake.try_send(None)
-        self._want_full_pass()
 
     def _delete_pod_status(self, uid: str) -> None:
         if self._statuses.pop(uid, None) is None:
             return
-        for by_uid in (self._static, self._dirty, self._unchecked, self._nothing_new):
+        for by_uid in (self._static, self._dirty, self._unchecked):
             by_uid.pop(uid, None)
         self.resize.forget(uid)
-        self._want_full_pass()  # which also forgets the version that was written
 
     # ---- writing
 
     async def run(self) -> None:
-        """Write for ever."""
+        """Write forever."""
         if self._client is None:
             return
-        self._ticker = Ticker(self._clock, "status tick", SYNC_PERIOD, phase=self._clock.now(), every=self._every_tick)
-        turns = Select((self._wake, self._ticker.channel), self._stream)
+        ticker = Ticker(self._clock, "status tick", SYNC_PERIOD)
+        turns = Select((self._wake, ticker.channel), self._stream)
         try:
-            if self._statuses:
-                self._want_full_pass()
             while True:
                 chosen = await turns.next()
-                await self.sync_batch(everything=chosen.channel is self._ticker.channel)
+                is_tick = chosen.channel is ticker.channel
+                tried = await self.sync_batch(everything=is_tick)
+                if is_tick:
+                    ticker.done(0 if tried or self._unchecked else NEVER)
         finally:
             turns.close()
-            self._ticker.stop()
-            self._ticker = None
-
-    def _want_full_pass(self) -> None:
-        if self._ticker is not None:
-            self._ticker.want_next()
+            ticker.stop()
 
     async def sync_batch(self, everything: bool) -> int:
         """Write what is unwritten; with `everything` also what differs or may be deleted. How many were tried?"""
@@ -248,8 +225,6 @@ class StatusManager:
         batch = self._due_in_full_pass() if everything else self._due()
         for uid, status in batch:
             await self._sync_pod(uid, status)
-        if self._unchecked:  # unwritten statuses are among them
-            self._want_full_pass()
         return len(batch)
 
     def _forget_orphaned_versions(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from kubesim.api.gotext import listed
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.clock import LoopClock
+from kubesim.clock import NEVER, LoopClock
 from kubesim.cluster.object_watch import ObjectWatcher
 from kubesim.concurrency import TaskSet, Ticker
 from kubesim.errors import SyncCancelled, SyncError
@@ -28,7 +28,7 @@ from kubesim.kubelet.volumes.populator import DesiredStateOfWorldPopulator
 from kubesim.kubelet.volumes.reconciler import Reconciler
 from kubesim.kubelet.volumes.spec import VolumeError, used_names
 from kubesim.kubelet.volumes.tokens import TokenManager
-from kubesim.kubelet.volumes.waiting import DeadlineExceeded, Polls
+from kubesim.kubelet.volumes.waiting import DeadlineExceeded, poll_until
 from kubesim.podworkers.sync_status import PodWorkerQueries
 from kubesim.podworkers.syncer import SyncContext
 from kubesim.runtime.helper import EventRecorder
@@ -54,7 +54,7 @@ class VolumeParts:
 
 
 class VolumeManager:
-    """`rouse` asks for the next resync of a pod, which nobody would have needed otherwise."""
+    """`touch` is called for a pod whose next resync finds something new."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class VolumeManager:
         pods: PodManager,
         states: Callable[[], PodWorkerQueries],
         sources_ready: Callable[[], bool],
-        rouse: Callable[[str], None],
+        touch: Callable[[str], None],
         parts: VolumeParts,
     ) -> None:
         self._clock = clock
@@ -75,11 +75,11 @@ class VolumeManager:
         self._pods = pods
         self._states = states
         self._sources_ready = sources_ready
-        self._rouse = rouse
+        self._touch = touch
         self._directories = parts.directories
         self._desired = DesiredStateOfWorld()
         self._actual = ActualStateOfWorld()
-        self.objects = ObjectManager(clock, parts.objects, self._objects_changed)
+        self.objects = ObjectManager(clock, parts.objects, self._object_changed)
         self._tokens = TokenManager(clock.now, parts.read)
         operations = Operations(
             settings.node_name, self.objects, parts.read, self._tokens, parts.directories, self._actual
@@ -100,46 +100,24 @@ class VolumeManager:
         self._populator = DesiredStateOfWorldPopulator(
             pods, states, self._desired, self._actual, parts.read, self._reconciler.touched
         )
-        self._populator_ticker: Ticker | None = None
-        self._polls = Polls(clock)
         self._outdated: set[str] = set()  # pods whose volumes show something that has changed since
 
     # -- the loops ----------------------------------------------------------------------------------------------
 
     async def run_populator(self) -> None:
-        self._populator_ticker = ticker = self._ticker("volume populator")
+        ticker = Ticker(self._clock, "volume populator", self._settings.volume_loop_period)
         try:
-            self._want_populator()
             while True:
                 await ticker.channel.receive()
                 if self._recorder.on:
                     self._recorder.because(None)
-                self._populate()
+                ticker.done(0 if self._populator.loop(sources_ready=self._sources_ready()) else NEVER)
         finally:
             ticker.stop()
 
     async def run_reconciler(self) -> None:
         self._reconciler.reconstruct_volumes(self._directories)
-        await self._reconciler.run(self._ticker("volume reconciler"))
-
-    def _ticker(self, name: str) -> Ticker:
-        settings = self._settings
-        return Ticker(
-            self._clock, name, settings.volume_loop_period, phase=self._clock.now(), every=settings.every_tick
-        )
-
-    def _want_populator(self) -> None:
-        if self._populator_ticker is not None:
-            self._populator_ticker.want(0)
-
-    def _populate(self) -> None:
-        populator, waiting = self._populator, not self._populator.has_added_pods
-        for uid in populator.loop(sources_ready=self._sources_ready()):
-            self._polls.changed(uid)
-        if waiting and populator.has_added_pods:
-            self._reconciler.wanted()
-        if populator.has_work():
-            self._want_populator()
+        await self._reconciler.run(Ticker(self._clock, "volume reconciler", self._settings.volume_loop_period))
 
     def _volume_changed(self, uid: str) -> None:
         """One was mounted for this pod, set up again, or unmounted."""
@@ -147,30 +125,21 @@ class VolumeManager:
             self._outdated.discard(uid)
         if self._states().should_pod_runtime_be_removed(uid):
             self.pod_may_be_over(uid)  # it was mounted too late: nobody will use it
-        self._polls.changed(uid)
 
-    # -- what is told from outside ------------------------------------------------------------------------------
-
-    def sources_changed(self) -> None:
-        """All sources may have been heard now: then what is not wanted may be unmounted."""
-        if not self._populator.has_added_pods and self._sources_ready():
-            self._want_populator()
+    # -- what others report -------------------------------------------------------------------------------------
 
     def pod_added(self, pod: Pod) -> None:
         if pod.spec.volumes:
             self._populator.pod_added(pod.metadata.uid)
-            self._want_populator()
 
     def pod_may_be_over(self, uid: str) -> None:
         """Its worker has come to its next state, or no source wants it any more."""
-        if self._populator.pod_may_be_over(uid):
-            self._want_populator()
+        self._populator.pod_may_be_over(uid)
 
-    def _objects_changed(self, uids: list[str]) -> None:
-        for uid in uids:
-            if uid not in self._outdated and self._actual.volumes_of(uid):
-                self._outdated.add(uid)
-                self._rouse(uid)
+    def _object_changed(self, uid: str, in_volume: bool) -> None:
+        if in_volume and self._actual.volumes_of(uid):
+            self._outdated.add(uid)
+        self._touch(uid)
 
     # -- what syncs wait for ------------------------------------------------------------------------------------
 
@@ -186,7 +155,6 @@ class VolumeManager:
         if not expected or (self.is_up_to_date(uid) and not self._unmounted(uid, expected)):
             return
         self._populator.reprocess_pod(uid)
-        self._want_populator()
         what = f"the volumes of {pod.metadata.namespace}/{pod.metadata.name}"
 
         def all_mounted() -> bool:
@@ -194,7 +162,7 @@ class VolumeManager:
             return not self._unmounted(uid, expected)
 
         try:
-            await self._polls.until(uid, what, context, all_mounted, interval=WAIT_INTERVAL, timeout=WAIT_TIMEOUT)
+            await poll_until(self._clock, what, context, all_mounted, interval=WAIT_INTERVAL, timeout=WAIT_TIMEOUT)
         except (DeadlineExceeded, SyncCancelled, VolumeError) as error:
             self._raise_not_mounted(uid, expected, error)
 
@@ -234,7 +202,7 @@ class VolumeManager:
             return not self._actual.mounted_for(uid)
 
         try:
-            await self._polls.until(uid, what, context, all_unmounted, interval=WAIT_INTERVAL, timeout=WAIT_TIMEOUT)
+            await poll_until(self._clock, what, context, all_unmounted, interval=WAIT_INTERVAL, timeout=WAIT_TIMEOUT)
         except (DeadlineExceeded, SyncCancelled, VolumeError) as error:
             mounted = self._actual.mounted_for(uid)
             if mounted:
@@ -245,8 +213,8 @@ class VolumeManager:
         uid = pod.metadata.uid
         if self.pod_volumes_exist(uid):
             what = f"the volumes of {pod.metadata.namespace}/{pod.metadata.name} to be cleaned up"
-            await self._polls.until(
-                uid, what, context, lambda: not self.pod_volumes_exist(uid), interval=CLEAN_UP_INTERVAL
+            await poll_until(
+                self._clock, what, context, lambda: not self.pod_volumes_exist(uid), interval=CLEAN_UP_INTERVAL
             )
         self.objects.unregister_pod(uid)
         self._tokens.forget(uid)

@@ -87,10 +87,8 @@ class PendingOperations:
         else:
             self._volumes.pop(volume_name, None)
 
-    def fail(self, volume_name: str, uid: str, now: int) -> int:
-        """The moment after which it may be tried again."""
+    def fail(self, volume_name: str, uid: str, now: int) -> None:
         failed = next(operation for operation in self._volumes[volume_name] if operation.uid == uid)
         failed.backoff = min(2 * failed.backoff, MAX_BACKOFF) if failed.backoff else INITIAL_BACKOFF
         failed.failed_at = now
         failed.pending = False
-        return now + failed.backoff

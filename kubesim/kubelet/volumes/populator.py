@@ -53,30 +53,25 @@ class DesiredStateOfWorldPopulator:
         self._processed[uid] = False
         self._to_process[uid] = None
 
-    def pod_may_be_over(self, uid: str) -> bool:
-        """Its worker has come to its next state, or no source wants it any more. False if that changes nothing."""
+    def pod_may_be_over(self, uid: str) -> None:
+        """Its worker has come to its next state, or no source wants it any more."""
         known = uid in self._processed or uid in self._to_process or self._desired.volumes_of(uid)
-        if not known or not self._states().should_pod_runtime_be_removed(uid):
-            return False
-        self._to_remove[uid] = None
-        return True
+        if known and self._states().should_pod_runtime_be_removed(uid):
+            self._to_remove[uid] = None
 
     def is_pending(self, uid: str) -> bool:
         """Is the pod to be processed in the next round?"""
         return uid in self._to_process
 
-    def has_work(self) -> bool:
-        return bool(self._to_process or self._to_remove)
-
     # -- one round ----------------------------------------------------------------------------------------------
 
-    def loop(self, *, sources_ready: bool) -> list[str]:
-        """The uids of the pods that were looked at."""
-        looked_at = [*self._to_process, *self._to_remove]
+    def loop(self, *, sources_ready: bool) -> bool:
+        """Whether there was anything to do."""
+        had_work = bool(self._to_process or self._to_remove or sources_ready > self.has_added_pods)
         self._find_and_add_new_pods()
         self._find_and_remove_deleted_pods()
         self.has_added_pods = self.has_added_pods or sources_ready
-        return looked_at
+        return had_work
 
     def _find_and_add_new_pods(self) -> None:
         states = self._states()

@@ -1,7 +1,6 @@
 """The reconciler: ten times a second it starts what is to be done about volumes.
 
-It looks only at volumes about which it was told that something may be to do, and skips the rounds in which nothing can
-be: the others come at the instants at which they would have come anyway.
+It examines only the volumes whose desired or actual state changed since they were in order.
 
 Mirrors: pkg/kubelet/volumemanager/reconciler/reconciler.go, reconciler_common.go, reconstruct.go; pkg/volume/util/
 operationexecutor/operation_executor.go
@@ -11,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubesim.clock import LoopClock
+from kubesim.clock import NEVER, LoopClock
 from kubesim.cluster.object_watch import ObjectKey
 from kubesim.concurrency import TaskSet, Ticker
 from kubesim.kubelet.object_manager import NotListedYet, ObjectManager
@@ -61,21 +60,14 @@ class Reconciler:
         self._pending = PendingOperations()
         self._open: dict[Key, None] = {}  # volumes about which there may be something to do
         self._failed: set[Key] = set()  # volumes whose last mount failed
-        self._ticker: Ticker | None = None
 
     def touched(self, uid: str, volume_name: str) -> None:
         """The desired state of this volume changed."""
         self._open[uid, volume_name] = None
-        self.wanted()
 
     def to_do(self) -> int:
         """About so many volumes there may be something to do."""
         return len(self._open)
-
-    def wanted(self, moment: int = 0) -> None:
-        """Ask for the first round at or after this moment, in the past: for the next one."""
-        if self._ticker is not None:
-            self._ticker.want(moment)
 
     def reconstruct_volumes(self, directories: VolumeDirectories) -> None:
         """An earlier kubelet left them. Whether they are really mounted nobody knows: what is wanted is set up again,
@@ -86,52 +78,55 @@ class Reconciler:
             self._open[uid, directory.volume_name] = None
 
     async def run(self, ticker: Ticker) -> None:
-        self._ticker = ticker
         try:
-            self.wanted()
             while True:
                 await ticker.channel.receive()
                 if self._recorder.on:
                     self._recorder.because(None)
-                self._reconcile()
+                ticker.done(self._reconcile())
         finally:
             ticker.stop()
 
-    def _reconcile(self) -> None:
-        """Unmounts first: what one pod no longer needs may be needed by another one."""
-        may_unmount = self._may_unmount()
+    def _reconcile(self) -> int:
+        """Unmounts first: what one pod no longer needs may be needed by another one.
+
+        Returns the moment before which the next round finds nothing more to start.
+        """
+        may_unmount, again = self._may_unmount(), NEVER
         actions = [(key, next_action(*key, self._desired, self._actual)) for key in self._open]
         for key, action in actions:
             if action == "unmount" and may_unmount:
-                self._start(key, action)
+                again = min(again, self._start(key, action))
         for key, action in actions:
             if action in ("attach", "mount", "remount"):
-                self._start(key, action)
+                again = min(again, self._start(key, action))
         for key, _ in actions:
             action = next_action(*key, self._desired, self._actual)
             if action == "detach" and may_unmount:
                 self._actual.mark_volume_as_detached(key[1])
-                action = None
+                action, again = None, 0
             if action is None:
                 del self._open[key]
+        return again
 
-    def _start(self, key: Key, action: Action) -> None:
-        """Begin an operation, unless the volume has one under way or its back-off is not over."""
+    def _start(self, key: Key, action: Action) -> int:
+        """Begin an operation, unless the volume has one under way or its back-off is not over.
+
+        Returns the moment from which it can be tried; 0 if it began now.
+        """
         uid, volume_name = key
         volume = self._desired.find(uid, volume_name)
         whole = action == "attach" or (volume is not None and volume.plugin.device_mountable)
         owner = "" if whole else uid
         name, now = OPERATION_NAMES[action], self._clock.now()
         if self._pending.is_pending(volume_name, owner):
-            return
+            return NEVER
         again = self._pending.retry_after(volume_name, owner, name, now)
         if again is not None:
-            self.wanted(again + 1)
-            return
+            return again + 1
         if action == "attach":
             # None of the volumes here needs the cluster's help to get to its node.
             self._actual.mark_volume_as_attached(volume_name)
-            self.wanted()
         elif action == "unmount":
             self._operations.unmount(uid, volume_name)
             self._changed(uid)
@@ -139,6 +134,7 @@ class Reconciler:
             assert volume is not None
             self._pending.start(volume_name, owner, name, now)
             self._mount(volume, owner)
+        return 0
 
     # -- mounting -----------------------------------------------------------------------------------------------
 
@@ -169,14 +165,12 @@ class Reconciler:
                 self._mount_failed(volume, owner, error)
             else:
                 self._mounted(volume, owner)
-                self.wanted()
             return
 
     def _mount_failed(self, volume: VolumeToMount, owner: str, error: OperationError) -> None:
-        again = self._pending.fail(volume.volume_name, owner, self._clock.now())
+        self._pending.fail(volume.volume_name, owner, self._clock.now())
         self._failed.add((volume.uid, volume.volume_name))
         self._events.event(volume.pod, "Warning", "FailedMount", str(error))
-        self.wanted(again + 1)
 
     def _mounted(self, volume: VolumeToMount, owner: str, *, is_new: bool = False) -> None:
         key = (volume.uid, volume.volume_name)

@@ -1,7 +1,4 @@
-"""Waiting for a condition that a poll looks at again and again, without the looks that can find nothing.
-
-A poll looks at once, and then every `interval` after that. Here it looks only when it was told that something changed,
-at the next instant at which it would have looked anyway.
+"""Waiting for a condition by polling it, as Go's wait package does.
 
 Mirrors: apimachinery/pkg/util/wait PollUntilContextTimeout, PollUntilContextCancel
 """
@@ -11,7 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kubesim.clock import Awaited, LoopClock, wake
+from kubesim.clock import NEVER, Awaited, LoopClock, wake
+from kubesim.concurrency import Ticker
 from kubesim.podworkers.syncer import SyncContext
 
 
@@ -22,59 +20,44 @@ class DeadlineExceeded(Exception):
         super().__init__("context deadline exceeded")
 
 
-class Polls:
-    """The polls of one kind of thing, by key."""
+class _Poll(Ticker):
+    """Its ticks wake the waiter with True, the deadline wakes it with False."""
 
-    def __init__(self, clock: LoopClock) -> None:
-        self._clock = clock
-        self._waiting: dict[str, dict[asyncio.Future[bool], None]] = {}
+    waiter: asyncio.Future[bool]
 
-    def changed(self, key: str) -> None:
-        """Something about this changed."""
-        for waiter in self._waiting.get(key, ()):
-            wake(waiter, True)
+    def deliver(self, tick: int) -> bool:
+        wake(self.waiter, True)
+        return True
 
-    async def until(
-        self,
-        key: str,
-        what: str,
-        context: SyncContext,
-        condition: Callable[[], bool],
-        *,
-        interval: int,
-        timeout: int | None = None,
-    ) -> None:
-        """Raises DeadlineExceeded, SyncCancelled, or what the condition raises."""
-        begin = self._clock.now()
-        deadline = None if timeout is None else begin + timeout
-        while not condition():
-            await self._change(key, what, context, deadline)
-            # A look of this instant is over: it came before what changed.
-            due = begin + ((self._clock.now() - begin) // interval + 1) * interval
-            if deadline is not None and due >= deadline:
-                await self._pause(what, context, deadline)
+    def expire(self) -> None:
+        wake(self.waiter, False)
+
+
+async def poll_until(
+    clock: LoopClock,
+    what: str,
+    context: SyncContext,
+    condition: Callable[[], bool],
+    *,
+    interval: int,
+    timeout: int | None = None,
+) -> None:
+    """Raises DeadlineExceeded, SyncCancelled, or what the condition raises."""
+    if condition():
+        return
+    deadline = None
+    poll = _Poll(clock, what, interval, late=False)
+    if timeout is not None:
+        deadline = clock.call_at(clock.now() + timeout, poll.expire)
+    try:
+        while True:
+            poll.waiter = Awaited(what)
+            if not await context.race(poll.waiter):
                 raise DeadlineExceeded
-            await self._pause(what, context, due)
-
-    async def _change(self, key: str, what: str, context: SyncContext, deadline: int | None) -> None:
-        waiter: Awaited[bool] = Awaited(what)
-        self._waiting.setdefault(key, {})[waiter] = None
-        timer = None if deadline is None else self._clock.call_at(deadline, wake, waiter, False)
-        try:
-            if not await context.race(waiter):
-                raise DeadlineExceeded
-        finally:
-            if timer is not None:
-                timer.cancel()
-            waiters = self._waiting[key]
-            del waiters[waiter]
-            if not waiters:
-                del self._waiting[key]
-
-    async def _pause(self, what: str, context: SyncContext, moment: int) -> None:
-        waiter: Awaited[None] = Awaited(what)
-        timer = self._clock.call_at(moment, wake, waiter, None)
-        try:
-            await context.race(waiter)
-        finally:
-            timer.cancel()
+            if condition():
+                return
+            poll.done(NEVER)
+    finally:
+        poll.stop()
+        if deadline is not None:
+            deadline.cancel()

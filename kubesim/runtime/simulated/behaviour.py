@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import field
 from fnmatch import fnmatchcase
 
 from kubesim.api.pod import Container
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.frozen import frozen
+from kubesim.part import part
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.network import listen_on
@@ -62,32 +64,27 @@ class Behaviour:
         )
 
 
+@part
 class BehaviourProcess:
     """Implements `Process`. Once it is ready it listens on the container's ports, and all who ask there are told so."""
 
-    def __init__(
-        self,
-        clock: LoopClock,
-        stream: Stream,
-        behaviour: Behaviour,
-        container: Container,
-        ports: Ports,
-        port_numbers: tuple[int, ...],
-    ) -> None:
-        self._clock = clock
-        self._stream = stream
-        self._behaviour = behaviour
-        self._container = container
-        self._ports = ports
-        self._port_numbers = port_numbers
-        self.log = Log(clock.now)
-        self._listeners: list[Listener] = []
-        self._timers: list[asyncio.TimerHandle] = []
-        self._stop: asyncio.TimerHandle | None = None
-        self._ready = False
+    clock: LoopClock
+    stream: Stream
+    behaviour: Behaviour
+    container: Container
+    ports: Ports
+    log: Log = field(init=False)
+    _on_exit: Callable[[Exit], None] = field(init=False)
+    _listeners: list[Listener] = field(default_factory=list)
+    _timers: list[asyncio.TimerHandle] = field(default_factory=list)
+    _stop: asyncio.TimerHandle | None = None
+    _ready: bool = False
+
+    def __post_init__(self) -> None:
+        self.log = Log(self.clock.now)
 
     def start(self, on_exit: Callable[[Exit], None]) -> None:
-        behaviour, stream, now = self._behaviour, self._stream, self._clock.now()
+        behaviour, stream, now = self.behaviour, self.stream, self.clock.now()
         self._on_exit = on_exit
         ready_after, exit_code = behaviour.ready_after.draw(stream), behaviour.exit_code.draw(stream)
         for entry in behaviour.log:
@@ -98,11 +95,11 @@ class BehaviourProcess:
             self._at(now + behaviour.run_for.draw(stream), self._end, code, behaviour.oom_killed)
 
     def _at(self, moment: int, callback: Callable[..., object], *args: object) -> None:
-        self._timers.append(self._clock.call_at(moment, callback, *args))
+        self._timers.append(self.clock.call_at(moment, callback, *args))
 
     def _become_ready(self) -> None:
         self._ready = True
-        self._listeners = listen_on(self._ports, self._port_numbers)
+        self._listeners = listen_on(self.ports, self.container)
 
     def _end(self, code: int, oom_killed: bool = False) -> None:
         for timer in self._timers:
@@ -110,17 +107,17 @@ class BehaviourProcess:
         if self._stop is not None:
             self._stop.cancel()
         for listener in self._listeners:
-            self._ports.close(listener)
+            self.ports.close(listener)
         self._listeners.clear()
-        message = termination_message(self._container, self._behaviour.termination_message, code, self.log)
+        message = termination_message(self.container, self.behaviour.termination_message, code, self.log)
         self._on_exit(Exit(code, oom_killed=oom_killed, message=message))
 
     def signal(self, number: int) -> None:
         if number == SIGKILL:
             self._end(128 + SIGKILL)
-        elif not self._behaviour.ignores_term and self._stop is None:
-            due = self._clock.now() + self._behaviour.stop_after.draw(self._stream)
-            self._stop = self._clock.call_at(due, self._end, self._behaviour.stop_exit_code)
+        elif not self.behaviour.ignores_term and self._stop is None:
+            due = self.clock.now() + self.behaviour.stop_after.draw(self.stream)
+            self._stop = self.clock.call_at(due, self._end, self.behaviour.stop_exit_code)
 
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
         """Any command succeeds once the container is ready, and fails before."""

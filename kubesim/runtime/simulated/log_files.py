@@ -5,8 +5,6 @@ A runtime writes a line of output with its time and stream in front; the kubelet
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kubesim.runtime.simulated.shell.streams import LogLine
 
 _PREFIX = len("2006-01-02T15:04:05.000000000Z stdout F ")
@@ -18,17 +16,9 @@ class SimulatedLogFiles:
 
     def __init__(self) -> None:
         self._sizes: dict[str, int] = {}
-        self._full: int | None = None
-        self._on_full: Callable[[], None] = lambda: None
-
-    def on_full(self, size: int, listener: Callable[[], None]) -> None:
-        self._full = size
-        self._on_full = listener
 
     def wrote(self, log: str, line: LogLine) -> None:
-        size = self._sizes[log] = self._sizes.get(log, 0) + _PREFIX + len(line.text) + 1
-        if self._full is not None and size >= self._full:
-            self._on_full()
+        self._sizes[log] = self._sizes.get(log, 0) + _PREFIX + len(line.text) + 1
 
     def size(self, log: str) -> int:
         return self._sizes.get(log, 0)

@@ -5,9 +5,10 @@ One per cluster. Pods come and go with their address; a pod on the host's networ
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from contextlib import suppress
 from typing import NoReturn
 
+from kubesim.api.pod import Container
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.runtime.network import (
@@ -120,14 +121,13 @@ class PodView(PodNetwork):
         return super().reach(address) or self._network.reach(address)
 
 
-def listen_on(ports: Ports, numbers: Iterable[int]) -> list[Listener]:
-    """A program that nobody knows better serves its ports: to every request it says 200, by gRPC that it is well."""
+def listen_on(ports: Ports, container: Container) -> list[Listener]:
+    """An unknown program serves the ports that its container declares: HTTP with 200, gRPC health with SERVING."""
     listeners = []
-    for number in numbers:
-        try:
-            listeners.append(ports.listen(Listener(number, answer=_ok, health=_well)))
-        except AddressInUse:  # another container of the pod was first
-            pass
+    for port in container.ports:
+        if port.protocol in ("", "TCP"):
+            with suppress(AddressInUse):  # another container of the pod was first
+                listeners.append(ports.listen(Listener(port.container_port, answer=_ok, health=_well)))
     return listeners
 
 

@@ -7,11 +7,14 @@ ids) from the first start until the runtime knows nothing of the pod any more.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from functools import partial
 from itertools import count
 
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, Randomness
+from kubesim.clock.randomness import Stream
+from kubesim.part import part
 from kubesim.runtime.naming import pod_logs_directory
 from kubesim.runtime.simulated.behaviour import ZERO, Behaviour, BehaviourProcess
 from kubesim.runtime.simulated.command_line import command_line
@@ -19,58 +22,45 @@ from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import PodView, SimulatedNetwork
 from kubesim.runtime.simulated.process import Process, ProcessContext
-from kubesim.runtime.simulated.shell import VirtualFiles, is_missing_program
-from kubesim.runtime.simulated.shell_process import ShellProcess, port_numbers
+from kubesim.runtime.simulated.shell import Ports, VirtualFiles, is_missing_program
+from kubesim.runtime.simulated.shell_process import ShellProcess
 from kubesim.runtime.simulated.volumes import NodeVolumes
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-
+@part
 class _PodState:
     """What the containers of one pod share."""
 
-    __slots__ = ("logs", "pids", "view")
-
-    def __init__(self, view: PodView, pids: Iterator[int] | None, logs: str) -> None:
-        self.logs = logs  # the directory
-        self.view = view
-        self.pids = pids
+    view: PodView
+    pids: Iterator[int] | None  # in a shared PID namespace
+    logs: str  # the directory
 
 
+@part
 class Programs:
     """Implements `ProcessFactory`."""
 
-    def __init__(
-        self,
-        clock: LoopClock,
-        randomness: Randomness,
-        recorder: Recorder,
-        network: SimulatedNetwork,
-        volumes: NodeVolumes,
-        *,
-        node: str = "",
-        host_ip: str = "",
-        behaviours: Sequence[Behaviour] = (),
-        exec_time: Draw = ZERO,
-        log_files: SimulatedLogFiles | None = None,
-    ) -> None:
-        self._clock = clock
-        self._randomness = randomness
-        self._recorder = recorder
-        self._network = network
-        self._volumes = volumes
-        self._node = node
-        self._host_ip = host_ip
-        self._host_ports = network.new_ports()
-        self._behaviours = behaviours
-        self._exec_time = exec_time
-        self._log_files = log_files
-        self._exec_stream = randomness.stream("exec")
-        self._pods: dict[str, _PodState] = {}
-        if host_ip:
-            network.attach(host_ip, self._host_ports)
+    clock: LoopClock
+    randomness: Randomness
+    recorder: Recorder
+    network: SimulatedNetwork
+    volumes: NodeVolumes
+    node: str = ""
+    host_ip: str = ""
+    behaviours: Sequence[Behaviour] = ()
+    exec_time: Draw = ZERO
+    log_files: SimulatedLogFiles | None = None
+    _host_ports: Ports = field(init=False)
+    _exec_stream: Stream = field(init=False)
+    _pods: dict[str, _PodState] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._host_ports = self.network.new_ports()
+        self._exec_stream = self.randomness.stream("exec")
+        if self.host_ip:
+            self.network.attach(self.host_ip, self._host_ports)
 
     def start_error(self, context: ProcessContext) -> str:
         behaviour = self._behaviour(context)
@@ -88,72 +78,69 @@ class Programs:
     def make(self, context: ProcessContext) -> Process:
         state = self._state(context)
         process = self._make(context, state)
-        if self._log_files is not None:
-            process.log.on_line = partial(self._log_files.wrote, f"{state.logs}/{context.config.log_path}")
+        if self.log_files is not None:
+            process.log.on_line = partial(self.log_files.wrote, f"{state.logs}/{context.config.log_path}")
         return process
 
     def _make(self, context: ProcessContext, state: _PodState) -> BehaviourProcess | ShellProcess:
         behaviour = self._behaviour(context)
         if behaviour is not None:
             uid, container = context.pod.metadata.uid, context.container
-            stream = self._randomness.stream("behaviour", uid, container.name, str(context.config.attempt))
-            return BehaviourProcess(
-                self._clock, stream, behaviour, container, state.view.ports, port_numbers(container)
-            )
+            stream = self.randomness.stream("behaviour", uid, container.name, str(context.config.attempt))
+            return BehaviourProcess(self.clock, stream, behaviour, container, state.view.ports)
         return ShellProcess(
             context,
-            self._clock,
-            self._randomness,
+            self.clock,
+            self.randomness,
             state.view,
             self._files(context),
-            state.pids,
-            {"PATH": _PATH, "HOSTNAME": state.view.hostname, **dict(context.config.env)},
-            note=lambda text: self._note(context, text),
-            exec_time=lambda: self._exec_time.draw(self._exec_stream),
+            state.pids or count(1),
+            note=partial(self._note, context),
+            exec_time=partial(self.exec_time.draw, self._exec_stream),
         )
 
     def _behaviour(self, context: ProcessContext) -> Behaviour | None:
-        return next((behaviour for behaviour in self._behaviours if behaviour.matches(context)), None)
+        return next((behaviour for behaviour in self.behaviours if behaviour.matches(context)), None)
 
     def _files(self, context: ProcessContext) -> VirtualFiles:
-        return self._volumes.files(context.pod, context.container, dict(context.config.env))
+        return self.volumes.files(context.pod, context.container, dict(context.config.env))
 
     def _state(self, context: ProcessContext) -> _PodState:
         """The pod's state; a new sandbox may have given it another address."""
         pod = context.pod
         state = self._pods.get(pod.metadata.uid)
         if state is None:
-            ports = self._host_ports if pod.spec.host_network else self._network.new_ports()
+            ports = self._host_ports if pod.spec.host_network else self.network.new_ports()
             pids = count(2) if pod.spec.share_process_namespace else None
-            view = self._network.view(ports, self._hostname(pod))
+            view = self.network.view(ports, self._hostname(pod))
             state = self._pods[pod.metadata.uid] = _PodState(view, pids, pod_logs_directory(pod))
         state.view.ports.netns = context.netns
-        address = context.ip or (self._host_ip if pod.spec.host_network else "")
+        address = context.ip or (self.host_ip if pod.spec.host_network else "")
         if address and address != state.view.address:
             self._leave(state)
             state.view.address = address
-            self._network.attach(address, state.view.ports)
+            self.network.attach(address, state.view.ports)
         return state
 
     def _hostname(self, pod: Pod) -> str:
-        return self._node if pod.spec.host_network else pod.spec.hostname or pod.metadata.name
+        return self.node if pod.spec.host_network else pod.spec.hostname or pod.metadata.name
 
     def _leave(self, state: _PodState) -> None:
         if state.view.ports is not self._host_ports:
-            self._network.detach(state.view.address)
+            self.network.detach(state.view.address)
 
     def forget(self, uid: str) -> None:
         """The runtime knows nothing of this pod any more."""
         state = self._pods.pop(uid, None)
         if state is not None:
             self._leave(state)
-            if self._log_files is not None:
-                self._log_files.remove_directory(state.logs)
+            if self.log_files is not None:
+                self.log_files.remove_directory(state.logs)
 
     def _note(self, context: ProcessContext, text: str) -> None:
-        if self._recorder.on:
+        if self.recorder.on:
             metadata = context.pod.metadata
             pod = f"{metadata.namespace}/{metadata.name}"
-            self._recorder.record(
-                Note(node=self._node, pod=pod, uid=metadata.uid, container=context.container.name, text=text)
+            self.recorder.record(
+                Note(node=self.node, pod=pod, uid=metadata.uid, container=context.container.name, text=text)
             )

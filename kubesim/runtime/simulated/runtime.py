@@ -73,7 +73,6 @@ class SimulatedRuntime:
     """Implements `Runtime`. One per node; it outlives a restart of the kubelet."""
 
     name = "simulated"
-    tells_changes = True
 
     def __init__(
         self,

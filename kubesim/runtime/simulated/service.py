@@ -88,9 +88,8 @@ class RuntimeService:
         self._changed("")
 
     def hang(self) -> None:
-        """From now on listings wait. Whoever skips them while nothing changes must try one to notice."""
+        """From now on listings wait."""
         self.hangs = True
-        self._changed("")
 
     def recover(self) -> None:
         """The listings that wait are answered, one after the other: who asked first hears first."""
@@ -130,7 +129,6 @@ class RuntimeConnection:
 
     def __init__(self, service: RuntimeService, request_timeout: int) -> None:
         self.name = service.runtime.name
-        self.tells_changes = service.runtime.tells_changes
         self._service = service
         self.listeners: list[Callable[[str], None]] = []
         self._request_timeout = request_timeout

@@ -6,12 +6,14 @@ Mirrors: what runc and containerd's exec make of it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import field
 
 from kubesim.api.pod import Container
 from kubesim.api.quantity import quantity
 from kubesim.clock import LoopClock, Randomness
 from kubesim.errors import RuntimeCallError
+from kubesim.part import part
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.command_line import command_line
 from kubesim.runtime.simulated.network import PodView, listen_on
@@ -19,6 +21,7 @@ from kubesim.runtime.simulated.process import Exit, ProcessContext
 from kubesim.runtime.simulated.shell import (
     ContainerProcess,
     ExitStatus,
+    Kernel,
     Listener,
     Log,
     NotFound,
@@ -29,71 +32,50 @@ from kubesim.runtime.simulated.shell import (
 )
 from kubesim.runtime.simulated.termination_message import termination_message
 
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MESSAGE_FILE = "message"
 
 
-def port_numbers(container: Container) -> tuple[int, ...]:
-    return tuple(port.container_port for port in container.ports if port.protocol in ("", "TCP"))
-
-
+@part
 class ShellProcess:
     """Implements `Process`."""
 
-    __slots__ = (
-        "_clock",
-        "_context",
-        "_exec_time",
-        "_execs",
-        "_listeners",
-        "_message",
-        "_note",
-        "_on_exit",
-        "_process",
-        "_view",
-    )
+    context: ProcessContext
+    clock: LoopClock
+    randomness: Randomness
+    view: PodView
+    files: VirtualFiles
+    pids: Iterator[int]
+    note: Callable[[str], None]
+    exec_time: Callable[[], int]
+    _process: ContainerProcess = field(init=False)
+    _on_exit: Callable[[Exit], None] = field(init=False)
+    _message: Volume | None = None
+    _listeners: list[Listener] = field(default_factory=list)
+    _execs: int = 0
 
-    def __init__(
-        self,
-        context: ProcessContext,
-        clock: LoopClock,
-        randomness: Randomness,
-        view: PodView,
-        files: VirtualFiles,
-        pids: Iterator[int] | None,
-        environment: Mapping[str, str],
-        *,
-        note: Callable[[str], None],
-        exec_time: Callable[[], int],
-    ) -> None:
-        container = context.container
-        self._context = context
-        self._clock = clock
-        self._view = view
-        self._note = note
-        self._exec_time = exec_time
-        self._listeners: list[Listener] = []
-        self._execs = 0
-        self._on_exit: Callable[[Exit], None] | None = None
-        self._message: Volume | None = None
+    def __post_init__(self) -> None:
+        container, environment = self.context.container, dict(self.context.config.env)
         if container.termination_message_path:
             self._message = Volume({_MESSAGE_FILE: ""})
             path = "/" + container.termination_message_path.lstrip("/")
-            files.mount(path, self._message, sub_path=_MESSAGE_FILE)
-        self._process = ContainerProcess(
-            command_line(container, dict(context.config.env)),
-            clock=clock,
-            environment=environment,
-            files=files,
-            ports=view.ports,
-            network=view,
-            hostname=view.hostname,
-            working_directory=container.working_dir or "/",
+            self.files.mount(path, self._message, sub_path=_MESSAGE_FILE)
+        kernel = Kernel(
+            self.clock,
+            self.files,
+            self.view,
             memory_limit=_memory_limit(container),
             stdin_open=bool(container.extra.get("stdin")),
-            pids=pids,
-            randomness=randomness,
+            pids=self.pids,
+            randomness=self.randomness,
             note=self._assumed,
-            on_exit=self._ended,
+        )
+        self._process = ContainerProcess(
+            command_line(container, environment),
+            kernel,
+            {"PATH": _PATH, "HOSTNAME": self.view.hostname, **environment},
+            container.working_dir or "/",
+            self._ended,
         )
 
     def start(self, on_exit: Callable[[Exit], None]) -> None:
@@ -102,17 +84,16 @@ class ShellProcess:
 
     def _assumed(self, text: str) -> None:
         """An unknown program is taken for a server, and a server listens on the ports that its container declares."""
-        self._note(text)
-        self._listeners.extend(listen_on(self._view.ports, port_numbers(self._context.container)))
+        self.note(text)
+        self._listeners.extend(listen_on(self.view.ports, self.context.container))
 
     def _ended(self, status: ExitStatus) -> None:
         for listener in self._listeners:
-            self._view.ports.close(listener)
+            self.view.ports.close(listener)
         self._listeners.clear()
-        if self._on_exit is not None:
-            written = (self._message.read(_MESSAGE_FILE) or "") if self._message is not None else ""
-            message = termination_message(self._context.container, written, status.code, self._process.log)
-            self._on_exit(Exit(status.code, status.signal, status.oom_killed, message))
+        written = (self._message.read(_MESSAGE_FILE) or "") if self._message is not None else ""
+        message = termination_message(self.context.container, written, status.code, self._process.log)
+        self._on_exit(Exit(status.code, status.signal, status.oom_killed, message))
 
     def signal(self, number: int) -> None:
         self._process.signal(number)
@@ -120,12 +101,12 @@ class ShellProcess:
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
         self._execs += 1
         number = self._execs
-        took = self._exec_time()
+        took = self.exec_time()
         if took:
-            await self._clock.sleep(took)
+            await self.clock.sleep(took)
         outcome = await self._process.exec(command)
         if isinstance(outcome, NotFound):
-            digest = hashlib.sha256(f"{self._context.identifier}\0{number}".encode()).hexdigest()
+            digest = hashlib.sha256(f"{self.context.identifier}\0{number}".encode()).hexdigest()
             problem = f'exec: "{outcome.program}": executable file not found in $PATH'
             raise RuntimeCallError(
                 f'failed to exec in container: failed to start exec "{digest}": OCI runtime exec failed: exec failed: '

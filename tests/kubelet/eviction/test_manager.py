@@ -18,6 +18,7 @@ from kubesim.kubelet.eviction.thresholds import EvictionConfig, parse_threshold_
 from kubesim.podworkers.updates import PodStatusFn
 from tests.support.eviction import CRITICAL, DEFAULT, HIGH, LOW, available, disk, make_pod, memory
 from tests.support.fakes.events import RecordedEvents
+from tests.support.ticks import ticks
 
 CONFIG = EvictionConfig(
     parse_threshold_config(
@@ -30,10 +31,25 @@ CONFIG = EvictionConfig(
 )
 
 
+class Watched(EvictionManager):
+    """Writes down the node conditions whenever they change."""
+
+    def __init__(self, conditions: list[tuple[str, ...]], *args: Any) -> None:
+        super().__init__(*args)
+        self._conditions = conditions
+
+    async def synchronize(self) -> list[Pod]:
+        before = self.node_conditions
+        evicted = await super().synchronize()
+        if self.node_conditions != before:
+            self._conditions.append(self.node_conditions)
+        return evicted
+
+
 class Bench(RecordedEvents):
     """A node that a test measures and fills; what the manager does to it is written down."""
 
-    def __init__(self, clock: LoopClock, config: EvictionConfig = CONFIG, *, every: bool = False) -> None:
+    def __init__(self, clock: LoopClock, config: EvictionConfig = CONFIG) -> None:
         self.clock = clock
         self.dedicated_image_fs = False
         self.observations: dict[str, Observation] = {}
@@ -48,16 +64,14 @@ class Bench(RecordedEvents):
         self.runtime_is_down = False
         self.conditions: list[tuple[str, ...]] = []
         self.looks: list[int] = []
-        self._listener: Callable[[], None] = lambda: None
-        self.manager = EvictionManager(
-            clock, config, self, self.kill, self, self, self.active, self.is_finished, self.told, every=every
+        self.manager = Watched(
+            self.conditions, clock, config, self, self.kill, self, self, self.active, self.is_finished
         )
 
     def set(self, **left: str) -> None:
         names = {"memory": "memory.available", "disk": "nodefs.available", "images": "imagefs.available"}
         for name, text in left.items():
             self.observations[names[name]] = available(text, "100Gi")
-        self._listener()
 
     def summary(self) -> Summary:
         self.looks.append(self.clock.now())
@@ -66,10 +80,6 @@ class Bench(RecordedEvents):
 
     def image_fs(self) -> tuple[int, int]:
         return 1, 1
-
-    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        self._listener = listener
-        return lambda: None
 
     async def delete_all_unused_containers(self) -> None:
         self.reclaimed.append("containers")
@@ -103,9 +113,6 @@ class Bench(RecordedEvents):
     def is_finished(self, uid: str) -> bool:
         return all(pod.metadata.uid != uid for pod in self.pods)
 
-    def told(self) -> None:
-        self.conditions.append(self.manager.node_conditions)
-
     def fill(self) -> None:
         """Upstream's five pods."""
         for name, priority, request, used in (
@@ -119,13 +126,14 @@ class Bench(RecordedEvents):
             self.usages[name] = memory(used)
 
 
-def play(story: Callable[[Bench], Coroutine[Any, Any, None]], **options: Any) -> Bench:
+def play(story: Callable[[Bench], Coroutine[Any, Any, None]], *, every: bool = False, **options: Any) -> Bench:
     async def main() -> Bench:
         bench = Bench(LoopClock(0), **options)
         await story(bench)
         return bench
 
-    return run_virtual(main)
+    with ticks(every=every):
+        return run_virtual(main)
 
 
 def admitted(bench: Bench, **spec: Any) -> dict[str, bool]:

@@ -17,6 +17,7 @@ from kubesim.kubelet.status.manager_rules import normalize_status
 from kubesim.kubelet.status.resize_conditions import ResizeConditions
 from kubesim.trace import MemorySink, Recorder
 from tests.support.fakes.api_server import PodServer
+from tests.support.ticks import ticks
 
 
 def make_pod(name: str = "p", **metadata: Any) -> Pod:
@@ -241,7 +242,6 @@ def test_every_tick_or_only_the_wanted_ones_give_the_same_trace() -> None:
 
         async def main() -> None:
             bench = Bench(make_pod())
-            bench.manager._every_tick = every_tick
             async with TaskSet() as tasks:
                 tasks.start("status manager", bench.manager.run())
                 for n, phase in enumerate(("Pending", "Running", "Running", "Succeeded")):
@@ -253,7 +253,8 @@ def test_every_tick_or_only_the_wanted_ones_give_the_same_trace() -> None:
                     await bench.rest(41.9)
             records.extend(record.to_json() for record in bench.sink.records)
 
-        run_virtual(main)
+        with ticks(every=every_tick):
+            run_virtual(main)
         return records
 
     assert run(every_tick=True) == run(every_tick=False)

@@ -62,8 +62,7 @@ def test_a_new_pod_gets_the_volumes_that_it_uses() -> None:
     bench.populator.pod_added("u")
     assert bench.loop() == [NAME]
     assert list(bench.desired.volumes_of("u")) == [NAME]
-    assert not bench.populator.has_work()
-    assert bench.loop() == []
+    assert not bench.populator.loop(sources_ready=True)
 
 
 def test_a_sync_has_them_set_up_again() -> None:
@@ -81,14 +80,12 @@ def test_what_cannot_be_added_is_tried_each_round_until_a_sync_asks_and_then_onc
     bench.populator.pod_added("u")
     for _ in range(3):
         assert bench.loop() == [NAME]
-        assert bench.populator.has_work()
     assert bench.desired.pop_pod_errors("u") == [MISSING]
     for _ in range(2):
         bench.populator.reprocess_pod("u")
         bench.loop()
         assert bench.desired.pop_pod_errors("u") == [MISSING]
-        assert not bench.populator.has_work()
-        bench.loop()
+        assert not bench.populator.loop(sources_ready=True)
         assert bench.desired.pop_pod_errors("u") == []
 
 
@@ -115,10 +112,10 @@ def test_volumes_go_when_the_containers_have_stopped() -> None:
     bench.loop()
     bench.mount()
     bench.status.terminating_at = 1
-    assert not bench.populator.pod_may_be_over("u")
+    bench.populator.pod_may_be_over("u")
     assert bench.loop() == []
     bench.status.terminated_at = 2
-    assert bench.populator.pod_may_be_over("u")
+    bench.populator.pod_may_be_over("u")
     assert bench.loop() == [NAME]
     assert not bench.desired.volumes_of("u")
 

@@ -21,6 +21,7 @@ from kubesim.scenario.world import StepFailed
 from kubesim.trace import HashSink, MemorySink, Sink
 from tests.support.faulty_runtime import FaultyRuntime
 from tests.support.lives.rules import LifeRules
+from tests.support.ticks import ticks
 
 NODE = "node-1"
 NAME = "ann"
@@ -67,7 +68,8 @@ class Story:
 
 def live(story: Story, *sinks: Sink) -> str:
     """Play the story; the hash of its trace. Raises AssertionError when a rule was broken."""
-    return run_virtual(_main, story, sinks)
+    with ticks(every=story.every_tick):
+        return run_virtual(_main, story, sinks)
 
 
 def happened(story: Story) -> list[tuple[int, str]]:
@@ -92,7 +94,7 @@ class _Life:
         self._story = story
         self._sink = HashSink()
         self._sinks = (self._sink, *sinks)
-        self._simulation = Simulation(_scenario(story), story.seed, tasks, self._sinks, every_tick=story.every_tick)
+        self._simulation = Simulation(_scenario(story), story.seed, tasks, self._sinks)
         self._tasks = tasks
         self._clock, self._store = self._simulation.clock, self._simulation.store
         self._node, self._world = self._simulation.nodes[NODE], self._simulation.world

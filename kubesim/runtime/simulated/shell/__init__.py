@@ -4,7 +4,7 @@
 """
 
 from kubesim.runtime.simulated.shell.files import File, FileFault, VirtualFiles, Volume
-from kubesim.runtime.simulated.shell.kernel import ExitStatus, signal_number
+from kubesim.runtime.simulated.shell.kernel import ExitStatus, Kernel, signal_number
 from kubesim.runtime.simulated.shell.ports import (
     AddressInUse,
     HttpAnswer,
@@ -35,6 +35,7 @@ __all__ = [
     "FileFault",
     "HttpAnswer",
     "HttpRequest",
+    "Kernel",
     "Listener",
     "Log",
     "LogLine",

@@ -32,8 +32,8 @@ def agnhost(kernel: Kernel, argv: list[str]) -> list[Listener]:
         known = {
             "/": f"NOW: {kernel.clock.now()}",
             "/healthz": "",
-            "/hostname": kernel.hostname,
-            "/hostName": kernel.hostname,
+            "/hostname": kernel.network.hostname,
+            "/hostName": kernel.network.hostname,
         }
         return HttpAnswer(200, known[path]) if path in known else _NOT_FOUND
 
@@ -42,7 +42,7 @@ def agnhost(kernel: Kernel, argv: list[str]) -> list[Listener]:
     if command == "netexec":
         return [Listener(_number(flags, "http-port", 8080), answer=netexec)]
     if command == "serve-hostname":
-        return [Listener(_number(flags, "port", 9376), answer=lambda request: HttpAnswer(200, kernel.hostname))]
+        return [Listener(_number(flags, "port", 9376), answer=lambda request: HttpAnswer(200, kernel.network.hostname))]
     if command == "grpc-health-checking":
         return _grpc_health_checking(kernel.clock, flags)
     return []

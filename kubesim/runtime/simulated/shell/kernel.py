@@ -14,6 +14,7 @@ from __future__ import annotations
 import types
 from asyncio import TimerHandle
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
+from dataclasses import field
 from enum import Enum
 from itertools import count
 from typing import Any, TypeVar
@@ -21,8 +22,9 @@ from typing import Any, TypeVar
 from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.frozen import frozen
+from kubesim.part import part
 from kubesim.runtime.simulated.shell.files import VirtualFiles
-from kubesim.runtime.simulated.shell.ports import Listener, Network, Ports
+from kubesim.runtime.simulated.shell.ports import Listener, Network, PodNetwork
 from kubesim.runtime.simulated.shell.streams import BrokenPipe, Log, LogTarget, Silent, Stream
 
 T = TypeVar("T")
@@ -91,55 +93,30 @@ def rest() -> Generator[None, None, None]:
     yield
 
 
+@part
 class Process:
     """One simulated process. `strict` belongs to an exec: there, unknown programs are not found."""
 
-    __slots__ = (
-        "_pauses",
-        "_spent",
-        "_spent_at",
-        "argv",
-        "coroutine",
-        "directory",
-        "dispositions",
-        "environment",
-        "kernel",
-        "listeners",
-        "on_exit",
-        "parent",
-        "pending",
-        "pid",
-        "queued",
-        "status",
-        "streams",
-        "strict",
-        "timer",
-        "waiters",
-    )
-
-    def __init__(
-        self, kernel: Kernel, pid: int, argv: list[str], environment: Mapping[str, str], directory: str
-    ) -> None:
-        self.kernel = kernel
-        self.pid = pid
-        self.argv = argv
-        self.environment = environment
-        self.directory = directory
-        self.dispositions: Dispositions = NO_HANDLERS
-        self.streams: dict[int, Stream] | None = None
-        self.parent: Process | None = None
-        self.coroutine: Coroutine[Any, Any, int] | None = None
-        self.pending: list[int] = []  # signals caught and not yet handled
-        self.listeners: list[Listener] = []
-        self.waiters: list[Process] = []
-        self.status: ExitStatus | None = None
-        self.on_exit: Callable[[ExitStatus], None] | None = None
-        self.timer: TimerHandle | None = None
-        self.strict = False
-        self.queued = False
-        self._spent = 0
-        self._spent_at = -1
-        self._pauses = 0
+    kernel: Kernel
+    pid: int
+    argv: list[str]
+    environment: Mapping[str, str]
+    directory: str
+    dispositions: Dispositions = field(default_factory=lambda: NO_HANDLERS)
+    streams: dict[int, Stream] | None = None
+    parent: Process | None = None
+    coroutine: Coroutine[Any, Any, int] | None = None
+    pending: list[int] = field(default_factory=list)  # signals caught and not yet handled
+    listeners: list[Listener] = field(default_factory=list)
+    waiters: list[Process] = field(default_factory=list)
+    status: ExitStatus | None = None
+    on_exit: Callable[[ExitStatus], None] | None = None
+    timer: TimerHandle | None = None
+    strict: bool = False
+    queued: bool = False
+    _spent: int = 0
+    _spent_at: int = -1
+    _pauses: int = 0
 
     # Time.
 
@@ -178,7 +155,7 @@ class Process:
         self._pauses += 1
         doublings = max(0, self._pauses - PAUSES_BEFORE_CPU_BOUND)
         if doublings == 1:
-            self.kernel.tell(f"{' '.join(self.argv)!r} never waits: it is taken for a server that keeps a CPU busy")
+            self.kernel.note(f"{' '.join(self.argv)!r} never waits: it is taken for a server that keeps a CPU busy")
         await self.sleep(min(PAUSE << min(doublings, 40), LONGEST_PAUSE), interruptible=True)
         self._spent_at, self._spent = self.kernel.clock.now(), 0
 
@@ -280,7 +257,7 @@ class Process:
 
     def listen(self, listener: Listener) -> Listener:
         """Open a port that closes when this process ends."""
-        self.kernel.ports.listen(listener)
+        self.kernel.network.ports.listen(listener)
         self.listeners.append(listener)
         return listener
 
@@ -292,55 +269,37 @@ def inherited(dispositions: Dispositions) -> Dispositions:
     return {number: action for number, action in dispositions.items() if action is Disposition.IGNORE}
 
 
+NULL = Stream().hold()
+
+
+@part
 class Kernel:
-    """All processes of one container, and what they share."""
+    """All processes of one container, and what they share.
 
-    __slots__ = (
-        "_draining",
-        "_random",
-        "_ready",
-        "clock",
-        "cpus",
-        "current",
-        "ended",
-        "files",
-        "hostname",
-        "init",
-        "log",
-        "memory_limit",
-        "network",
-        "note",
-        "null",
-        "on_end",
-        "pids",
-        "ports",
-        "processes",
-        "randomness",
-        "stdin_open",
-    )
+    Containers of a pod share `network`; `files` is the container's own, with shared volumes mounted. `pids` is given
+    where containers share a PID namespace: a container that does not get 1 is not protected from signals. `note` is
+    called with what the simulation assumes (an unknown program is a server).
+    """
 
-    def __init__(self, clock: LoopClock, files: VirtualFiles, ports: Ports, network: Network, log: Log) -> None:
-        self.clock = clock
-        self.files = files
-        self.ports = ports
-        self.network = network
-        self.log = log
-        self.hostname = "localhost"
-        self.cpus = 2
-        self.memory_limit: int | None = None
-        self.randomness: Randomness | None = None
-        self.note: Callable[[str], None] | None = None
-        self.on_end: Callable[[ExitStatus], None] | None = None
-        self.pids: Iterator[int] = count(1)
-        self.stdin_open = False
-        self.null = NULL
-        self.processes: dict[int, Process] = {}
-        self.init: Process | None = None
-        self.current: Process | None = None  # whose code is running at this moment
-        self.ended = False
-        self._ready: list[Process] = []
-        self._draining = False
-        self._random: RandomStream | None = None
+    clock: LoopClock
+    files: VirtualFiles = field(default_factory=VirtualFiles)
+    network: Network = field(default_factory=PodNetwork)
+    memory_limit: int | None = None
+    stdin_open: bool = False
+    pids: Iterator[int] = field(default_factory=lambda: count(1))
+    randomness: Randomness = Randomness(0)
+    note: Callable[[str], None] = lambda text: None
+    log: Log = field(init=False)
+    null: Stream = NULL
+    processes: dict[int, Process] = field(default_factory=dict)
+    init: Process | None = None
+    current: Process | None = None  # whose code is running at this moment
+    _ready: list[Process] = field(default_factory=list)
+    _draining: bool = False
+    _random: RandomStream | None = None
+
+    def __post_init__(self) -> None:
+        self.log = Log(self.clock.now)
 
     # Processes.
 
@@ -422,10 +381,10 @@ class Kernel:
             process.timer.cancel()
             process.timer = None
         for listener in process.listeners:
-            self.ports.close(listener)
+            self.network.ports.close(listener)
         streams, process.streams = process.streams, None
         if process is self.init:
-            self._end(status)
+            self._end()
         for stream in (streams or {}).values():
             stream.release()
         for waiter in process.waiters:
@@ -434,14 +393,11 @@ class Kernel:
         if process.on_exit is not None:
             process.on_exit(status)
 
-    def _end(self, status: ExitStatus) -> None:
+    def _end(self) -> None:
         """PID 1 has ended, and with it every other process of the container."""
-        self.ended = True
         for process in list(self.processes.values()):
             self.finish(process, KILLED)
         self.log.flush()
-        if self.on_end is not None:
-            self.on_end(status)
 
     # Signals and memory.
 
@@ -479,13 +435,5 @@ class Kernel:
 
     def random(self) -> RandomStream:
         if self._random is None:
-            self._random = (self.randomness or Randomness(0)).stream("shell", self.hostname)
+            self._random = self.randomness.stream("shell", self.network.hostname)
         return self._random
-
-    def tell(self, text: str) -> None:
-        """Tell the embedding something about the simulation that the container itself would not say."""
-        if self.note is not None:
-            self.note(text)
-
-
-NULL = Stream().hold()

@@ -7,11 +7,12 @@ another pod's `Ports` is the embedding's knowledge, given as a `Network`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from typing import Literal, Protocol
 
 from kubesim.frozen import frozen
+from kubesim.part import part
 
 
 @frozen
@@ -39,7 +40,7 @@ Answer = Callable[[HttpRequest], HttpAnswer | None]
 Health = Callable[[str], str | None]  # what gRPC's health check says of a service; None if it is not known
 
 
-@dataclass(slots=True, eq=False)
+@part
 class Listener:
     """An open port. `answer` None (or its result None) is a server that accepts and speaks no HTTP; without `health` it
     speaks no gRPC, and hangs up on who does."""
@@ -118,7 +119,10 @@ class Remote(Protocol):
 
 
 class Network(Protocol):
-    """What a client inside a container can reach."""
+    """A pod's own ports and host name, and what a client inside it can reach."""
+
+    ports: Ports
+    hostname: str
 
     def resolve(self, host: str) -> str | None:
         """The address of a host name (or of an address itself); None if there is no such name."""
@@ -130,15 +134,13 @@ class Network(Protocol):
         """A real connection to there; None where the network is simulated."""
 
 
+@part
 class PodNetwork:
     """A network in which a pod can reach only itself."""
 
-    __slots__ = ("address", "hostname", "ports")
-
-    def __init__(self, ports: Ports, address: str = "", hostname: str = "") -> None:
-        self.ports = ports
-        self.address = address
-        self.hostname = hostname
+    ports: Ports = field(default_factory=Ports)
+    address: str = ""
+    hostname: str = "localhost"
 
     def resolve(self, host: str) -> str | None:
         if host == "localhost":

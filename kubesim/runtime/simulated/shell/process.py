@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from enum import Enum
 from functools import lru_cache
 
-from kubesim.clock import Awaited, LoopClock, Randomness
+from kubesim.clock import Awaited
 from kubesim.frozen import frozen
+from kubesim.part import part
 from kubesim.runtime.simulated.shell.builtin import BUILTINS
 from kubesim.runtime.simulated.shell.files import STANDARD_DIRECTORIES, VirtualFiles
 from kubesim.runtime.simulated.shell.interpreter import SHELLS
 from kubesim.runtime.simulated.shell.kernel import KILL, ExitStatus, Kernel, Process
 from kubesim.runtime.simulated.shell.parser import parse
-from kubesim.runtime.simulated.shell.ports import Network, PodNetwork, Ports
 from kubesim.runtime.simulated.shell.programs import PROGRAMS, QUICK, execute, is_known, program_name
 from kubesim.runtime.simulated.shell.programs.system import total_duration
 from kubesim.runtime.simulated.shell.servers import begin_server, is_tool
@@ -128,86 +129,45 @@ def is_missing_program(argv: Sequence[str], files: VirtualFiles) -> bool:
     return first not in STANDARD_DIRECTORIES and not files.is_directory("/" + first)
 
 
+@part
 class ContainerProcess:
-    """PID 1 of a container with everything it starts.
+    """PID 1 of a container with everything it starts. `argv` is command and arguments, merged and expanded."""
 
-    `argv` is command and arguments, merged and expanded. Containers of a pod share `ports` and `network`; `files` is
-    the container's own, with shared volumes mounted. `note` is told what the simulation assumes (an unknown program is
-    a server). `pids` is given where containers share a PID namespace: who does not get 1 is not protected from signals.
-    """
-
-    __slots__ = ("_environment", "_kernel", "_waiters", "_working_directory", "argv", "on_exit", "status")
-
-    def __init__(
-        self,
-        argv: Sequence[str],
-        *,
-        clock: LoopClock,
-        environment: Mapping[str, str] | None = None,
-        files: VirtualFiles | None = None,
-        ports: Ports | None = None,
-        network: Network | None = None,
-        hostname: str = "localhost",
-        working_directory: str = "/",
-        memory_limit: int | None = None,
-        cpus: int = 2,
-        stdin_open: bool = False,
-        pids: Iterator[int] | None = None,
-        randomness: Randomness | None = None,
-        note: Callable[[str], None] | None = None,
-        on_exit: Callable[[ExitStatus], None] | None = None,
-    ) -> None:
-        ports = ports if ports is not None else Ports()
-        kernel = Kernel(
-            clock,
-            files if files is not None else VirtualFiles(),
-            ports,
-            network if network is not None else PodNetwork(ports, hostname=hostname),
-            Log(clock.now),
-        )
-        kernel.hostname = hostname
-        kernel.memory_limit = memory_limit
-        kernel.cpus = cpus
-        kernel.stdin_open = stdin_open
-        kernel.randomness = randomness
-        kernel.note = note
-        kernel.on_end = self._ended
-        if pids is not None:
-            kernel.pids = pids
-        self._kernel = kernel
-        self.argv = tuple(argv)
-        self._environment: Mapping[str, str] = environment if environment is not None else {}
-        self._working_directory = working_directory
-        self._waiters: list[asyncio.Future[ExitStatus]] = []
-        self.on_exit = on_exit
-        self.status: ExitStatus | None = None
+    argv: tuple[str, ...]
+    kernel: Kernel
+    environment: Mapping[str, str] = field(default_factory=dict)
+    working_directory: str = "/"
+    on_exit: Callable[[ExitStatus], None] = lambda status: None
+    status: ExitStatus | None = None
+    _waiters: list[asyncio.Future[ExitStatus]] = field(default_factory=list)
 
     @property
     def log(self) -> Log:
-        return self._kernel.log
+        return self.kernel.log
 
     @property
     def files(self) -> VirtualFiles:
-        return self._kernel.files
+        return self.kernel.files
 
     @property
     def running(self) -> bool:
-        return self._kernel.init is not None and self.status is None
+        return self.kernel.init is not None and self.status is None
 
     def processes(self) -> list[tuple[int, str]]:
         """(pid, command line) of what is alive."""
-        return [(process.pid, " ".join(process.argv)) for process in self._kernel.processes.values()]
+        return [(process.pid, " ".join(process.argv)) for process in self.kernel.processes.values()]
 
     # Life.
 
     def start(self) -> None:
         """Begin. The first commands run at this instant, but after this call: no end is told before it returns."""
-        kernel = self._kernel
-        process = kernel.new_process(list(self.argv), self._environment, self._working_directory)
+        kernel = self.kernel
+        process = kernel.new_process(list(self.argv), self.environment, self.working_directory)
+        process.on_exit = self._ended
         chosen = plan(self.argv)
         if (
             chosen.kind is PlanKind.SERVE
-            and self.files.file(posixpath.join(self._working_directory, chosen.argv[0])) is not None
+            and self.files.file(posixpath.join(self.working_directory, chosen.argv[0])) is not None
         ):
             chosen = Plan(PlanKind.INTERPRET, self.argv)  # a script that somebody mounted
         now = kernel.clock.now()
@@ -225,23 +185,23 @@ class ContainerProcess:
             process.timer = kernel.clock.call_at(now, self._interpret, process)
 
     def _interpret(self, process: Process) -> None:
-        kernel = self._kernel
+        kernel = self.kernel
         process.timer = None
         kernel.connect_to_log(process)
         kernel.run(process, execute(process, list(self.argv)))
 
     def signal(self, number: int) -> None:
         """Send a signal from outside, as the runtime does. KILL ends every process at once, before this returns."""
-        if self._kernel.init is not None:
-            self._kernel.deliver(self._kernel.init, number, outside=True)
+        if self.kernel.init is not None:
+            self.kernel.deliver(self.kernel.init, number, outside=True)
 
     def kill(self) -> None:
         self.signal(KILL)
 
     def kill_out_of_memory(self) -> None:
         """The node's OOM killer chose this container."""
-        if self._kernel.init is not None:
-            self._kernel.finish(self._kernel.init, ExitStatus(128 + KILL, KILL, oom_killed=True))
+        if self.kernel.init is not None:
+            self.kernel.finish(self.kernel.init, ExitStatus(128 + KILL, KILL, oom_killed=True))
 
     async def exited(self) -> ExitStatus:
         """Wait for the end; gives at once what is known already."""
@@ -261,8 +221,7 @@ class ContainerProcess:
             if not future.done():
                 future.set_result(status)
         self._waiters.clear()
-        if self.on_exit is not None:
-            self.on_exit(status)
+        self.on_exit(status)
 
     # Exec.
 
@@ -271,12 +230,12 @@ class ContainerProcess:
 
         A command that does not wait is done without giving up control. Cancelling the call kills the command.
         """
-        kernel = self._kernel
+        kernel = self.kernel
         if not self.running:
             return NotRunning()
-        if not argv or not is_known(argv[0], kernel.files, self._working_directory):
+        if not argv or not is_known(argv[0], kernel.files, self.working_directory):
             return NotFound(argv[0] if argv else "")
-        process = kernel.new_process(list(argv), self._environment, self._working_directory)
+        process = kernel.new_process(list(argv), self.environment, self.working_directory)
         process.strict = True
         stdout, stderr = Capture(), Capture()
         process.streams = {0: kernel.null.hold(), 1: stdout.hold(), 2: stderr.hold()}
@@ -288,7 +247,7 @@ class ContainerProcess:
 
     async def _await_exec(self, process: Process, timeout: int | None) -> bool:
         """Did it end by itself (or with its container), in time?"""
-        kernel = self._kernel
+        kernel = self.kernel
         future: Awaited[bool] = Awaited(f"the end of exec {' '.join(process.argv)!r}")
 
         def settle(in_time: bool) -> None:

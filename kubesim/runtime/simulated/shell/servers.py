@@ -140,7 +140,7 @@ def begin_server(process: Process, argv: list[str]) -> str:
     server = _SERVERS.get(name)
     if server is None:
         process.dispositions = NO_HANDLERS if name in _INTERPRETERS else GRACEFUL
-        process.kernel.tell(f"{argv[0]} is not a program that is simulated: it runs as a server until it is stopped")
+        process.kernel.note(f"{argv[0]} is not a program that is simulated: it runs as a server until it is stopped")
         return ""
     listeners = [Listener(port, answer=server.answer(process) if server.answer else None) for port in server.ports]
     if name in _AGNHOST:

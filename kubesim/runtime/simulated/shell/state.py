@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import posixpath
 from copy import copy as copy_object
+from dataclasses import field
 from itertools import islice
 from typing import Self
 
+from kubesim.part import part
 from kubesim.runtime.simulated.shell.kernel import Disposition, Process
 from kubesim.runtime.simulated.shell.syntax import Command
 
@@ -28,49 +30,34 @@ _OPTIONS = {
 }
 
 
+@part
 class ShellState:
-    """The memory of one shell process."""
+    """The memory of one shell process. `pid` stays that of the first process, as `$$` does in a subshell."""
 
-    __slots__ = (
-        "arg0",
-        "depth",
-        "errexit",
-        "exported",
-        "functions",
-        "jobs",
-        "last_background",
-        "local_frames",
-        "loops",
-        "nounset",
-        "pid",
-        "pipefail",
-        "positional",
-        "process",
-        "status",
-        "substitution_status",
-        "traps",
-        "variables",
-        "xtrace",
-    )
+    process: Process
+    arg0: str
+    positional: list[str]
+    pid: int = field(init=False)
+    variables: dict[str, str] = field(init=False)
+    exported: set[str] = field(init=False)
+    functions: dict[str, Command] = field(default_factory=dict)
+    local_frames: list[dict[str, str | None]] = field(default_factory=list)
+    traps: dict[int, str] = field(default_factory=dict)
+    jobs: dict[int, Process] = field(default_factory=dict)
+    last_background: str = ""
+    status: int = 0
+    substitution_status: int = 0
+    loops: int = 0
+    depth: int = 0
+    errexit: bool = False
+    xtrace: bool = False
+    nounset: bool = False
+    pipefail: bool = False
 
-    def __init__(self, process: Process, arg0: str, positional: list[str]) -> None:
-        self.process = process
-        self.arg0 = arg0
-        self.positional = positional
-        self.pid = process.pid
-        self.variables: dict[str, str] = dict(process.environment)
-        self.variables.update(IFS=" \t\n", PWD=process.directory)
-        self.exported: set[str] = {*process.environment}
-        self.functions: dict[str, Command] = {}
-        self.local_frames: list[dict[str, str | None]] = []
-        self.traps: dict[int, str] = {}
-        self.jobs: dict[int, Process] = {}
-        self.last_background = ""
-        self.status = 0
-        self.loops = 0
-        self.errexit = self.xtrace = self.nounset = self.pipefail = False
-        self.depth = 0
-        self.substitution_status = 0
+    def __post_init__(self) -> None:
+        self.pid = self.process.pid
+        self.variables = {**self.process.environment, "IFS": " \t\n", "PWD": self.process.directory}
+        self.exported = {*self.process.environment}
 
     def copy_for(self, process: Process) -> Self:
         """What a subshell in this process starts with."""
@@ -115,7 +102,7 @@ class ShellState:
         if name == "RANDOM":
             return str(self.process.kernel.random().randrange(32768))
         if name == "HOSTNAME":
-            return self.process.kernel.hostname
+            return self.process.kernel.network.hostname
         return "0" if name == "PPID" else None
 
     def assign(self, name: str, value: str) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import field
 from typing import Literal, Self
 
 from kubesim.frozen import frozen
+from kubesim.part import part
 from kubesim.runtime.simulated.shell.files import File, Volume
 
 PIPE_CAPACITY = 4096  # of text that nobody has read; small, so that a reader gets its turn soon
@@ -145,17 +147,15 @@ class Capture(Stream):
             wake()
 
 
+@part
 class _Buffer:
     """What is in a pipe, and who waits at either end."""
 
-    __slots__ = ("pieces", "readable", "size", "waiting", "writable")
-
-    def __init__(self) -> None:
-        self.pieces: deque[str] = deque()
-        self.size = 0
-        self.readable = True  # a reader is left
-        self.writable = True  # a writer is left
-        self.waiting: list[Wake] = []
+    pieces: deque[str] = field(default_factory=deque)
+    size: int = 0
+    readable: bool = True  # a reader is left
+    writable: bool = True  # a writer is left
+    waiting: list[Wake] = field(default_factory=list)
 
     def stir(self) -> None:
         waiting, self.waiting = self.waiting, []
@@ -163,12 +163,19 @@ class _Buffer:
             wake()
 
 
-class PipeReader(Stream):
+class _PipeEnd(Stream):
     __slots__ = ("_buffer",)
 
     def __init__(self, buffer: _Buffer) -> None:
         super().__init__()
         self._buffer = buffer
+
+    def watch(self, wake: Wake) -> None:
+        self._buffer.waiting.append(wake)
+
+
+class PipeReader(_PipeEnd):
+    __slots__ = ()
 
     def poll_read(self) -> str | None:
         buffer = self._buffer
@@ -184,20 +191,13 @@ class PipeReader(Stream):
         self._buffer.pieces.appendleft(text)
         self._buffer.size += len(text)
 
-    def watch(self, wake: Wake) -> None:
-        self._buffer.waiting.append(wake)
-
     def close(self) -> None:
         self._buffer.readable = False
         self._buffer.stir()
 
 
-class PipeWriter(Stream):
-    __slots__ = ("_buffer",)
-
-    def __init__(self, buffer: _Buffer) -> None:
-        super().__init__()
-        self._buffer = buffer
+class PipeWriter(_PipeEnd):
+    __slots__ = ()
 
     def poll_write(self, text: str) -> bool:
         buffer = self._buffer
@@ -209,9 +209,6 @@ class PipeWriter(Stream):
         buffer.size += len(text)
         buffer.stir()
         return True
-
-    def watch(self, wake: Wake) -> None:
-        self._buffer.waiting.append(wake)
 
     def close(self) -> None:
         self._buffer.writable = False
@@ -232,18 +229,16 @@ class LogLine:
     text: str
 
 
+@part
 class Log:
     """A container's output. It keeps the last `limit` lines and counts those it dropped."""
 
-    __slots__ = ("_lines", "_now", "_open", "dropped", "limit", "on_line")
-
-    def __init__(self, now: Callable[[], int], limit: int = 10_000) -> None:
-        self._now = now
-        self._lines: deque[LogLine] | None = None  # most servers never say a word
-        self._open: dict[StreamName, str] | None = None  # lines that have begun, by stream
-        self.limit = limit
-        self.dropped = 0
-        self.on_line: Callable[[LogLine], None] | None = None
+    now: Callable[[], int]
+    limit: int = 10_000
+    _lines: deque[LogLine] | None = None  # most servers never say a word
+    _open: dict[StreamName, str] | None = None  # lines that have begun, by stream
+    dropped: int = 0
+    on_line: Callable[[LogLine], None] | None = None
 
     @property
     def lines(self) -> tuple[LogLine, ...]:
@@ -278,7 +273,7 @@ class Log:
             self._lines = deque(maxlen=self.limit)
         if len(self._lines) == self.limit:
             self.dropped += 1
-        line = LogLine(self._now(), stream, text)
+        line = LogLine(self.now(), stream, text)
         self._lines.append(line)
         if self.on_line is not None:
             self.on_line(line)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.runtime.simulated.shell import ContainerProcess, FileFault, VirtualFiles, Volume
-from tests.support.shell import SECOND, run, sh
+from kubesim.runtime.simulated.shell import FileFault, VirtualFiles, Volume
+from tests.support.shell import SECOND, container_of, run, sh
 
 
 def test_a_volume_is_shared_and_the_root_is_not() -> None:
@@ -15,10 +15,10 @@ def test_a_volume_is_shared_and_the_root_is_not() -> None:
         writer_files, reader_files = VirtualFiles(), VirtualFiles()
         writer_files.mount("/out", shared)
         reader_files.mount("/in", shared)
-        writer = ContainerProcess(sh("echo private > /tmp/x; echo hello > /out/f"), clock=clock, files=writer_files)
+        writer = container_of(sh("echo private > /tmp/x; echo hello > /out/f"), clock, files=writer_files)
         writer.start()
         await writer.exited()
-        reader = ContainerProcess(sh("cat /in/f; ls /tmp; ls /in"), clock=clock, files=reader_files)
+        reader = container_of(sh("cat /in/f; ls /tmp; ls /in"), clock, files=reader_files)
         reader.start()
         await reader.exited()
         return reader.log.text()
@@ -65,10 +65,10 @@ def test_tail_follows_a_file_without_polling() -> None:
         clock, shared = LoopClock(), Volume()
         files = VirtualFiles()
         files.mount("/var/log", shared)
-        follower = ContainerProcess(["tail", "-n+1", "-F", "/var/log/1.log"], clock=clock, files=files)
+        follower = container_of(["tail", "-n+1", "-F", "/var/log/1.log"], clock, files=files)
         follower.start()
-        writer = ContainerProcess(
-            sh("sleep 1; for i in 1 2; do echo $i >> /var/log/1.log; sleep 1; done"), clock=clock, files=files
+        writer = container_of(
+            sh("sleep 1; for i in 1 2; do echo $i >> /var/log/1.log; sleep 1; done"), clock, files=files
         )
         writer.start()
         await writer.exited()

@@ -7,10 +7,11 @@ from kubesim.runtime.simulated.shell import ContainerProcess, HttpAnswer, HttpRe
 from tests.support.shell import SECOND, play, run
 
 
-class Cluster:
+class Cluster(PodNetwork):
     """Two names: a service that answers, and an address from which nothing comes back."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.web = Ports()
         self.web.listen(Listener(80, answer=lambda request: HttpAnswer(200 if request.path == "/" else 404, "hello\n")))
 
@@ -38,13 +39,13 @@ def test_httpd_serves_files_while_it_lives() -> None:
         container.kill()
         assert ports.at(8080) is None
 
-    play("mkdir /w; echo hello > /w/index.html; sleep 3; httpd -f -p 8080 -h /w", story, ports=ports)
+    play("mkdir /w; echo hello > /w/index.html; sleep 3; httpd -f -p 8080 -h /w", story, network=PodNetwork(ports))
 
 
 def test_servers_by_their_command_line() -> None:
     async def story(container: ContainerProcess, clock: LoopClock) -> tuple[int, ...]:
         await clock.sleep(SECOND)
-        return container._kernel.ports.numbers()
+        return container.kernel.network.ports.numbers()
 
     assert play(["busybox", "httpd", "-f", "-p", "81"], story) == (81,)
     assert play("httpd -p 82 -h /tmp; sleep 100", story) == (82,)
@@ -66,7 +67,7 @@ def test_a_listener_on_the_loopback_address_is_not_seen_from_outside() -> None:
         assert ports.at(8080) is None
         assert ports.at(8080, loopback=True) is not None
 
-    play("httpd -f -p 127.0.0.1:8080 -h /tmp", story, ports=ports)
+    play("httpd -f -p 127.0.0.1:8080 -h /tmp", story, network=PodNetwork(ports))
 
 
 def test_nc_serves_one_connection_and_a_loop_makes_it_a_web_server() -> None:
@@ -83,7 +84,7 @@ def test_nc_serves_one_connection_and_a_loop_makes_it_a_web_server() -> None:
     play(
         'while true; do printf "HTTP/1.1 200 OK\\r\\n\\r\\nhi\\n" | nc -l -p 8080; echo served; done',
         story,
-        ports=ports,
+        network=PodNetwork(ports),
     )
     assert ports.numbers() == ()
 
@@ -117,4 +118,4 @@ def test_a_container_reaches_its_own_pod() -> None:
     script = (
         "cd /tmp; echo me > index.html; httpd -p 8080; for h in localhost 10.0.0.9 web-0; do wget -qO- $h:8080; done"
     )
-    assert run(script, ports=ports, network=network, hostname="web-0").out == "me\nme\nme\n"
+    assert run(script, network=network).out == "me\nme\nme\n"

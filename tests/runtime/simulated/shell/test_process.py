@@ -15,6 +15,7 @@ from kubesim.runtime.simulated.shell import (
     ExitStatus,
     NotFound,
     NotRunning,
+    PodNetwork,
     Ports,
     TimedOut,
     VirtualFiles,
@@ -22,7 +23,7 @@ from kubesim.runtime.simulated.shell import (
     is_missing_program,
 )
 from kubesim.runtime.simulated.shell.process import PlanKind, plan
-from tests.support.shell import SECOND, play, run, sh
+from tests.support.shell import SECOND, container_of, play, run, sh
 
 # Time and cost.
 
@@ -72,12 +73,12 @@ def test_what_can_be_decided_from_the_command_line(argv: list[str], kind: PlanKi
 def test_a_resting_container_is_small_and_no_task(argv: list[str]) -> None:
     async def main() -> float:
         clock = LoopClock()
-        ContainerProcess(argv, clock=clock).start()
+        container_of(argv, clock).start()
         await clock.sleep(SECOND)
         gc.collect()
         tasks = len(asyncio.all_tasks())
         tracemalloc.start()
-        containers = [ContainerProcess(argv, clock=clock) for _ in range(200)]
+        containers = [container_of(argv, clock) for _ in range(200)]
         for container in containers:
             container.start()
         size = tracemalloc.get_traced_memory()[0]
@@ -102,9 +103,7 @@ def test_scripts_need_no_task_either() -> None:
 def test_no_end_is_told_before_start_returns() -> None:
     async def main() -> list[str]:
         told: list[str] = []
-        container = ContainerProcess(
-            ["true"], clock=LoopClock(), on_exit=lambda status: told.append(f"exit {status.code}")
-        )
+        container = container_of(["true"], LoopClock(), on_exit=lambda status: told.append(f"exit {status.code}"))
         container.start()
         told.append("started")
         await container.exited()
@@ -325,14 +324,14 @@ def test_two_servers_cannot_have_the_same_port() -> None:
     ports = Ports()
 
     async def story(container: ContainerProcess, clock: LoopClock) -> None:
-        second = ContainerProcess(["nginx"], clock=clock, ports=ports)
+        second = container_of(["nginx"], clock, network=PodNetwork(ports))
         second.start()
         assert await second.exited() == ExitStatus(1)
         assert second.log.text() == "nginx: [emerg] bind() to 0.0.0.0:80 failed (98: Address in use)\n"
         container.kill()
         assert ports.numbers() == ()
 
-    play(["nginx"], story, ports=ports)
+    play(["nginx"], story, network=PodNetwork(ports))
 
 
 def test_an_open_standard_input_never_ends() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kubesim.runtime.simulated.shell import PodNetwork
 from tests.support.shell import run
 
 PRINTS = [
@@ -45,7 +46,7 @@ PRINTS = [
 
 @pytest.mark.parametrize(("script", "expected"), PRINTS)
 def test_prints(script: str, expected: str) -> None:
-    assert run(script, hostname="web-0").out == expected
+    assert run(script, network=PodNetwork(hostname="web-0")).out == expected
 
 
 def test_complaints() -> None:

@@ -9,6 +9,7 @@ from kubesim.runtime.simulated.shell import (
     ExitStatus,
     HttpAnswer,
     HttpRequest,
+    PodNetwork,
     Ports,
     VirtualFiles,
 )
@@ -45,7 +46,7 @@ def test_liveness_http() -> None:
             codes.append(0 if answer is None else answer.status)
         return codes
 
-    assert play(["/agnhost", "liveness"], story, ports=ports) == [200, 200, 500, 500]
+    assert play(["/agnhost", "liveness"], story, network=PodNetwork(ports)) == [200, 200, 500, 500]
 
 
 def test_health_checks_by_grpc() -> None:
@@ -66,9 +67,9 @@ def test_health_checks_by_grpc() -> None:
         return [*heard, server.check("users")]
 
     command = ["/agnhost", "grpc-health-checking", "--service", "users", "--delay-unhealthy-sec", "5"]
-    assert play(command, story, ports=ports) == ["SERVING", None, "NOT_SERVING", "SERVING", "NOT_SERVING"]
+    assert play(command, story, network=PodNetwork(ports)) == ["SERVING", None, "NOT_SERVING", "SERVING", "NOT_SERVING"]
     always = [*command[:-1], "-1"]
-    assert play(always, story, ports=ports) == ["SERVING", None, "NOT_SERVING", "SERVING", "SERVING"]
+    assert play(always, story, network=PodNetwork(ports)) == ["SERVING", None, "NOT_SERVING", "SERVING", "SERVING"]
 
 
 def test_readiness_by_a_file_that_comes_and_goes() -> None:
@@ -107,7 +108,7 @@ def test_lifecycle_hooks_of_nginx() -> None:
 
 
 def test_an_init_container_waits_for_a_service() -> None:
-    class Names:
+    class Names(PodNetwork):
         known = False
 
         def resolve(self, host: str) -> str | None:

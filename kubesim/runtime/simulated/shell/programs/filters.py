@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kubesim.part import part
 from kubesim.runtime.simulated.shell.devices import absolute, open_for_reading, open_for_writing
 from kubesim.runtime.simulated.shell.files import FileFault
 from kubesim.runtime.simulated.shell.kernel import Process, rest
@@ -13,14 +14,12 @@ from kubesim.runtime.simulated.shell.programs.registry import program
 from kubesim.runtime.simulated.shell.streams import Stream
 
 
+@part
 class _Inputs:
     """The inputs of a filter in order; a file that cannot be read was complained about, and the code is 1."""
 
-    __slots__ = ("code", "streams")
-
-    def __init__(self, streams: list[tuple[str, Stream]], code: int) -> None:
-        self.streams = streams
-        self.code = code
+    streams: list[tuple[str, Stream]]
+    code: int
 
     def __iter__(self) -> Iterator[tuple[str, Stream]]:
         return iter(self.streams)
@@ -317,7 +316,7 @@ async def sed(process: Process, argv: list[str]) -> int:
     script = options.get("e") if "e" in options else (options.operands.pop(0) if options.operands else "")
     commands = list(_SUBSTITUTION.finditer(script))
     if not commands or re.sub(_SUBSTITUTION, "", script).strip("; \n"):
-        process.kernel.tell(f"of sed only substitutions are simulated, not {script!r}: the text is left as it is")
+        process.kernel.note(f"of sed only substitutions are simulated, not {script!r}: the text is left as it is")
         commands = []
     extended = "E" in options or "r" in options
     inputs = await _open(process, "sed", options.operands)

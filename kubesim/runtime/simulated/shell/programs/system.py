@@ -12,6 +12,7 @@ from kubesim.runtime.simulated.shell.programs.registry import PROGRAMS, QUICK, R
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([smhd]?)\Z")
 _UNITS = {"": 1_000_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 _SHORTEST_SLEEP = 1000  # microseconds; a loop around a shorter one would be as costly as a busy loop
+_CPUS = 2
 _LONGEST_SLEEP = 1000 * 365 * 86_400_000_000
 
 
@@ -241,13 +242,13 @@ async def stress(process: Process, argv: list[str]) -> int:
 @quick("hostname")
 def hostname(process: Process, argv: list[str]) -> Result:
     if "-i" in argv:
-        return Result(0, (process.kernel.network.resolve(process.kernel.hostname) or "127.0.0.1") + "\n")
-    return Result(0, process.kernel.hostname + "\n")
+        return Result(0, (process.kernel.network.resolve(process.kernel.network.hostname) or "127.0.0.1") + "\n")
+    return Result(0, process.kernel.network.hostname + "\n")
 
 
 @quick("nproc")
 def nproc(process: Process, argv: list[str]) -> Result:
-    return Result(0, f"{process.kernel.cpus}\n")
+    return Result(0, f"{_CPUS}\n")
 
 
 @quick("whoami")
@@ -263,8 +264,8 @@ def identity(process: Process, argv: list[str]) -> Result:
 @quick("uname")
 def uname(process: Process, argv: list[str]) -> Result:
     if "-a" in argv:
-        return Result(0, f"Linux {process.kernel.hostname} 6.1.0 #1 SMP x86_64 GNU/Linux\n")
-    known = {"-n": process.kernel.hostname, "-r": "6.1.0", "-m": "x86_64"}
+        return Result(0, f"Linux {process.kernel.network.hostname} 6.1.0 #1 SMP x86_64 GNU/Linux\n")
+    known = {"-n": process.kernel.network.hostname, "-r": "6.1.0", "-m": "x86_64"}
     return Result(0, known.get(argv[1] if len(argv) > 1 else "-s", "Linux") + "\n")
 
 

@@ -1,0 +1,34 @@
+"""A structured log line before it has a form: the call site, verbosity, message and key/value pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubesim.frozen import frozen
+
+
+class Ref(str):
+    """The name of an object, `namespace/name`, as klog.KObj and klog.KRef give it."""
+
+    __slots__ = ()
+
+
+@frozen
+class Line:
+    """One call of logr: `Info` at a verbosity, or `Error`, which is written at every verbosity."""
+
+    caller: str  # directory, file and line, as zap writes it: `kubelet/kubelet.go:2709`
+    v: int
+    message: str
+    pairs: Mapping[str, Any]
+    is_error: bool = False
+
+
+def info(caller: str, v: int, message: str, /, **pairs: Any) -> Line:
+    return Line(caller, v, message, pairs)
+
+
+def error(caller: str, problem: str, message: str, /, **pairs: Any) -> Line:
+    """`logger.Error(err, message, ...)`; an empty problem is Go's nil."""
+    return Line(caller, 0, message, {"err": problem, **pairs} if problem else pairs, is_error=True)

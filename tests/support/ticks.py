@@ -1,0 +1,19 @@
+"""Runs in which every tick is executed, for comparison with those in which time passes over idle ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kubesim.clock import VirtualLoop
+
+
+@contextmanager
+def ticks(*, every: bool) -> Iterator[None]:
+    """With `every`, no tick is skipped in this block."""
+    before = VirtualLoop.skips_idle_ticks
+    VirtualLoop.skips_idle_ticks = not every
+    try:
+        yield
+    finally:
+        VirtualLoop.skips_idle_ticks = before
