@@ -12,7 +12,7 @@ import base64
 import binascii
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from math import isfinite
 from typing import Any, NoReturn, TypeVar
@@ -20,11 +20,11 @@ from typing import Any, NoReturn, TypeVar
 import yaml
 
 from kubesim.api.gojson import Json, Number, format_float
+from kubesim.api.yaml_nodes import Node, TooDeep, UnknownAnchor, documents
 
 T = TypeVar("T")
 
-# The C parser is a sibling of Go's (both descend from libyaml): the same texts are refused with the same words.
-_LOADER = getattr(yaml, "CLoader", yaml.Loader)
+_MAX_DEPTH = 10_000
 
 _LONG_TAG = "tag:yaml.org,2002:"
 _STR, _BOOL, _INT = _LONG_TAG + "str", _LONG_TAG + "bool", _LONG_TAG + "int"
@@ -49,43 +49,29 @@ class YamlError(ValueError):
     """Text that Go's YAML package refuses; the message begins with `yaml: `."""
 
 
-class _Node:
-    __slots__ = ("children", "event", "kind", "target")
-
-    def __init__(self, kind: str, event: Any, target: _Node | None = None) -> None:
-        self.kind = kind
-        self.event = event
-        self.children: list[_Node] = []
-        self.target = target
-
-
 def yaml_to_json(text: str) -> Json:
     """The first document as a JSON value; numbers in the spelling that Go's encoder gives them."""
     try:
         root = _first_document(text)
         return None if root is None else _Constructor().construct(root)
-    except RecursionError:
-        _fail("exceeded max depth of 10000")  # ours is less
+    except (TooDeep, RecursionError):  # our stack ends before Go's limit
+        _fail(f"exceeded max depth of {_MAX_DEPTH}")
 
 
 def _fail(message: str) -> NoReturn:
     raise YamlError(f"yaml: {message}")
 
 
-def _first_document(text: str) -> _Node | None:
-    # Bytes that were no text are given to the parser as they were: it has its own words for them.
-    events = yaml.parse(text.encode(errors="surrogateescape"), Loader=_LOADER)
+def _first_document(text: str) -> Node | None:
     try:
-        for event in events:
-            if isinstance(event, yaml.DocumentStartEvent):
-                root = _compose(next(events), events, {})
-                next(events)
-                return root
+        # Bytes that were no text are given to the parser as they were: it has its own words for them.
+        return next(documents(text.encode(errors="surrogateescape"), _MAX_DEPTH), None)
+    except UnknownAnchor as error:
+        _fail(f"unknown anchor '{error.anchor}' referenced")
     except yaml.reader.ReaderError as error:
         _fail(str(error.reason))
     except yaml.MarkedYAMLError as error:
         _fail(_where(error) + str(error.problem))
-    return None
 
 
 def _where(error: yaml.MarkedYAMLError) -> str:
@@ -96,31 +82,16 @@ def _where(error: yaml.MarkedYAMLError) -> str:
     return f"line {line}: "
 
 
-def _compose(event: Any, events: Iterator[Any], anchors: dict[str, _Node]) -> _Node:
-    if isinstance(event, yaml.AliasEvent):
-        if event.anchor not in anchors:
-            _fail(f"unknown anchor '{event.anchor}' referenced")
-        return _Node("alias", event, anchors[event.anchor])
-    kinds = {yaml.ScalarEvent: "scalar", yaml.SequenceStartEvent: "sequence", yaml.MappingStartEvent: "mapping"}
-    node = _Node(kinds[type(event)], event)
-    if event.anchor:
-        anchors[event.anchor] = node
-    if node.kind != "scalar":
-        while not isinstance(child := next(events), yaml.CollectionEndEvent):
-            node.children.append(_compose(child, events, anchors))
-    return node
-
-
 class _Constructor:
     def __init__(self) -> None:
         self.decoded = 1  # the document itself
         self.through_aliases = 0
-        self.open_aliases: list[_Node] = []
+        self.open_aliases: list[Node] = []
 
-    def construct(self, node: _Node) -> Json:
+    def construct(self, node: Node) -> Json:
         return self.followed(node, self.value)
 
-    def followed(self, node: _Node, use: Callable[[_Node], T]) -> T:
+    def followed(self, node: Node, use: Callable[[Node], T]) -> T:
         """What `use` makes of the node, or of the one that an alias stands for."""
         self.decoded += 1
         self.through_aliases += bool(self.open_aliases)
@@ -135,7 +106,7 @@ class _Constructor:
         self.open_aliases.pop()
         return made
 
-    def value(self, node: _Node) -> Json:
+    def value(self, node: Node) -> Json:
         if node.kind == "scalar":
             return _json_scalar(_resolve_scalar(node))
         if node.kind == "sequence":
@@ -144,15 +115,15 @@ class _Constructor:
         self.fill(node, out)
         return out
 
-    def fill(self, node: _Node, out: dict[str, Json]) -> None:
-        for key, value in zip(node.children[::2], node.children[1::2], strict=True):
+    def fill(self, node: Node, out: dict[str, Json]) -> None:
+        for key, value in node.pairs():
             if _is_merge(key):
                 self.merge(value, out)
             else:
                 name = self.followed(key, _key)
                 out[name] = self.construct(value)
 
-    def merge(self, node: _Node, out: dict[str, Json]) -> None:
+    def merge(self, node: Node, out: dict[str, Json]) -> None:
         """`<<`: the keys of another mapping, or of several, of which the first has precedence."""
         for part in reversed(node.children) if node.kind == "sequence" else (node,):
             if (part.target or part).kind != "mapping":
@@ -160,7 +131,7 @@ class _Constructor:
             self.followed(part, lambda target: self.fill(target, out))
 
 
-def _key(node: _Node) -> str:
+def _key(node: Node) -> str:
     if node.kind != "scalar":
         _fail("invalid map key: " + ("map" if node.kind == "mapping" else "sequence"))
     value = _resolve_scalar(node)
@@ -177,12 +148,12 @@ def _allowed_through_aliases(decoded: int) -> float:
     return decoded * min(0.99, max(0.10, 0.99 - 0.89 * (decoded - low) / (high - low)))
 
 
-def _is_merge(node: _Node) -> bool:
+def _is_merge(node: Node) -> bool:
     event = node.event
     return node.kind == "scalar" and event.value == "<<" and bool(event.implicit[0] or event.tag == _MERGE)
 
 
-def _resolve_scalar(node: _Node) -> Any:
+def _resolve_scalar(node: Node) -> Any:
     event = node.event
     text, tag = str(event.value), str(event.tag or "")
     if tag == _BINARY:

@@ -1,6 +1,7 @@
-"""Image names: what tag an image has when none is written.
+"""Image names as people write them: their syntax, and the tag they have when none is written.
 
-Mirrors: pkg/util/parsers ParseImageName; github.com/distribution/reference ParseNormalizedNamed
+Mirrors: github.com/distribution/reference (ParseNormalizedNamed, Parse), pkg/util/parsers ParseImageName,
+pkg/kubelet/images/image_manager.go applyDefaultImageTag, pkg/kubelet/images/pullmanager trimImageTagDigest.
 """
 
 from __future__ import annotations
@@ -8,42 +9,121 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_COMPONENT = r"[a-z0-9]+(?:(?:[._]|__|[-]+)[a-z0-9]+)*"
-_DOMAIN_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
-_HOST = rf"(?:{_DOMAIN_LABEL}(?:\.{_DOMAIN_LABEL})*|\[(?:[a-fA-F0-9:]+)\])"
-_REFERENCE = re.compile(
-    rf"(?:{_HOST}(?::[0-9]+)?/)?(?P<path>{_COMPONENT}(?:/{_COMPONENT})*)"
-    r"(?::(?P<tag>[\w][\w.-]{0,127}))?"
-    r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
-    re.ASCII,
-)
+from kubesim.api.gotext import quoted
+from kubesim.frozen import frozen
+
+DEFAULT_DOMAIN = "docker.io"
+DEFAULT_TAG = "latest"
+_LEGACY_DOMAIN = "index.docker.io"
+_OFFICIAL_PREFIX = "library/"
+_MAX_PATH = 255
+
+_DOMAIN_PART = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_DOMAIN = rf"(?:{_DOMAIN_PART}(?:\.{_DOMAIN_PART})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
+_PATH_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_PATH = rf"{_PATH_PART}(?:/{_PATH_PART})*"
+_TAG = r"\w[\w.-]{0,127}"
+_DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+
+_REFERENCE = re.compile(rf"((?:{_DOMAIN}/)?{_PATH})(?::({_TAG}))?(?:@({_DIGEST}))?", re.ASCII)
+_NAME = re.compile(rf"(?:({_DOMAIN})/)?({_PATH})", re.ASCII)
 _IDENTIFIER = re.compile(r"[a-f0-9]{64}")
+_DIGEST_FORM = re.compile(r"[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+")
 _DIGEST_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
-_PATH_MAX = 255
-_OTHER_NAMES = {"index.docker.io": "docker.io"}
 
 
-@lru_cache(maxsize=1024)
+class InvalidReference(ValueError):
+    """Not the name of an image; the text is the one that upstream's parser gives."""
+
+
+@frozen
+class ImageReference:
+    name: str
+    tag: str = ""
+    digest: str = ""
+
+
+def parse(text: str) -> ImageReference:
+    """A reference taken literally: nothing is added to the name."""
+    if not text:
+        raise InvalidReference("repository name must have at least one component")
+    found = _REFERENCE.fullmatch(text)
+    if found is None:
+        lower = text.lower()
+        if lower != text and _REFERENCE.fullmatch(lower):
+            raise InvalidReference("repository name must be lowercase")
+        raise InvalidReference("invalid reference format")
+    name, tag, digest = found.groups(default="")
+    named = _NAME.fullmatch(name)
+    if len(named[2] if named else name) > _MAX_PATH:
+        raise InvalidReference(f"repository name must not be more than {_MAX_PATH} characters")
+    if digest:
+        _check_digest(digest)
+    return ImageReference(name, tag, digest)
+
+
+def _check_digest(digest: str) -> None:
+    algorithm, _, encoded = digest.partition(":")
+    length = _DIGEST_LENGTHS.get(algorithm)
+    if length is None:
+        known_form = _DIGEST_FORM.fullmatch(digest)
+        raise InvalidReference("unsupported digest algorithm" if known_form else "invalid checksum digest format")
+    if len(encoded) != length:
+        raise InvalidReference("invalid checksum digest length")
+    if encoded != encoded.lower():
+        raise InvalidReference("invalid checksum digest format")
+
+
+@lru_cache(maxsize=4096)
+def parse_normalized(text: str) -> ImageReference:
+    """A reference as people write it: `busybox` means `docker.io/library/busybox`."""
+    if _IDENTIFIER.fullmatch(text):
+        raise InvalidReference(f"invalid repository name ({text}), cannot specify 64-byte hexadecimal strings")
+    domain, remainder = _split_domain(text)
+    remote = remainder.partition(":")[0]
+    if remote.lower() != remote:
+        raise InvalidReference(f"invalid reference format: repository name ({remote}) must be lowercase")
+    return parse(f"{domain}/{remainder}")
+
+
+def _split_domain(text: str) -> tuple[str, str]:
+    first, slash, rest = text.partition("/")
+    is_domain = slash and (first == "localhost" or "." in first or ":" in first or first.lower() != first)
+    domain, remainder = (first, rest) if is_domain else (DEFAULT_DOMAIN, text)
+    if domain == _LEGACY_DOMAIN:
+        domain = DEFAULT_DOMAIN
+    if domain == DEFAULT_DOMAIN and "/" not in remainder:
+        remainder = _OFFICIAL_PREFIX + remainder
+    return domain, remainder
+
+
 def image_tag(image: str) -> str:
-    """The tag an image is pulled by: `latest` if neither tag nor digest is written, nothing if it is no image name."""
-    found = _REFERENCE.fullmatch(_normalized(image))
-    if not found or len(found["path"]) > _PATH_MAX or _IDENTIFIER.fullmatch(image):
+    """The tag an image is pulled by: `latest` without tag and digest, empty for a digest or an invalid name."""
+    try:
+        reference = parse_normalized(image)
+    except InvalidReference:
         return ""
-    digest = found["digest"]
-    return "" if digest and not _is_digest(digest) else found["tag"] or ("" if digest else "latest")
+    return reference.tag or ("" if reference.digest else DEFAULT_TAG)
 
 
-def _normalized(image: str) -> str:
-    """With the domain and the `library/` that may be left out."""
-    first, slash, rest = image.partition("/")
-    is_domain = bool(slash) and (any(char in first for char in ".:") or first == "localhost" or first.lower() != first)
-    domain, remainder = (first, rest) if is_domain else ("docker.io", image)
-    domain = _OTHER_NAMES.get(domain, domain)
-    if domain == "docker.io" and "/" not in remainder:
-        remainder = f"library/{remainder}"
-    return f"{domain}/{remainder}"
+@lru_cache(maxsize=4096)
+def apply_default_image_tag(image: str) -> str:
+    """The image with `:latest` if it has neither tag nor digest; the name stays as short as it was written."""
+    try:
+        reference = parse_normalized(image)
+    except InvalidReference as error:
+        raise InvalidReference(f"couldn't parse image name {quoted(image)}: {error}") from None
+    if reference.tag or reference.digest:
+        return image
+    return f"{image}:{DEFAULT_TAG}"
 
 
-def _is_digest(digest: str) -> bool:
-    algorithm, _, digits = digest.partition(":")
-    return _DIGEST_LENGTHS.get(algorithm) == len(digits) and digits == digits.lower()
+@lru_cache(maxsize=4096)
+def trim_image_tag_digest(image: str) -> str:
+    """The repository as it was written, without tag and digest."""
+    reference = parse(image)
+    if reference.digest:
+        image = image.removesuffix(f"@{reference.digest}")
+    if reference.tag:
+        image = image.removesuffix(f":{reference.tag}")
+    return image

@@ -370,13 +370,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         can_go_on = not timers or type(timers[0][2]) is not _Tick or self._skip_idle_ticks()
         while can_go_on and timers and (due is None or timers[0][0] == due):
             moment, order, timer = heappop(timers)
-            kind = type(timer)
-            if kind is _Timer or kind is _Tick:
+            if isinstance(timer, _Timer):
                 callback = timer.callback
                 if callback is None:
                     continue
                 self._micros = due = moment
-                if kind is _Timer:
+                if type(timer) is _Timer:
                     self.happened = True
                 try:
                     if timer.context is None:
@@ -389,10 +388,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
                     self._failed(callback, error)
             elif not timer.cancelled():
                 self._micros = due = moment
-                if kind is not _PartOfTick:
+                if type(timer) is not _PartOfTick:
                     self.happened = True
                 self._placing_next = order < LATE  # what `wake` does
-                timer.set_result(None)  # type: ignore[union-attr]
+                timer.set_result(None)
                 self._placing_next = False
         if due is None:
             # A callback from another thread or a signal may have come in meanwhile.
@@ -404,23 +403,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         lines = []
         for task in sorted(asyncio.all_tasks(self), key=lambda t: t.get_name()):
             frames = task.get_stack(limit=1)
-            awaited: Any = getattr(getattr(task, "_fut_waiter", None), "what", None)
-            if awaited is None:
-                awaited = _selected_channels(task) or "something unnamed"
+            awaited: Any = getattr(getattr(task, "_fut_waiter", None), "what", "something unnamed")
             waits = " or ".join(map(str, awaited)) if isinstance(awaited, tuple | list) else str(awaited)
             where = f" ({frames[0].f_code.co_filename.rsplit('/', 1)[-1]}:{frames[0].f_lineno})" if frames else ""
             lines.append(f"{task.get_name()} waits for {waits}{where}")
         return "virtual time cannot go on: " + ("; ".join(lines) or "no task is left")
-
-
-def _selected_channels(task: asyncio.Task[Any]) -> object:
-    """The channels of the select in which a task waits: its own frame knows them, so that no select has to tell."""
-    waiting: Any = task.get_coro()
-    channels = None
-    while (frame := getattr(waiting, "cr_frame", None)) is not None:
-        channels = frame.f_locals.get("channels")
-        waiting = waiting.cr_await
-    return channels
 
 
 def _run(handle: _Handle) -> None:

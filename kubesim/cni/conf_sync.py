@@ -1,7 +1,7 @@
 """Keeps the loaded networks in step with the configuration directory, by containerd's rules.
 
-A file that is written, removed or moved away makes it load anew, whatever the file's name; one that appears or changes
-its mode does not. So a file that is moved in goes unnoticed, even where it replaces the one in use.
+A file that is written, removed or moved away causes a reload, whatever the file's name; one that appears or changes its
+mode does not. So a file that is moved in goes unnoticed, even where it replaces the one in use.
 
 Mirrors: containerd internal/cri/server/cni_conf_syncer.go
 """
@@ -9,21 +9,23 @@ Mirrors: containerd internal/cri/server/cni_conf_syncer.go
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Final, Literal
+
+from asyncinotify import Inotify, Mask
 
 from kubesim.cni.gocni import CNI, LoadOption
-from kubesim.cni.inotify import CHMOD, CREATE, REMOVE, RENAME, DirectoryWatch, Event
 from kubesim.errors import CniError
 
 Reaction = Literal["ignore", "reload", "stop"]
 
+_RELOAD: Final = Mask.MODIFY | Mask.DELETE | Mask.MOVED_FROM
+_STOP: Final = Mask.DELETE_SELF | Mask.MOVE_SELF  # of the directory itself
 
-def reaction(event: Event, conf_dir: str) -> Reaction:
-    if event.operations & {CHMOD, CREATE}:
-        return "ignore"
-    if event.name == conf_dir and event.operations & {RENAME, REMOVE}:
+
+def reaction(mask: Mask) -> Reaction:
+    if mask & _STOP:
         return "stop"
-    return "reload"
+    return "reload" if mask & _RELOAD else "ignore"
 
 
 class NetConfSyncer:
@@ -36,7 +38,12 @@ class NetConfSyncer:
         # Plugins read a file beside the directory without being root; the directory itself is nobody else's business.
         os.makedirs(os.path.dirname(self.conf_dir), mode=0o755, exist_ok=True)
         os.makedirs(self.conf_dir, mode=0o700, exist_ok=True)
-        self.watch = DirectoryWatch(self.conf_dir)
+        self.watch = Inotify(sync_timeout=0)
+        try:
+            self.watch.add_watch(self.conf_dir, _RELOAD | _STOP)
+        except OSError:
+            self.watch.close()
+            raise
         try:
             cni.load_now(*options)
         except CniError as error:
@@ -49,13 +56,12 @@ class NetConfSyncer:
 
     async def sync_loop(self) -> None:
         """Runs until the directory is gone, which is an error."""
-        while True:
-            for event in await self.watch.events():
-                await self.handle(event)
+        async for event in self.watch:
+            await self.handle(event.mask)
 
-    async def handle(self, event: Event) -> bool:
-        """React to one event; says whether it loaded."""
-        react = reaction(event, self.conf_dir)
+    async def handle(self, mask: Mask) -> bool:
+        """React to one event; returns whether it loaded."""
+        react = reaction(mask)
         if react == "stop":
             raise CniError("cni conf dir is removed, stop watching")
         if react == "ignore":

@@ -136,7 +136,7 @@ class Select:
 
     async def next(self) -> Selected:
         """Receive from one of the channels."""
-        channels = self._channels  # a deadlock is told by these, found in this frame
+        channels = self._channels
         if self._left:
             ready = [channel for channel in channels if channel._items]
             if ready:
@@ -144,7 +144,7 @@ class Select:
                 chosen = ready[0] if len(ready) == 1 or stream is None else ready[stream.randrange(len(ready))]
                 return Selected(chosen, chosen._take(), tuple([channel.name for channel in ready]))
             self._left = False
-        future: Future[Selected] = Future()
+        future: Awaited[Selected] = Awaited(channels)
         self._waiting = future
         try:
             return await future

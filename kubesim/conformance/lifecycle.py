@@ -23,7 +23,8 @@ from kubesim.conformance.lifecycle_diary import LEAD, Diary
 from kubesim.conformance.lifecycle_runtime import FIRST_UID, ScriptedRuntime
 from kubesim.conformance.lifecycle_script import Client, NoNetwork, Scripts
 from kubesim.errors import ApiError, SyncError
-from kubesim.kubelet.agent import Kubelet
+from kubesim.kubelet.agent import Dependencies, Kubelet
+from kubesim.kubelet.context import Context
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
@@ -72,18 +73,15 @@ class _Life:
         self._config = ConfigStream(clock, recorder, ("api", "file"))
         self._source = ClusterSource(clock, self._store, self._config, NODE_NAME, seconds(delays["watch"]))
         self._agent = Kubelet(
-            clock,
-            randomness,
-            recorder,
-            tasks,
-            _kubelet_settings(),
-            self._runtime,
-            NoNetwork(),
-            client,
-            self._config,
-            self.diary,
-            VolumeParts(NodeVolumes(clock.now), FoundObjects(self._store.find), self._store.get),
-            list_duration=seconds(delays["plegList"]),
+            Context(clock, randomness, recorder, tasks, _kubelet_settings(), self.diary),
+            Dependencies(
+                self._runtime,
+                NoNetwork(),
+                client,
+                self._config,
+                VolumeParts(NodeVolumes(clock.now), FoundObjects(self._store.find), self._store.get),
+                list_duration=seconds(delays["plegList"]),
+            ),
         )
         self._store.watch("Pod", self._seen_at_the_api)
         self._agent.start()
@@ -168,7 +166,7 @@ class _Life:
         tasks.start("evict", self._evict())
 
     async def _evict(self) -> None:
-        pod = self._agent.pods.by_uid(FIRST_UID)
+        pod = self._agent.views.manager.by_uid(FIRST_UID)
         if pod is None:
             return
         grace = self._story.get("evictGraceSeconds", 0)

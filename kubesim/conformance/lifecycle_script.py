@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from signal import SIGKILL
 from typing import Any
 
 from kubesim.api.pod import Pod, PodStatus
@@ -16,7 +17,7 @@ from kubesim.cluster.memory_client import MemoryClient
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.network import HttpRequest, HttpResponse, connection_refused, join_host_port
 from kubesim.runtime.protocol import ExecResult
-from kubesim.runtime.simulated.process import SIGKILL, Exit, Process, ProcessContext
+from kubesim.runtime.simulated.process import Exit, Process, ProcessContext
 
 PROBE_COMMANDS = {"ready": "readinessFailsBetween", "live": "livenessFailsBetween", "start": "startupFailsBetween"}
 _SUCCESS = ExecResult(0)

@@ -10,17 +10,16 @@ Mirrors: pkg/kubelet/kubelet.go NewMainKubelet, Run
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import field, replace
 from typing import Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
-from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.client import ApiClient
-from kubesim.concurrency import TaskSet
-from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
 from kubesim.kubelet.allocation import Admission, AllocationManager
 from kubesim.kubelet.container_deletor import ContainerDeletor
+from kubesim.kubelet.context import Context, PodViews, Sources
 from kubesim.kubelet.environment import Find, make_environment
 from kubesim.kubelet.handlers import Handlers
 from kubesim.kubelet.housekeeping import ContainerGC, Housekeeping
@@ -36,17 +35,18 @@ from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.probes.prober import Prober
 from kubesim.kubelet.reason_cache import ReasonCache
 from kubesim.kubelet.runtime_state import RuntimeState
-from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.sync_loop import SyncLoop
 from kubesim.kubelet.sync_pod import PodSync
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumeParts
-from kubesim.podworkers.requeue import Intervals
-from kubesim.podworkers.work_queue import WorkQueue
+from kubesim.part import part
+from kubesim.podworkers.requeue import Delays, Intervals
+from kubesim.podworkers.resyncs import Resyncs
+from kubesim.podworkers.state import PodSyncStatuses
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.backoff import new_crash_loop_backoff
 from kubesim.runtime.disk import KubeletDisk
-from kubesim.runtime.helper import ContainerConfigError, EventRecorder, MemoryUsage
+from kubesim.runtime.helper import ContainerConfigError, MemoryUsage
 from kubesim.runtime.images import ImageManager
 from kubesim.runtime.manager import RuntimeManager
 from kubesim.runtime.network import Network
@@ -54,238 +54,211 @@ from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.protocol import Runtime
 from kubesim.sources.checkpoint import PodCheckpoints
 from kubesim.sources.config import ConfigStream
-from kubesim.trace import Recorder
+
+
+@part
+class Dependencies:
+    """What an agent is connected to, and what outlives it."""
+
+    runtime: Runtime
+    network: Network
+    client: ApiClient
+    config: ConfigStream
+    volumes: VolumeParts
+    disk: KubeletDisk = field(default_factory=KubeletDisk)
+    list_duration: int = 0  # how long the runtime takes to list its pods
+    admission: Admission | None = None
+    node: NodeParts | None = None
+    find: Find = field(default=lambda kind, namespace, name: None)
+    checkpoints: PodCheckpoints | None = None
 
 
 class Kubelet:
-    """One life of a node agent. `start` begins its tasks, `close` ends them all; what is to outlive it is on `disk`."""
+    """One life of a node agent. `start` begins its tasks, `close` ends them all."""
 
-    def __init__(
-        self,
-        clock: LoopClock,
-        randomness: Randomness,
-        recorder: Recorder,
-        tasks: TaskSet,
-        settings: KubeletSettings,
-        runtime: Runtime,
-        network: Network,
-        client: ApiClient,
-        config: ConfigStream,
-        events: EventRecorder,
-        volume_parts: VolumeParts,
-        *,
-        list_duration: int = 0,
-        admission: Admission | None = None,
-        gates: FeatureGates = DEFAULT_GATES,
-        disk: KubeletDisk | None = None,
-        node_parts: NodeParts | None = None,
-        find: Find = lambda kind, namespace, name: None,
-        checkpoints: PodCheckpoints | None = None,
-    ) -> None:
-        self._clock, self._tasks, self.settings = clock, tasks.child(), settings
-        tasks, disk = self._tasks, disk or KubeletDisk()
-        self._find, self._gates = find, gates
-        jitter = settings.jitter
-        self.pods = PodManager(checkpoints)
-        self.cache = PodCache()
-        self.statuses = StatusManager(
-            client,
-            self.pods,
-            lambda pod: self.workers.states.could_have_running_containers(pod.metadata.uid),
-            clock,
-            recorder,
-            node=settings.node_name,
-            stream=randomness.stream("status", "select"),
-            gates=gates,
+    def __init__(self, context: Context, dependencies: Dependencies) -> None:
+        self.context = context = replace(context, tasks=context.tasks.child())
+        self.settings = context.settings
+        self._dependencies = dependencies
+        self.views = views = self._make_views()
+        self._make_runtime_side()
+        self._make_syncer()
+        self.workers = PodWorkers(
+            context.clock,
+            self.syncer,
+            views.cache,
+            views.states,
+            views.resyncs,
+            context.recorder,
+            context.events,
+            Delays(
+                context.randomness,
+                Intervals(self.settings.resync_interval, self.settings.backoff_period),
+                jitter=self.settings.jitter,
+            ),
+            on_state=self._worker_state_changed,
         )
+        self._make_admission()
+        self._make_loop()
+
+    def _make_views(self) -> PodViews:
+        """What is known of the pods."""
+        context, dependencies = self.context, self._dependencies
+        manager = PodManager(dependencies.checkpoints)
+        states = PodSyncStatuses(self._with_allocation)
+        statuses = StatusManager(
+            dependencies.client,
+            manager,
+            lambda pod: states.could_have_running_containers(pod.metadata.uid),
+            context.clock,
+            context.recorder,
+            node=self.settings.node_name,
+            stream=context.randomness.stream("status", "select"),
+            gates=context.gates,
+        )
+        sources = Sources(dependencies.config.mux.seen_all_sources)
+        return PodViews(manager, states, PodCache(), statuses, Resyncs(context.clock), sources)
+
+    def _make_runtime_side(self) -> None:
+        """From the runtime up: probes, runtime manager, PLEG, and whether all of that is well."""
+        context, dependencies, settings = self.context, self._dependencies, self.settings
+        clock, events, gates, runtime = context.clock, context.events, context.gates, dependencies.runtime
         self.probes = ProbeManager(
             clock,
-            tasks,
-            recorder,
-            Prober(clock, runtime, network, events),
-            self.statuses.get_pod_status,
-            randomness,
-            jitter=jitter,
+            context.tasks,
+            context.recorder,
+            Prober(clock, runtime, dependencies.network, events),
+            self.views.statuses.get_pod_status,
+            context.randomness,
+            jitter=settings.jitter,
             node=settings.node_name,
             gates=gates,
+            on_worker_end=self.views.resyncs.touch,
         )
+        disk = dependencies.disk
         images = ImageManager(runtime, events, clock, settings=settings.image_pulls, records=disk.pulls, gates=gates)
-        hook = HttpHook(clock, network, events, lambda: self.runtime)
+        hook = HttpHook(clock, dependencies.network, events, lambda: self.runtime)
         backoff = new_crash_loop_backoff(settings.max_container_restart_period, gates)
-        self.runtime = RuntimeManager(runtime, clock, recorder, events, self, images, backoff, hook.run, gates, disk)
+        self.runtime = RuntimeManager(
+            runtime, clock, context.recorder, events, self, images, backoff, hook.run, gates, disk
+        )
         self.pleg = GenericPleg(
             clock,
             self.runtime,
-            self.cache,
-            recorder,
+            self.views.cache,
+            context.recorder,
             period=settings.relist_period,
             threshold=settings.relist_threshold,
-            list_duration=list_duration,
+            list_duration=dependencies.list_duration,
             gates=gates,
         )
         runtime.on_change(self.pleg.pod_changed)
-        self.runtime_state = RuntimeState(clock, runtime, self.pleg.healthy, lambda: self.workers.touch_all())
-        reasons = ReasonCache()
-        generator = StatusGenerator(
-            clock, settings, gates, self.statuses, self.probes, reasons, events, self.runtime.pod_cgroup
-        )
-        self.mirrors = MirrorClient(client, settings.node_name)
-        self.volumes = VolumeManager(
-            clock,
-            recorder,
-            tasks,
-            settings,
-            events,
-            self.pods,
-            lambda: self.workers.states,
-            lambda: self.handlers.sources_ready,
-            lambda uid: self.workers.touch(uid),
-            volume_parts,
-        )
+        self.runtime_state = RuntimeState(clock, runtime, self.pleg.healthy, self.views.resyncs.touch_all)
+
+    def _make_syncer(self) -> None:
+        """What a worker calls, and what that needs."""
+        context, views, dependencies = self.context, self.views, self._dependencies
+        generator = StatusGenerator(context, views.statuses, self.probes, ReasonCache(), self.runtime.pod_cgroup)
+        self.mirrors = MirrorClient(dependencies.client, self.settings.node_name)
+        self.volumes = VolumeManager(context, views, dependencies.volumes)
         self.syncer = PodSync(
-            clock,
-            gates,
+            context,
+            views,
             self.runtime,
             self.runtime_state,
-            self.statuses,
             generator,
             self.probes,
-            reasons,
             self.mirrors,
             self.volumes,
             self.pleg,
-            events,
-            find,
+            dependencies.find,
         )
-        self.queue = WorkQueue(clock)
-        self.workers = self.syncer.workers = PodWorkers(
-            clock,
-            self.syncer,
-            self.cache,
-            self.queue,
-            recorder,
-            events,
-            randomness,
-            intervals=Intervals(settings.resync_interval, settings.backoff_period),
-            jitter=jitter,
-            pod_from_allocation=lambda pod: self.allocation.update_pod(pod),
-            on_state=self._worker_state_changed,
-        )
+
+    def _make_admission(self) -> None:
+        """Which pods the node takes, and which it ends."""
+        context, views, dependencies = self.context, self.views, self._dependencies
+        self.container_gc = ContainerGC(context, views, self.runtime)
+        kill_pod, gates = self.workers.kill_pod_now, context.gates
         self.allocation = AllocationManager(
-            clock,
-            tasks,
-            disk.allocated,
-            self.statuses.resize,
-            events,
-            self.pods,
-            admission,
-            CriticalPodAdmission(lambda: self.allocation.allocated_pods(), self.workers.kill_pod_now, events, gates),
-            lambda: self.handlers.active_pods(),
+            context,
+            views,
+            dependencies.disk.allocated,
+            dependencies.admission,
+            CriticalPodAdmission(self._allocated_pods, kill_pod, context.events, gates),
             self._sync_pod_now,
-            lambda: self.handlers.sources_ready,
-            policies=settings.policies,
-            gates=gates,
         )
         self.care: NodeCare | None = None
-        if node_parts is not None:
+        if dependencies.node is not None:
             self.care = NodeCare(
-                clock,
-                randomness,
-                recorder,
-                tasks,
-                settings,
-                node_parts,
-                client,
-                runtime,
+                context,
+                views,
+                dependencies.node,
+                dependencies.client,
+                dependencies.runtime,
                 self.runtime_state,
                 self.workers,
+                self.container_gc,
                 self.volumes.wait_for_unmount,
-                lambda: self.handlers.active_pods(),
-                self.allocation.allocated_pods,
-                lambda: self.container_gc,
-                gates,
+                self._allocated_pods,
             )
             self.allocation.admit_before.append(self.care.eviction.admit)
             self.allocation.admit_after.append(self.care.shutdown.admit)
-        self.allocation.admit_before.append(SysctlAllowlist(settings.allowed_unsafe_sysctls).admit)
-        deletor = ContainerDeletor(tasks, self.runtime, settings.containers_to_keep)
-        self.handlers = Handlers(
-            self.pods,
-            self.workers,
-            self.statuses,
-            self.cache,
-            deletor,
-            events,
-            self.allocation,
-            self.volumes,
-            clock,
-            gates,
-        )
+        self.allocation.admit_before.append(SysctlAllowlist(self.settings.allowed_unsafe_sysctls).admit)
+
+    def _make_loop(self) -> None:
+        """The sync loop and its handlers."""
+        context, views, workers = self.context, self.views, self.workers
+        deletor = ContainerDeletor(context.tasks, self.runtime, self.settings.containers_to_keep)
+        self.handlers = Handlers(context, views, workers, deletor, self.allocation, self.volumes)
         self.housekeeping = Housekeeping(
-            clock,
-            recorder,
-            self.pods,
-            self.workers,
-            self.statuses,
-            self.probes,
-            self.mirrors,
-            self.runtime,
-            self.handlers,
-            self.allocation,
-            self.volumes,
-        )
-        self.container_gc = ContainerGC(
-            clock, settings, self.workers, self.runtime, lambda: self.handlers.sources_ready
+            context, views, workers, self.probes, self.mirrors, self.runtime, self.allocation, self.volumes
         )
         self.sync_loop = SyncLoop(
-            clock,
-            randomness,
-            recorder,
-            settings,
-            config.updates,
-            self.pleg.events,
+            context,
+            self._dependencies.config,
+            views,
+            workers,
             self.probes,
             self.handlers,
             self.housekeeping,
-            self.pods,
-            self.workers,
-            self.queue,
-            self.statuses,
-            self.cache,
-            deletor,
+            self.pleg,
             self.runtime_state,
-            config.mux.seen_all_sources,
         )
-        self.probes.on_worker_end = self.workers.touch
 
     def start(self) -> None:
         """Begin everything, each part at its own moment."""
         settings = self.settings
         self._begin("runtime poll", 0, lambda: self.runtime_state.run(settings.runtime_poll_period))
-        self._begin("status manager", settings.status_manager_starts, self.statuses.run)
+        self._begin("status manager", settings.status_manager_starts, self.views.statuses.run)
         self._begin("container gc", settings.container_gc_starts, self.container_gc.run)
         self._begin("volume populator", settings.volume_populator_starts, self.volumes.run_populator)
         self._begin("volume reconciler", settings.volume_reconciler_starts, self.volumes.run_reconciler)
         self._begin("pleg", settings.pleg_starts, self.pleg.run)
         self._begin("sync loop", settings.sync_loop_starts, self.sync_loop.run)
+        self._begin("allocation manager", 0, self.allocation.run)
         if self.care is not None:
             self.care.start(self._begin)
 
-    def _begin(self, name: str, delay: int, part: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def _begin(self, name: str, delay: int, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def later() -> None:
-            await self._clock.sleep(delay)
-            await part()
+            await self.context.clock.sleep(delay)
+            await run()
 
-        self._tasks.start(name, later() if delay else part())
+        self.context.tasks.start(name, later() if delay else run())
 
     async def close(self) -> None:
         """The agent's process ends: at this instant, and whatever it is doing stays as it is."""
-        self.allocation.close()
-        await self._tasks.kill([*self.workers.tasks(), *self.runtime.hooks_under_way()])
+        await self.context.tasks.kill([*self.workers.tasks(), *self.runtime.hooks_under_way()])
 
     def _worker_state_changed(self, uid: str) -> None:
         self.allocation.pods_changed()
         self.volumes.pod_may_be_over(uid)
+
+    def _with_allocation(self, pod: Pod) -> Pod:
+        return self.allocation.update_pod(pod)
+
+    def _allocated_pods(self) -> list[Pod]:
+        return self.allocation.allocated_pods()
 
     def _sync_pod_now(self, pod: Pod) -> None:
         self.handlers.handle_pod_syncs([pod])
@@ -294,7 +267,7 @@ class Kubelet:
     # -- what the runtime manager asks (RuntimeHelper) ----------------------------------------------------------
 
     def is_pod_termination_requested(self, uid: str) -> bool:
-        return self.workers.states.is_pod_termination_requested(uid)
+        return self.views.states.is_pod_termination_requested(uid)
 
     def request_pod_reinspect(self, uid: str) -> None:
         self.pleg.request_reinspect(uid)
@@ -309,11 +282,11 @@ class Kubelet:
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
     ) -> tuple[tuple[str, str], ...]:
         hosts, node = self.settings.host_ips, self.settings.node_name
-        return make_environment(pod, container, pod_ips, hosts, node, self._find_for_environment, self._gates)
+        return make_environment(pod, container, pod_ips, hosts, node, self._find_for_environment, self.context.gates)
 
     def _find_for_environment(self, kind: str, namespace: str, name: str) -> ApiObject | None:
         if kind not in (CONFIG_MAP, SECRET):
-            return self._find(kind, namespace, name)
+            return self._dependencies.find(kind, namespace, name)
         try:
             return self.volumes.objects.get(kind, namespace, name)
         except ObjectNotFound:

@@ -11,25 +11,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import field
 from typing import Protocol
 
 from kubesim.api.pod import Pod, ResourceRequirements
 from kubesim.api.quantity import ZERO
 from kubesim.api.resources import CPU, GUARANTEED, MEMORY, pod_qos_class, pod_requests
-from kubesim.clock import LoopClock
-from kubesim.concurrency import TaskSet
+from kubesim.api.timestamps import MINUTE, SECOND
+from kubesim.clock import NEVER
+from kubesim.concurrency import Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.admission.predicates import ADMITTED, AdmissionResult
-from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.context import Context, PodViews
 from kubesim.kubelet.preemption import CriticalPodAdmission
 from kubesim.kubelet.resize_events import resize_event_message
-from kubesim.kubelet.resize_feasibility import NodePolicies, why_infeasible
-from kubesim.kubelet.resize_timer import ResizeTimer
+from kubesim.kubelet.resize_feasibility import why_infeasible
 from kubesim.kubelet.status.conditions import POD_RESIZE_PENDING
-from kubesim.kubelet.status.resize_conditions import INFEASIBLE, ResizeConditions
+from kubesim.kubelet.status.resize_conditions import INFEASIBLE
+from kubesim.part import part
 from kubesim.runtime.allocated import AllocationState, resizable_containers
-from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.resize_actions import container_resources
+from kubesim.trace import Recorder
+
+INITIAL_RETRY_DELAY = 30 * SECOND
+RETRY_DELAY = 3 * MINUTE
 
 AdmitHandler = Callable[[Pod], tuple[str, str]]  # reason and message of a refusal, empty if there is none
 
@@ -45,64 +50,58 @@ class Admission(Protocol):
         """Which pods are active, or what they use, may have changed otherwise than by an admission."""
 
 
+@part
 class AllocationManager:
     """`admit_before` and `admit_after` are asked before and after the node's own predicates."""
 
-    def __init__(
-        self,
-        clock: LoopClock,
-        tasks: TaskSet,
-        state: AllocationState,
-        conditions: ResizeConditions,
-        events: EventRecorder,
-        pods: PodManager,
-        admission: Admission | None,
-        critical_pods: CriticalPodAdmission,
-        active_pods: Callable[[], list[Pod]],
-        sync_pod_now: Callable[[Pod], None],
-        sources_ready: Callable[[], bool],
-        *,
-        policies: NodePolicies | None = None,
-        gates: FeatureGates = DEFAULT_GATES,
-    ) -> None:
-        self.enabled = gates.enabled("InPlacePodVerticalScaling")
-        self.admit_before: list[AdmitHandler] = []
-        self.admit_after: list[AdmitHandler] = []
-        self._clock = clock
-        self._state = state
-        self._conditions = conditions
-        self._events = events
-        self._pods = pods
-        self._admission = admission
-        self._critical_pods = critical_pods
-        self._active_pods = active_pods
-        self._sync_pod_now = sync_pod_now
-        self._sources_ready = sources_ready
-        self._policies = policies or NodePolicies()
-        self._gates = gates
-        self._pending: list[str] = []
-        self._lock = asyncio.Lock()  # who preempts waits, and nobody else may allocate meanwhile
-        self._timer = ResizeTimer(clock, tasks, self.retry_pending_resizes, self.has_pending_resizes)
+    context: Context
+    views: PodViews
+    state: AllocationState
+    admission: Admission | None
+    critical_pods: CriticalPodAdmission
+    sync_pod_now: Callable[[Pod], None]
+    admit_before: list[AdmitHandler] = field(default_factory=list)
+    admit_after: list[AdmitHandler] = field(default_factory=list)
+    _pending: list[str] = field(default_factory=list)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # while one pod preempts others, none is allocated
+    _ticker: Ticker | None = None
+
+    @property
+    def enabled(self) -> bool:
+        return self.context.gates.enabled("InPlacePodVerticalScaling")
+
+    async def run(self) -> None:
+        """Retry pending resizes although nothing happened: three minutes after they were tried last."""
+        cause = Recorder.cause()
+        ticker = self._ticker = Ticker(self.context.clock, "pending resizes", INITIAL_RETRY_DELAY, late=False)
+        try:
+            while True:
+                await ticker.channel.receive()
+                Recorder.because(cause)
+                await self.retry_pending_resizes()
+                ticker.done(0 if self._pending else NEVER)
+        finally:
+            ticker.stop()
 
     # -- what is allocated --------------------------------------------------------------------------------------
 
     def update_pod(self, pod: Pod) -> Pod:
         """The pod with what is allocated to it; the same object if that is what it asks for."""
-        return self._state.update_pod(pod, self._gates) if self.enabled else pod
+        return self.state.update_pod(pod, self.context.gates) if self.enabled else pod
 
     def allocated_pods(self) -> list[Pod]:
-        return [self.update_pod(pod) for pod in self._active_pods()]
+        return [self.update_pod(pod) for pod in self.views.active_pods()]
 
     def remove_pod(self, uid: str) -> None:
-        self._state.remove(uid)
+        self.state.remove(uid)
 
     def remove_orphaned_pods(self, remaining: Container[str]) -> None:
-        self._state.remove_orphans(remaining)
+        self.state.remove_orphans(remaining)
 
     def pods_changed(self) -> None:
         """What the node has left must be counted anew."""
-        if self._admission is not None:
-            self._admission.pods_changed()
+        if self.admission is not None:
+            self.admission.pods_changed()
 
     # -- a new pod ----------------------------------------------------------------------------------------------
 
@@ -117,18 +116,18 @@ class AllocationManager:
             if not result.admit:
                 return result.reason, result.message
             if self.enabled:
-                self._state.set(pod, self._gates)
+                self.state.set(pod, self.context.gates)
             return "", ""
 
     async def _admit(self, pod: Pod, ask: Callable[[Pod, Admission], AdmissionResult]) -> AdmissionResult:
         refusal = _first_refusal(self.admit_before, pod)
         if refusal is not None:
             return refusal
-        if self._admission is not None:
-            result = ask(pod, self._admission)
+        if self.admission is not None:
+            result = ask(pod, self.admission)
             if not result.admit:
-                result = await self._critical_pods.handle_admission_failure(pod, result)
-                self._admission.pods_changed()
+                result = await self.critical_pods.handle_admission_failure(pod, result)
+                self.admission.pods_changed()
             if not result.admit:
                 return result
         refusal = _first_refusal(self.admit_after, pod)
@@ -144,16 +143,12 @@ class AllocationManager:
 
     def _others(self, pod: Pod) -> list[Pod]:
         uid = pod.metadata.uid
-        return [self.update_pod(other) for other in self._active_pods() if other.metadata.uid != uid]
+        return [self.update_pod(other) for other in self.views.active_pods() if other.metadata.uid != uid]
 
     # -- pending resizes ----------------------------------------------------------------------------------------
 
     def has_pending_resizes(self) -> bool:
         return bool(self._pending)
-
-    def close(self) -> None:
-        """What is pending is not looked at any more."""
-        self._timer.stop()
 
     async def push_pending_resize(self, uid: str) -> None:
         async with self._lock:
@@ -162,7 +157,7 @@ class AllocationManager:
 
     def _sorted(self, uids: Sequence[str]) -> list[Pod]:
         """By insertion, as upstream sorts a short list; its order of pods that do not grow is no order at all."""
-        pods = [pod for uid in uids if (pod := self._pods.by_uid(uid)) is not None]
+        pods = [pod for uid in uids if (pod := self.views.manager.by_uid(uid)) is not None]
         for end in range(1, len(pods)):
             for place in range(end, 0, -1):
                 if not self._goes_before(pods[place], pods[place - 1]):
@@ -179,8 +174,8 @@ class AllocationManager:
         mine, its = one.spec.priority or 0, other.spec.priority or 0
         if mine != its:
             return mine > its
-        guaranteed = pod_qos_class(one, self._gates) == GUARANTEED
-        if guaranteed != (pod_qos_class(other, self._gates) == GUARANTEED):
+        guaranteed = pod_qos_class(one, self.context.gates) == GUARANTEED
+        if guaranteed != (pod_qos_class(other, self.context.gates) == GUARANTEED):
             return guaranteed
         since, since_other = self._pending_since(one), self._pending_since(other)
         return since is not None and (since_other is None or since < since_other)
@@ -189,13 +184,13 @@ class AllocationManager:
         allocated = self.update_pod(pod)
         if allocated is pod:
             return False
-        skip = not self._gates.enabled("PodLevelResources")
+        skip = not self.context.gates.enabled("PodLevelResources")
         before, after = pod_requests(allocated, skip_pod_level=skip), pod_requests(pod, skip_pod_level=skip)
         return any(after.get(name, ZERO) > before.get(name, ZERO) for name in (MEMORY, CPU))
 
     def _pending_since(self, pod: Pod) -> str | None:
         """As text, which sorts like the time."""
-        for condition in self._conditions.get(pod.metadata.uid):
+        for condition in self.views.statuses.resize.get(pod.metadata.uid):
             if condition.type == POD_RESIZE_PENDING:
                 return condition.last_transition_time
         return None
@@ -205,51 +200,53 @@ class AllocationManager:
         if not self.enabled:
             return
         async with self._lock:
-            ready = self._sources_ready()
-            self._timer.reset(ready=ready)
+            ready = self.views.sources.all_ready
+            if self._ticker is not None:
+                self._ticker.period = RETRY_DELAY if ready else INITIAL_RETRY_DELAY
+                self._ticker.reset()
             if ready:
                 self._pending = [uid for uid in self._pending if await self._is_still_pending(uid)]
-            self._timer.wait()
 
     async def _is_still_pending(self, uid: str) -> bool:
         """Is it, after another look?"""
-        pod = self._pods.by_uid(uid)
+        pod = self.views.manager.by_uid(uid)
         if pod is None:
             return False
-        before = self._conditions.get(uid)
+        before = self.views.statuses.resize.get(uid)
         allocated = await self._handle_resize(pod)
-        after = self._conditions.get(uid)
+        after = self.views.statuses.resize.get(uid)
         if allocated or list(map(id, after)) != list(map(id, before)):
-            self._sync_pod_now(pod)
-        return self._conditions.is_deferred(uid)
+            self.sync_pod_now(pod)
+        return self.views.statuses.resize.is_deferred(uid)
 
     async def _handle_resize(self, pod: Pod) -> bool:
         """Allocate what the pod asks for by now, or say why not; true if something was allocated."""
         uid, generation = pod.metadata.uid, pod.metadata.generation
         allocated = self.update_pod(pod)
         if allocated is pod:
-            self._conditions.clear_pending(uid)
+            self.views.statuses.resize.clear_pending(uid)
             return False
-        infeasible = why_infeasible(pod, allocated, self._policies, self._gates)
+        infeasible = why_infeasible(pod, allocated, self.context.settings.policies, self.context.gates)
         if infeasible:
             result = AdmissionResult(False, INFEASIBLE, infeasible)
         else:
             result = await self._admit(pod, self._admit_resized)
         if result.admit:
-            self._state.set(pod, self._gates)
+            self.state.set(pod, self.context.gates)
             self.pods_changed()
-            self._conditions.clear_pending(uid)
+            self.views.statuses.resize.clear_pending(uid)
             # A new generation, and no error of a previous resize.
-            self._conditions.clear_in_progress(uid)
-            self._conditions.set_in_progress(uid, "", "", generation, self._clock.now())
-            self._events.event(
+            self.views.statuses.resize.clear_in_progress(uid)
+            self.views.statuses.resize.set_in_progress(uid, "", "", generation, self.context.clock.now())
+            self.context.events.event(
                 pod, "Normal", "ResizeStarted", resize_event_message("Pod resize started", pod, generation)
             )
             return True
-        if self._conditions.set_pending(uid, result.reason, result.message, generation, self._clock.now()):
+        conditions, now = self.views.statuses.resize, self.context.clock.now()
+        if conditions.set_pending(uid, result.reason, result.message, generation, now):
             reason = "ResizeInfeasible" if result.reason == INFEASIBLE else "ResizeDeferred"
             text = resize_event_message(f"Pod resize {result.reason}", pod, generation, result.message)
-            self._events.event(pod, "Warning", reason, text)
+            self.context.events.event(pod, "Warning", reason, text)
         return False
 
 

@@ -44,10 +44,7 @@ class EventNames:
         self._last = 0
 
     def make(self, object_name: str, now: int) -> str:
-        rest = self._stream.getrandbits(10)  # this is what `randrange(1000)` does, without its many steps
-        while rest >= 1000:
-            rest = self._stream.getrandbits(10)
-        self._last = max(now * 1000 + rest, self._last + 1)
+        self._last = max(now * 1000 + self._stream.randrange(1000), self._last + 1)
         name = f"{object_name}.{self._last:x}"
         if len(name) > _MAX_NAME or not _is_subdomain(object_name):
             return uuid4_text(self._stream.getrandbits(128))

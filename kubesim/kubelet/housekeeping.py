@@ -7,111 +7,93 @@ Mirrors: pkg/kubelet/kubelet_pods.go HandlePodCleanups; pkg/kubelet/kuberuntime/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import field
 
 from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
-from kubesim.clock import NEVER, LoopClock
+from kubesim.clock import NEVER
 from kubesim.concurrency import Ticker
 from kubesim.errors import RuntimeCallError
 from kubesim.kubelet.allocation import AllocationManager
-from kubesim.kubelet.handlers import Handlers
+from kubesim.kubelet.context import Context, PodViews
 from kubesim.kubelet.mirror import MirrorClient
-from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.probes.manager import ProbeManager
-from kubesim.kubelet.settings import KubeletSettings
-from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.volumes.manager import VolumeManager
+from kubesim.part import part
 from kubesim.podworkers.updates import KillPodOptions, UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.gc import GCPolicy, evict_containers, evict_sandboxes
 from kubesim.runtime.manager import RuntimeManager
 from kubesim.runtime.types import RuntimePod
-from kubesim.trace import Recorder
 from kubesim.trace.records import Handler
 
 
+@part
 class Housekeeping:
-    def __init__(
-        self,
-        clock: LoopClock,
-        recorder: Recorder,
-        pods: PodManager,
-        workers: PodWorkers,
-        statuses: StatusManager,
-        probes: ProbeManager,
-        mirrors: MirrorClient,
-        runtime: RuntimeManager,
-        handlers: Handlers,
-        allocation: AllocationManager,
-        volumes: VolumeManager,
-    ) -> None:
-        self._clock = clock
-        self._recorder = recorder
-        self._pods = pods
-        self._workers = workers
-        self._statuses = statuses
-        self._probes = probes
-        self._mirrors = mirrors
-        self._runtime = runtime
-        self._handlers = handlers
-        self._allocation = allocation
-        self._volumes = volumes
-        self.restarted: Counter[bool] = Counter()  # pods that came back under their old uid; by whether they are static
-        self.orphans = 0  # pods that only the runtime knew
+    context: Context
+    views: PodViews
+    workers: PodWorkers
+    probes: ProbeManager
+    mirrors: MirrorClient
+    runtime: RuntimeManager
+    allocation: AllocationManager
+    volumes: VolumeManager
+    restarted: Counter[bool] = field(default_factory=Counter)  # pods that came back under their uid, by is_static_pod
+    orphans: int = 0  # pods that only the runtime knew
 
     async def handle_pod_cleanups(self) -> int:
         """Acts on pods that are wanted and not worked on, or worked on and not wanted.
 
         Returns the moment before which the next clean-up finds nothing to do; 0 if this one changed something.
         """
-        desired = self._pods.uids()
-        states = self._workers.states
+        desired = self.views.manager.uids()
+        states = self.views.states
         in_order = states.statuses.keys() <= desired
-        self._workers.sync_known_pods(desired)
+        self.workers.sync_known_pods(desired)
         try:
-            running = await self._runtime.get_running_pods()
+            running = await self.runtime.get_running_pods()
         except RuntimeCallError:
             return 0
-        self._probes.cleanup_pods(states.could_have_running_containers)
-        mirrors = self._pods.mirror_uids()
-        self._statuses.remove_orphaned_statuses(desired | mirrors if mirrors else desired)
-        self._allocation.remove_orphaned_pods(desired)
-        volumes_left = self._volumes.cleanup_orphaned_pod_dirs(lambda uid: uid in desired or uid in running)
+        self.probes.cleanup_pods(states.could_have_running_containers)
+        mirrors = self.views.manager.mirror_uids()
+        self.views.statuses.remove_orphaned_statuses(desired | mirrors if mirrors else desired)
+        self.allocation.remove_orphaned_pods(desired)
+        volumes_left = self.volumes.cleanup_orphaned_pod_dirs(lambda uid: uid in desired or uid in running)
         if mirrors:
             await self._delete_orphaned_mirrors()
         worked_on = states.statuses.keys()
         acted_on: set[str] = set()
         if not desired <= worked_on:
-            idle = [pod for pod in self._pods.pods() if pod.metadata.uid not in worked_on]
+            idle = [pod for pod in self.views.manager.pods() if pod.metadata.uid not in worked_on]
             acted_on |= self._restart_unknown(idle)
             acted_on |= self._end_rejected([pod for pod in idle if pod.metadata.uid not in acted_on], running)
         if not running.keys() <= worked_on:
             acted_on |= self._end_orphans([pod for uid, pod in running.items() if uid not in worked_on])
-        for uid in self._runtime.pods_with_cgroup():
+        for uid in self.runtime.pods_with_cgroup():
             state = states.statuses.get(uid)
             is_over = state is None or state.terminated_at is not None
-            if is_over and not self._volumes.pod_volumes_exist(uid):  # memory of a volume counts for the pod's group
-                self._runtime.destroy_pod_cgroup(uid)
-        self._runtime.backoff.gc(self._clock.now())
+            if is_over and not self.volumes.pod_volumes_exist(uid):  # memory of a volume counts for the pod's group
+                self.runtime.destroy_pod_cgroup(uid)
+        self.runtime.backoff.gc(self.context.clock.now())
         if acted_on:
             self._tell(acted_on)
-        return self._runtime.backoff.next_expiry() if in_order and not acted_on and not volumes_left else 0
+        return self.runtime.backoff.next_expiry() if in_order and not acted_on and not volumes_left else 0
 
     async def _delete_orphaned_mirrors(self) -> None:
-        for name in self._pods.orphaned_mirror_full_names():
-            if not self._workers.states.is_pod_for_mirror_pod_terminating_by_full_name(name):
-                await self._mirrors.delete(name)
+        for name in self.views.manager.orphaned_mirror_full_names():
+            if not self.views.states.is_pod_for_mirror_pod_terminating_by_full_name(name):
+                await self.mirrors.delete(name)
 
     def _restart_unknown(self, idle: list[Pod]) -> set[str]:
         """Wanted pods without a worker: their uid was used before, and the worker of that life has ended by now."""
         started: set[str] = set()
         for pod in idle:
-            if self._handlers.is_active(pod):
-                mirror = self._pods.mirror_of(pod)
-                self._workers.update_pod(UpdatePodOptions(update_type="create", pod=pod, mirror_pod=mirror))
+            if self.views.is_active(pod):
+                mirror = self.views.manager.mirror_of(pod)
+                self.workers.update_pod(UpdatePodOptions(update_type="create", pod=pod, mirror_pod=mirror))
                 started.add(pod.metadata.uid)
                 self.restarted[is_static_pod(pod)] += 1
         return started
@@ -124,7 +106,7 @@ class Housekeeping:
             if pod.metadata.deletion_timestamp is None or pod.status.phase not in TERMINAL_PHASES:
                 continue
             if uid not in running:
-                self._workers.update_pod(UpdatePodOptions(update_type="kill", pod=pod))
+                self.workers.update_pod(UpdatePodOptions(update_type="kill", pod=pod))
                 ended.add(uid)
         return ended
 
@@ -134,36 +116,26 @@ class Housekeeping:
             options = UpdatePodOptions(
                 update_type="kill", running_pod=running, kill=KillPodOptions(grace_period_override=1)
             )
-            self._workers.update_pod(options)
+            self.workers.update_pod(options)
             self.orphans += 1
         return {running.uid for running in orphans}
 
     def _tell(self, acted_on: set[str]) -> None:
         """A clean-up that found nothing is not worth a record."""
-        if self._recorder.on:
-            self._recorder.record(Handler(name="HandlePodCleanups", pods=tuple(sorted(acted_on))))
+        if self.context.recorder.on:
+            self.context.recorder.record(Handler(name="HandlePodCleanups", pods=tuple(sorted(acted_on))))
 
 
+@part
 class ContainerGC:
     """Once a minute: dead containers beyond the limit, and sandboxes without containers, are removed."""
 
-    def __init__(
-        self,
-        clock: LoopClock,
-        settings: KubeletSettings,
-        workers: PodWorkers,
-        runtime: RuntimeManager,
-        sources_ready: Callable[[], bool],
-    ) -> None:
-        self._clock = clock
-        self._settings = settings
-        self._workers = workers
-        self._runtime = runtime
-        self._sources_ready = sources_ready
-        self._policy = GCPolicy(max_per_pod_container=settings.containers_to_keep)
+    context: Context
+    views: PodViews
+    runtime: RuntimeManager
 
     async def run(self) -> None:
-        ticker = Ticker(self._clock, "container gc", self._settings.container_gc_period)
+        ticker = Ticker(self.context.clock, "container gc", self.context.settings.container_gc_period)
         try:
             await self.collect()
             while True:
@@ -178,9 +150,9 @@ class ContainerGC:
 
     async def collect(self, *, evict_non_deleted_pods: bool = False) -> bool:
         """One round. Whether there was anything to collect; what the runtime fails to do is left to the next round."""
-        actuated = self._runtime.actuated
+        actuated = self.runtime.actuated
         for uid in actuated.uids():
-            if self._workers.states.should_pod_content_be_removed(uid):
+            if self.views.states.should_pod_content_be_removed(uid):
                 actuated.forget(uid)
         found = False
         for evict in (self._evict_containers, self._evict_sandboxes):
@@ -188,34 +160,34 @@ class ContainerGC:
                 found = await evict(evict_non_deleted_pods) or found
             except RuntimeCallError:
                 found = True
-        if self._sources_ready():
-            self._remove_logs(self._runtime.logs.pods())
+        if self.views.sources.all_ready:
+            self._remove_logs(self.runtime.logs.pods())
         return found
 
     async def _evict_containers(self, evict_non_deleted_pods: bool) -> bool:
-        containers = await self._runtime.runtime.list_containers()
+        containers = await self.runtime.runtime.list_containers()
         evictions = evict_containers(
             containers,
-            self._policy,
-            self._workers.states,
-            now=self._clock.now(),
-            all_sources_ready=self._sources_ready(),
+            GCPolicy(max_per_pod_container=self.context.settings.containers_to_keep),
+            self.views.states,
+            now=self.context.clock.now(),
+            all_sources_ready=self.views.sources.all_ready,
             evict_non_deleted_pods=evict_non_deleted_pods,
         )
         by_id = {info.id: info for info in containers}
         for eviction in evictions:
             with suppress(RuntimeCallError):
                 if eviction.kill_first:
-                    await self._runtime.kill_unknown_container(by_id[eviction.id])
-                await self._runtime.remove_container(eviction.id)
+                    await self.runtime.kill_unknown_container(by_id[eviction.id])
+                await self.runtime.remove_container(eviction.id)
         return bool(evictions)
 
     async def _evict_sandboxes(self, evict_non_deleted_pods: bool) -> bool:
-        runtime = self._runtime.runtime
+        runtime = self.runtime.runtime
         containers = await runtime.list_containers()
         sandboxes = await runtime.list_pod_sandboxes()
         evicted = evict_sandboxes(
-            sandboxes, containers, self._workers.states, evict_non_deleted_pods=evict_non_deleted_pods
+            sandboxes, containers, self.views.states, evict_non_deleted_pods=evict_non_deleted_pods
         )
         for sandbox_id in evicted:
             with suppress(RuntimeCallError):
@@ -225,5 +197,5 @@ class ContainerGC:
 
     def _remove_logs(self, uids: Iterable[str]) -> None:
         for uid in uids:
-            if self._workers.states.should_pod_content_be_removed(uid):
-                self._runtime.logs.remove_pod(uid)
+            if self.views.states.should_pod_content_be_removed(uid):
+                self.runtime.logs.remove_pod(uid)

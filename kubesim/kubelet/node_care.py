@@ -10,11 +10,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from kubesim.api.pod import Pod
-from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.client import ApiClient
-from kubesim.concurrency import TaskSet
-from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.frozen import frozen
+from kubesim.kubelet.context import Context, PodViews
 from kubesim.kubelet.eviction.manager import EvictionManager, NodeEventRecorder
 from kubesim.kubelet.eviction.stats import StatsProvider
 from kubesim.kubelet.housekeeping import ContainerGC
@@ -23,11 +21,10 @@ from kubesim.kubelet.log_rotation import ContainerLogManager, LogFiles
 from kubesim.kubelet.node_conditions import NodeHealth, NodeStatusUpdater
 from kubesim.kubelet.node_shutdown import NodeShutdown, WaitForUnmount
 from kubesim.kubelet.runtime_state import RuntimeState
-from kubesim.kubelet.settings import KubeletSettings
+from kubesim.part import part
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.helper import MemoryUsage
 from kubesim.runtime.protocol import Runtime
-from kubesim.trace import Recorder
 
 Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
 
@@ -41,43 +38,44 @@ class NodeParts:
     logs: LogFiles
 
 
+@part
 class _Reclaim:
     """Implements `NodeReclaim`."""
 
-    def __init__(self, container_gc: Callable[[], ContainerGC], image_gc: ImageGC) -> None:
-        self._container_gc = container_gc
-        self._image_gc = image_gc
+    container_gc: ContainerGC
+    image_gc: ImageGC
 
     async def delete_all_unused_containers(self) -> None:
-        await self._container_gc().delete_all_unused_containers()
+        await self.container_gc.delete_all_unused_containers()
 
     async def delete_unused_images(self) -> None:
-        await self._image_gc.delete_unused_images()
+        await self.image_gc.delete_unused_images()
 
 
 class NodeCare:
     def __init__(
         self,
-        clock: LoopClock,
-        randomness: Randomness,
-        recorder: Recorder,
-        tasks: TaskSet,
-        settings: KubeletSettings,
+        context: Context,
+        views: PodViews,
         parts: NodeParts,
         client: ApiClient,
         runtime: Runtime,
         runtime_state: RuntimeState,
         workers: PodWorkers,
+        container_gc: ContainerGC,
         wait_for_unmount: WaitForUnmount,
-        active_pods: Callable[[], Sequence[Pod]],
         allocated_pods: Callable[[], Sequence[Pod]],
-        container_gc: Callable[[], ContainerGC],
-        gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
-        self._clock, self._tasks, self._settings = clock, tasks, settings
+        clock, settings, gates, stats, events = (
+            context.clock,
+            context.settings,
+            context.gates,
+            parts.stats,
+            parts.events,
+        )
+        self._context = context
         self._runtime_state = runtime_state
-        self._stats = parts.stats
-        stats, events = parts.stats, parts.events
+        self._stats = stats
         self.image_gc = ImageGC(clock, runtime, settings.image_gc, stats, events)
         self.logs = ContainerLogManager(clock, runtime, parts.logs, settings.log_rotation)
         self.eviction = EvictionManager(
@@ -88,35 +86,35 @@ class NodeCare:
             _Reclaim(container_gc, self.image_gc),
             events,
             allocated_pods,
-            workers.states.should_pod_be_finished,
+            views.states.should_pod_be_finished,
             gates,
         )
         self.shutdown = NodeShutdown(
             clock,
-            tasks,
+            context.tasks,
             settings.shutdown_periods,
             workers.kill_pod_now,
             wait_for_unmount,
             events,
-            active_pods,
-            self._tell_at_once,
+            views.active_pods,
+            self._update_status_at_once,
             gates,
         )
         self.node_status = NodeStatusUpdater(
             clock,
-            recorder,
+            context.recorder,
             client,
             settings.node_name,
             self._health,
             runtime_state.is_failing,
             events.node_event,
-            randomness.stream("node status"),
+            context.randomness.stream("node status"),
             period=settings.node_status_period,
             jitter=settings.jitter,
         )
 
     def start(self, begin: Begin) -> None:
-        settings = self._settings
+        settings = self._context.settings
         begin("eviction", settings.eviction_starts, self.eviction.run)
         begin("image gc", settings.image_gc_starts, self.image_gc.run)
         begin("log rotation", settings.log_rotation_starts, self.logs.run)
@@ -130,8 +128,8 @@ class NodeCare:
 
     def _health(self) -> NodeHealth:
         state = self._runtime_state
-        problems = (state.runtime_problem(self._clock.now()), state.network_problem(), self.shutdown.problem())
+        problems = (state.runtime_problem(self._context.clock.now()), state.network_problem(), self.shutdown.problem())
         return NodeHealth(self.eviction.node_conditions, problems)
 
-    def _tell_at_once(self) -> None:
-        self._tasks.start("node status now", self.node_status.update())
+    def _update_status_at_once(self) -> None:
+        self._context.tasks.start("node status now", self.node_status.update())

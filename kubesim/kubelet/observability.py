@@ -85,23 +85,23 @@ def health_checks(kubelet: Kubelet, now: int) -> dict[str, str]:
 
 def pods_of(kubelet: Kubelet) -> list[Pod]:
     """Those that the sources want; static ones with the status that only the kubelet knows."""
-    return [_with_own_status(kubelet, pod) for pod in kubelet.pods.pods()]
+    return [_with_own_status(kubelet, pod) for pod in kubelet.views.manager.pods()]
 
 
 def _with_own_status(kubelet: Kubelet, pod: Pod) -> Pod:
-    status = kubelet.statuses.get_pod_status(pod.metadata.uid) if is_static_pod(pod) else None
+    status = kubelet.views.statuses.get_pod_status(pod.metadata.uid) if is_static_pod(pod) else None
     return pod if status is None else pod.changed(status=status)
 
 
 def statistics(kubelet: Kubelet) -> dict[str, Any]:
     """The state of the agent in numbers, and its pods as the workers know them."""
-    states = kubelet.workers.states.statuses
+    states = kubelet.views.states.statuses
     care = kubelet.care
     return {
         "node": kubelet.settings.node_name,
-        "sourcesReady": kubelet.handlers.sources_ready,
+        "sourcesReady": kubelet.views.sources.all_ready,
         "workers": kubelet.workers.statistics(),
-        "podCache": kubelet.cache.statistics(),
+        "podCache": kubelet.views.cache.statistics(),
         "volumes": kubelet.volumes.statistics(),
         "nodeConditions": [] if care is None else list(care.eviction.node_conditions),
         "shuttingDown": care is not None and care.shutdown.shutting_down,
@@ -124,11 +124,11 @@ def metrics_of(kubelet: Kubelet) -> Iterator[Metric]:
         "The name of the node. The count is always 1.",
         {(("node", kubelet.settings.node_name),): 1},
     )
-    pods = kubelet.pods.pods()
-    active = [pod for pod in pods if kubelet.handlers.is_active(pod)]
+    pods = kubelet.views.manager.pods()
+    active = [pod for pod in pods if kubelet.views.is_active(pod)]
     yield Metric("kubelet_desired_pods", "gauge", "Pods that the sources want.", _by_static(pods))
     yield Metric("kubelet_active_pods", "gauge", "Pods that count when a new one is admitted.", _by_static(active))
-    mirrors = len(kubelet.pods.mirror_pods())
+    mirrors = len(kubelet.views.manager.mirror_pods())
     yield Metric("kubelet_mirror_pods", "gauge", "Mirror pods that the kubelet knows of.", {(): mirrors})
     yield Metric("kubelet_working_pods", "gauge", "Pods that have a worker, by how far it is.", _working(kubelet))
     yield from _running(kubelet)
@@ -215,8 +215,8 @@ def _by_static(pods: Iterable[Pod]) -> dict[Labels, float]:
 def _working(kubelet: Kubelet) -> dict[Labels, float]:
     """By lifecycle, by whether some source still wants the pod, and by whether it is static."""
     counts: Counter[Labels] = Counter()
-    desired = kubelet.pods.uids()
-    for uid, state in kubelet.workers.states.statuses.items():
+    desired = kubelet.views.manager.uids()
+    for uid, state in kubelet.views.states.statuses.items():
         update = state.active_update or state.pending_update
         pod = update.pod if update is not None else None
         config = "desired" if uid in desired else "orphan" if pod is not None else "runtime_only"
@@ -227,7 +227,7 @@ def _working(kubelet: Kubelet) -> dict[Labels, float]:
 
 def _running(kubelet: Kubelet) -> Iterator[Metric]:
     """As the PLEG last saw it."""
-    known = [kubelet.cache.known(uid) for uid in kubelet.workers.states.statuses]
+    known = [kubelet.views.cache.known(uid) for uid in kubelet.views.states.statuses]
     statuses = [status for status in known if status is not None]
     running = sum(any(sandbox.ready for sandbox in status.sandboxes) for status in statuses)
     yield Metric("kubelet_running_pods", "gauge", "Pods that have a running sandbox.", {(): running})

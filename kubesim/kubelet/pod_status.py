@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kubesim.api.pod import Pod, PodStatus
-from kubesim.clock import LoopClock
-from kubesim.features import FeatureGates
+from kubesim.kubelet.context import Context
 from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.reason_cache import ReasonCache
-from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.status.active_deadline import (
     DEADLINE_EXCEEDED,
     DEADLINE_EXCEEDED_MESSAGE,
@@ -24,46 +22,32 @@ from kubesim.kubelet.status.generate import generate_api_pod_status
 from kubesim.kubelet.status.inputs import StatusInputs
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.status.probe_overlay import readiness_workers_to_trigger
+from kubesim.part import part
 from kubesim.runtime.cgroups import ResourceConfig
-from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.types import RuntimePodStatus
 
 
+@part
 class StatusGenerator:
-    def __init__(
-        self,
-        clock: LoopClock,
-        settings: KubeletSettings,
-        gates: FeatureGates,
-        statuses: StatusManager,
-        probes: ProbeManager,
-        reasons: ReasonCache,
-        events: EventRecorder,
-        pod_cgroup: Callable[[str], ResourceConfig | None],
-    ) -> None:
-        self._clock = clock
-        self._settings = settings
-        self._gates = gates
-        self._statuses = statuses
-        self._probes = probes
-        self._reasons = reasons
-        self._events = events
-        self._pod_cgroup = pod_cgroup
-        self._kubelet_start = clock.now()
+    context: Context
+    statuses: StatusManager
+    probes: ProbeManager
+    reasons: ReasonCache
+    pod_cgroup: Callable[[str], ResourceConfig | None]
 
     def generate(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool = False) -> tuple[PodStatus, bool]:
         """The status, and whether nothing else followed from it: then the same again would follow from the same."""
         if terminal:
-            self._statuses.resize.clear_pending(pod.metadata.uid)
-            self._statuses.resize.clear_in_progress(pod.metadata.uid)
+            self.statuses.resize.clear_pending(pod.metadata.uid)
+            self.statuses.resize.clear_in_progress(pod.metadata.uid)
         inputs = self._inputs(pod, runtime, terminal=terminal)
         status = generate_api_pod_status(inputs)
         is_late = past_active_deadline(pod, inputs.old_status, inputs.now)
         if is_late:
-            self._events.event(pod, "Normal", DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE)
+            self.context.events.event(pod, "Normal", DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE)
         unready = readiness_workers_to_trigger(inputs, status)
         for name in unready:
-            self._probes.trigger_readiness(pod.metadata.uid, name)
+            self.probes.trigger_readiness(pod.metadata.uid, name)
         return status, not is_late and not unready
 
     def _inputs(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool) -> StatusInputs:
@@ -71,16 +55,16 @@ class StatusGenerator:
         return StatusInputs(
             pod=pod,
             runtime=runtime,
-            now=self._clock.now(),
-            kubelet_start=self._kubelet_start,
-            cached_status=self._statuses.get_pod_status(uid),
-            reasons=self._reasons.of(pod),
-            readiness=self._probes.readiness.by_id,
-            startup=self._probes.startup.by_id,
-            probe_workers=self._probes.workers_of(uid),
+            now=self.context.clock.now(),
+            kubelet_start=self.probes.start,
+            cached_status=self.statuses.get_pod_status(uid),
+            reasons=self.reasons.of(pod),
+            readiness=self.probes.readiness.by_id,
+            startup=self.probes.startup.by_id,
+            probe_workers=self.probes.workers_of(uid),
             pod_is_terminal=terminal,
-            host_ips=self._settings.host_ips,
-            resize_conditions=self._statuses.resize.get(uid),
-            pod_cgroup=self._pod_cgroup(uid),
-            gates=self._gates,
+            host_ips=self.context.settings.host_ips,
+            resize_conditions=self.statuses.resize.get(uid),
+            pod_cgroup=self.pod_cgroup(uid),
+            gates=self.context.gates,
         )

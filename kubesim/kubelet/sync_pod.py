@@ -9,26 +9,23 @@ from __future__ import annotations
 from kubesim.api.gotext import listed
 from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod, PodCondition, PodStatus
-from kubesim.clock import LoopClock, go
+from kubesim.clock import go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
-from kubesim.features import FeatureGates
 from kubesim.frozen import replace
+from kubesim.kubelet.context import Context, PodViews
 from kubesim.kubelet.environment import Find
 from kubesim.kubelet.mirror import MirrorClient
 from kubesim.kubelet.pleg import GenericPleg
 from kubesim.kubelet.pod_status import StatusGenerator
 from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.pull_secrets import pull_secrets_for_pod
-from kubesim.kubelet.reason_cache import ReasonCache
 from kubesim.kubelet.resize_events import resize_event_message
 from kubesim.kubelet.runtime_state import RuntimeState
 from kubesim.kubelet.status.conditions import with_condition
-from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
+from kubesim.part import part
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
-from kubesim.podworkers.updates import PodStatusFn, SyncPodType, UpdatePodOptions
-from kubesim.podworkers.workers import PodWorkers
-from kubesim.runtime.helper import EventRecorder
+from kubesim.podworkers.updates import PodStatusFn, SyncPodType
 from kubesim.runtime.manager import ProbeResults, RuntimeManager
 from kubesim.runtime.pod_listing import api_pod, running_pod
 from kubesim.runtime.results import PodSyncResult
@@ -41,128 +38,107 @@ RESIZE = "InPlacePodVerticalScaling"
 ERROR = "Error"
 
 
+@part
 class PodSync:
     """Implements `podworkers.PodSyncer` and, for the sandbox-ready callback, a part of `runtime.RuntimeHelper`."""
 
-    workers: PodWorkers  # set by whoever makes both: each needs the other
-
-    def __init__(
-        self,
-        clock: LoopClock,
-        gates: FeatureGates,
-        runtime: RuntimeManager,
-        runtime_state: RuntimeState,
-        statuses: StatusManager,
-        generator: StatusGenerator,
-        probes: ProbeManager,
-        reasons: ReasonCache,
-        mirrors: MirrorClient,
-        volumes: VolumeManager,
-        pleg: GenericPleg,
-        events: EventRecorder,
-        find: Find,
-    ) -> None:
-        self._clock = clock
-        self._gates = gates
-        self._runtime = runtime
-        self._runtime_state = runtime_state
-        self._statuses = statuses
-        self._generator = generator
-        self._probes = probes
-        self._reasons = reasons
-        self._mirrors = mirrors
-        self._volumes = volumes
-        self._pleg = pleg
-        self._events = events
-        self._find = find
-        self._probe_results = ProbeResults(probes.liveness.by_id, probes.startup.by_id)  # live
+    context: Context
+    views: PodViews
+    runtime: RuntimeManager
+    runtime_state: RuntimeState
+    generator: StatusGenerator
+    probes: ProbeManager
+    mirrors: MirrorClient
+    volumes: VolumeManager
+    pleg: GenericPleg
+    find: Find
 
     # -- a pod that should run ----------------------------------------------------------------------------------
 
     async def sync_pod(
         self, context: SyncContext, update_type: SyncPodType, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus
     ) -> SyncOutcome:
-        uid = pod.metadata.uid
-        if self._gates.enabled(RESIZE):
+        uid, gates = pod.metadata.uid, self.context.gates
+        if gates.enabled(RESIZE):
             self._follow_resize(pod, status)
-        api_status, is_final = self._generator.generate(pod, status)
+        api_status, is_final = self.generator.generate(pod, status)
         ips = _ips(api_status)
         status = status if ips == status.ips else replace(status, ips=ips)
-        self._statuses.set_pod_status(pod, api_status)
+        self.views.statuses.set_pod_status(pod, api_status)
         if api_status.phase in TERMINAL_PHASES:
             return SyncOutcome(terminal=True)
-        problem = self._runtime_state.network_problem()
+        problem = self.runtime_state.network_problem()
         if problem and not pod.spec.host_network:
-            self._events.event(pod, "Warning", "NetworkNotReady", f"{NETWORK_NOT_READY}: {problem}")
+            self.context.events.event(pod, "Warning", "NetworkNotReady", f"{NETWORK_NOT_READY}: {problem}")
             raise SyncError(f"{NETWORK_NOT_READY}: {problem}")
-        if not self.workers.states.is_pod_termination_requested(uid):
-            self._volumes.objects.register_pod(pod)
-            self._runtime.ensure_pod_cgroup(pod)
-        is_mirrored = not await self._mirrors.reconcile(pod, mirror_pod)
+        if not self.views.states.is_pod_termination_requested(uid):
+            self.volumes.objects.register_pod(pod)
+            self.runtime.ensure_pod_cgroup(pod)
+        is_mirrored = not await self.mirrors.reconcile(pod, mirror_pod)
         if pod.spec.volumes:
             await self._wait_for_volumes(context, pod)
-        pull_secrets, some_missing = pull_secrets_for_pod(pod, self._find, self._events)
-        self._probes.add_pod(pod, context)
-        restarting = _restart_all_containers(api_status) and self._gates.enabled("RestartAllContainersOnContainerExits")
-        result = await self._runtime.sync_pod(
-            pod, status, self._probe_results, restart_all_containers=restarting, pull_secrets=pull_secrets
+        pull_secrets, some_missing = pull_secrets_for_pod(pod, self.find, self.context.events)
+        self.probes.add_pod(pod, context)
+        restarting = gates.enabled("RestartAllContainersOnContainerExits") and _restart_all_containers(api_status)
+        probed = ProbeResults(self.probes.liveness.by_id, self.probes.startup.by_id)
+        result = await self.runtime.sync_pod(
+            pod, status, probed, restart_all_containers=restarting, pull_secrets=pull_secrets
         )
-        self._reasons.update(uid, result)
+        self.generator.reasons.update(uid, result)
         error = result.error()
-        if restarting and not error and any(r.action == "RemoveContainer" for r in result.results):
-            # All records are gone, so the next sync ends the restart and starts the containers: ask for it now.
-            self.workers.update_pod(UpdatePodOptions("update", pod, mirror_pod))
+        # Once all records are gone, the next sync ends the restart and starts the containers.
+        again = restarting and not error and any(r.action == "RemoveContainer" for r in result.results)
         if error:
-            if self._gates.enabled(RESIZE):
+            if self.context.gates.enabled(RESIZE):
                 self._tell_resize_errors(pod, result)
             return SyncOutcome(error=_as_error(result, error))
         if not result.results:
             in_order = is_final and is_mirrored and not some_missing and not restarting and not result.has_more_to_do
             return SyncOutcome(settled=in_order and self._is_settled(uid))
-        return SyncOutcome(post_sync=lambda: self._pleg.request_relist(uid))
+        return SyncOutcome(again=again, post_sync=lambda: self.pleg.request_relist(uid))
 
     def _is_settled(self, uid: str) -> bool:
         """Nothing of the pod is under way."""
-        return self._volumes.is_up_to_date(uid) and not self._statuses.resize.is_in_progress(uid)
+        return self.volumes.is_up_to_date(uid) and not self.views.statuses.resize.is_in_progress(uid)
 
     async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> None:
         """What is wrong with a single volume its own Events tell; here only what keeps volumes from being tried."""
         try:
-            await self._volumes.wait_for_attach_and_mount(context, pod)
+            await self.volumes.wait_for_attach_and_mount(context, pod)
         except VolumesNotReady as error:
-            self._events.event(pod, "Warning", "FailedMount", f"Unable to attach or mount volumes: {error}")
+            self.context.events.event(pod, "Warning", "FailedMount", f"Unable to attach or mount volumes: {error}")
             raise
 
     def _follow_resize(self, pod: Pod, status: RuntimePodStatus) -> None:
         """Is a resize under way, or has one just come to its end?"""
-        uid, conditions = pod.metadata.uid, self._statuses.resize
-        if self._runtime.is_pod_resize_in_progress(pod, status):
-            conditions.set_in_progress(uid, "", "", pod.metadata.generation, self._clock.now())
+        uid, conditions = pod.metadata.uid, self.views.statuses.resize
+        if self.runtime.is_pod_resize_in_progress(pod, status):
+            conditions.set_in_progress(uid, "", "", pod.metadata.generation, self.context.clock.now())
             return
         generation, cleared = conditions.clear_in_progress(uid)
         if cleared:
             text = resize_event_message("Pod resize completed", pod, generation)
-            self._events.event(pod, "Normal", "ResizeCompleted", text)
+            self.context.events.event(pod, "Normal", "ResizeCompleted", text)
 
     def _tell_resize_errors(self, pod: Pod, result: PodSyncResult) -> None:
         for one in result.results:
             if one.action == "ResizePodInPlace" and one.error:
-                generation, changed = self._statuses.resize.set_in_progress(
-                    pod.metadata.uid, ERROR, one.message, pod.metadata.generation, self._clock.now()
+                generation, changed = self.views.statuses.resize.set_in_progress(
+                    pod.metadata.uid, ERROR, one.message, pod.metadata.generation, self.context.clock.now()
                 )
                 if changed:
                     text = resize_event_message("Pod resize error", pod, generation, one.message)
-                    self._events.event(pod, "Warning", "ResizeError", text)
+                    self.context.events.event(pod, "Warning", "ResizeError", text)
 
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
         """The sandbox stands and images come next: say so now, but beside the sync, not in it."""
-        if self._gates.enabled("PodReadyToStartContainersCondition"):
+        if self.context.gates.enabled("PodReadyToStartContainersCondition"):
             go(self._mark_ready_to_start(pod), "sandbox ready")
 
     async def _mark_ready_to_start(self, pod: Pod) -> None:
-        status = self._statuses.get_pod_status(pod.metadata.uid) or pod.status
+        status = self.views.statuses.get_pod_status(pod.metadata.uid) or pod.status
         ready = PodCondition.make(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
-        self._statuses.set_pod_status(pod, status.changed(conditions=with_condition(status.conditions, ready)))
+        self.views.statuses.set_pod_status(pod, status.changed(conditions=with_condition(status.conditions, ready)))
 
     # -- a pod that must end ------------------------------------------------------------------------------------
 
@@ -174,24 +150,24 @@ class PodSync:
         grace_period: int | None,
         status_fn: PodStatusFn | None,
     ) -> None:
-        api_status, _ = self._generator.generate(pod, status)
+        api_status, _ = self.generator.generate(pod, status)
         if status_fn is not None:
             api_status = status_fn(api_status)
-        self._statuses.set_pod_status(pod, api_status)
-        self._probes.stop_liveness_and_startup(pod)
-        killed = await self._runtime.kill_pod(pod, running_pod(status), grace_period)
+        self.views.statuses.set_pod_status(pod, api_status)
+        self.probes.stop_liveness_and_startup(pod)
+        killed = await self.runtime.kill_pod(pod, running_pod(status), grace_period)
         self._check_killed(pod, killed, "error killing terminating pod: ")
-        self._probes.remove_pod(pod)
+        self.probes.remove_pod(pod)
         stopped = await self._read_stopped(pod, status)
         running = [record.id for record in stopped.containers if record.state == "running"]
         if running:
             raise SyncError(f"detected running containers after a successful KillPod, CRI violation: {listed(running)}")
-        self._statuses.set_pod_status(pod, self._generator.generate(pod, stopped, terminal=True)[0])
+        self.views.statuses.set_pod_status(pod, self.generator.generate(pod, stopped, terminal=True)[0])
 
     def _check_killed(self, pod: Pod, killed: PodSyncResult, prefix: str) -> None:
         error = killed.error()
         if error:
-            self._events.event(pod, "Warning", "FailedKillPod", f"error killing pod: {error}")
+            self.context.events.event(pod, "Warning", "FailedKillPod", f"error killing pod: {error}")
             raise SyncError(prefix + error)
 
     async def _read_stopped(self, pod: Pod, before: RuntimePodStatus) -> RuntimePodStatus:
@@ -199,10 +175,10 @@ class PodSync:
         metadata = pod.metadata
         what = "get pod"
         try:
-            found = await self._runtime.get_pod(metadata.uid)
+            found = await self.runtime.get_pod(metadata.uid)
             found = found or RuntimePod(metadata.uid, metadata.name, metadata.namespace)
             what = "read pod status"
-            status = await self._runtime.get_pod_status(found)
+            status = await self.runtime.get_pod_status(found)
         except RuntimeCallError as error:
             raise SyncError(f"unable to {what} prior to final pod termination: {error}") from error
         return replace(status, ips=before.ips)
@@ -210,16 +186,16 @@ class PodSync:
     async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None:
         """Only the runtime knows this pod: stop it quickly; there is nobody to tell a status."""
         pod = api_pod(running_pod)
-        self._check_killed(pod, await self._runtime.kill_pod(pod, running_pod, 1), "")
+        self._check_killed(pod, await self.runtime.kill_pod(pod, running_pod, 1), "")
 
     # -- a pod that has ended -----------------------------------------------------------------------------------
 
     async def sync_terminated_pod(self, context: SyncContext, pod: Pod, status: RuntimePodStatus) -> None:
-        self._statuses.set_pod_status(pod, self._generator.generate(pod, status, terminal=True)[0])
-        await self._volumes.wait_for_unmount(context, pod)
-        await self._volumes.wait_for_clean_up(context, pod)
-        self._runtime.destroy_pod_cgroup(pod.metadata.uid)
-        self._statuses.terminate_pod(pod)
+        self.views.statuses.set_pod_status(pod, self.generator.generate(pod, status, terminal=True)[0])
+        await self.volumes.wait_for_unmount(context, pod)
+        await self.volumes.wait_for_clean_up(context, pod)
+        self.runtime.destroy_pod_cgroup(pod.metadata.uid)
+        self.views.statuses.terminate_pod(pod)
 
 
 def _ips(status: PodStatus) -> tuple[str, ...]:

@@ -48,16 +48,18 @@ def requeue_after(intervals: Intervals, phase_transition: bool, error: BaseExcep
     return Requeue(delay, "the sync failed; it is tried again when the first back-off in it expires")
 
 
-class Jitter:
-    """Stretches delays to [d, 1.5 d), each pod from its own streams; switched off, every delay is its base."""
+class Delays:
+    """How long a pod waits for its next sync. Jitter stretches a delay d to [d, 1.5 d), for each pod from its own
+    streams; switched off, every delay is its base."""
 
-    def __init__(self, randomness: Randomness, on: bool = True) -> None:
+    def __init__(self, randomness: Randomness, intervals: Intervals | None = None, *, jitter: bool = True) -> None:
+        self.intervals = intervals or Intervals()
         self._randomness = randomness
-        self._on = on
+        self._jitter = jitter
 
     def stretch(self, delay: int, uid: str, draw: int) -> int:
         """The pod's draw of this number. A stream for each draw: keeping one for each pod would cost 2.5 KiB a pod."""
-        if not self._on or delay <= 0:
+        if not self._jitter or delay <= 0:
             return delay
         fraction = self._randomness.fraction("worker", uid, str(draw))
         return delay + int(fraction * JITTER_FACTOR * delay)

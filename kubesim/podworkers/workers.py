@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine
+from dataclasses import field
 from typing import Any
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import LoopClock, Randomness, go, wake
+from kubesim.clock import LoopClock, go, wake
 from kubesim.concurrency.tasks import end
 from kubesim.errors import KubesimError, SyncError
-from kubesim.podworkers.requeue import Intervals, Jitter, requeue_after
+from kubesim.part import part
+from kubesim.podworkers.requeue import Delays, requeue_after
+from kubesim.podworkers.resyncs import Resyncs
 from kubesim.podworkers.state import PodSyncStatuses, PodWork
 from kubesim.podworkers.syncer import NOTHING_MORE, PodSyncer, SyncContext, SyncOutcome
 from kubesim.podworkers.updates import KillPodOptions, PodStatusFn, UpdatePodOptions
-from kubesim.podworkers.work_queue import WorkQueue
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.types import RuntimePodStatus
@@ -35,9 +37,7 @@ MIN_KILL_TIMEOUT_S = 10
 class _Worker:
     """A worker's task and its mailbox: a flag that there is an update, the update itself is in the pod's status."""
 
-    __slots__ = (
-        "cause", "closed", "context", "draws", "last_sync", "pod", "signal", "task", "touched", "uid", "waiter",
-    )  # fmt: skip
+    __slots__ = ("cause", "closed", "context", "draws", "last_sync", "pod", "signal", "task", "uid", "waiter")
 
     def __init__(self, uid: str, pod: str) -> None:
         self.uid = uid
@@ -49,7 +49,6 @@ class _Worker:
         self.context = SyncContext()
         self.cause: int | None = None  # the trace record of what it was told last
         self.last_sync: int | None = None
-        self.touched = False  # since the last sync began
         self.draws = 0
 
     def wake(self) -> None:
@@ -63,56 +62,40 @@ class _Worker:
             wake(self.waiter, None)
 
 
+@part
 class PodWorkers:
-    """`states` answers all questions about pods; `on_crash` hears of errors that no syncer should raise."""
+    """`states` answers all questions about pods; `on_crash` is called with errors that no syncer should raise,
+    `on_state` when a pod has come to its next state."""
 
-    def __init__(
-        self,
-        clock: LoopClock,
-        syncer: PodSyncer,
-        cache: PodCache,
-        queue: WorkQueue,
-        recorder: Recorder,
-        events: EventRecorder,
-        randomness: Randomness,
-        *,
-        intervals: Intervals | None = None,
-        jitter: bool = True,
-        pod_from_allocation: Callable[[Pod], Pod] | None = None,
-        on_crash: Callable[[str, Exception], None] | None = None,
-        on_state: Callable[[str], None] | None = None,
-    ) -> None:
-        self.states = PodSyncStatuses(pod_from_allocation)
-        self._clock = clock
-        self._syncer = syncer
-        self._cache = cache
-        self._queue = queue
-        self._recorder = recorder
-        self._events = events
-        self._intervals = intervals or Intervals()
-        self._jitter = Jitter(randomness, jitter)
-        self._on_crash = on_crash or _report_crash
-        self._on_state = on_state or (lambda uid: None)  # told that a pod has come to its next state
-        self._workers: dict[str, _Worker] = {}
-        self._settled = WorkQueue(clock)  # pods whose last sync found nothing to do, and their next resync
-        self._tasks: dict[asyncio.Task[None], None] = {}  # in the order they began, for a shutdown in that order
+    clock: LoopClock
+    syncer: PodSyncer
+    cache: PodCache
+    states: PodSyncStatuses
+    resyncs: Resyncs
+    recorder: Recorder
+    events: EventRecorder
+    delays: Delays
+    on_crash: Callable[[str, Exception], None] = field(default=lambda uid, error: _report_crash(uid, error))
+    on_state: Callable[[str], None] = field(default=lambda uid: None)
+    _workers: dict[str, _Worker] = field(default_factory=dict)
+    _tasks: dict[asyncio.Task[None], None] = field(default_factory=dict)  # in the order they began
 
     # -- from outside -------------------------------------------------------------------------------------------
 
     def update_pod(self, options: UpdatePodOptions) -> None:
         """Tell a pod's worker something; the pod's first update starts the worker."""
-        decision = self.states.update_pod(options, self._clock.now(), self._cache.known)
+        decision = self.states.update_pod(options, self.clock.now(), self.cache.known)
         uid = decision.uid
         seq = 0
-        if self._recorder.on:
+        if self.recorder.on:
             update = WorkerUpdate(uid=uid, pod=decision.pod, update=options.update_type, why=decision.why)
-            seq = self._recorder.record(update)
+            seq = self.recorder.record(update)
         for completed in decision.completed:
             completed()
         if not decision.accepted:
             return
         worker = self._workers.get(uid) or self._start(uid, decision.pod)
-        self._touch(worker)
+        self.resyncs.touch(uid)
         worker.cause = seq
         if decision.terminating:
             worker.cause = self._record_state(worker, "terminating", f"the pod must end: {decision.terminating}", seq)
@@ -120,46 +103,31 @@ class PodWorkers:
         if decision.cancel:
             worker.context.cancel()
 
-    def touch(self, uid: str) -> None:
-        """Something that a sync of this pod reads has changed: its next resync has to be executed."""
-        worker = self._workers.get(uid)
-        if worker is not None:
-            self._touch(worker)
-
-    def touch_all(self) -> None:
-        for worker in self._workers.values():
-            self._touch(worker)
-
-    def _touch(self, worker: _Worker) -> None:
-        worker.touched = True
-        due = self._settled.remove(worker.uid)
-        if due is not None:
-            self._queue.enqueue_at(worker.uid, due)
-
     def resync_settled(self, now: int) -> None:
         """Count the resyncs of settled pods that are due as done."""
-        for uid in self._settled.get_work(now):
+        for uid in self.resyncs.settled.get_work(now):
             worker = self._workers[uid]
             worker.last_sync = now
-            self._settled.enqueue_at(uid, now + self._stretch(worker, self._intervals.resync))
+            self.resyncs.settled.enqueue_at(uid, now + self._stretch(worker, self.delays.intervals.resync))
 
     def resync_settled_until(self, last: int, tick_after: Callable[[int], int]) -> None:
         """The same for all sync ticks up to the last one that was skipped."""
-        while (due := self._settled.earliest()) is not None and (tick := tick_after(due)) <= last:
+        while (due := self.resyncs.settled.earliest()) is not None and (tick := tick_after(due)) <= last:
             self.resync_settled(tick)
 
     def sync_known_pods(self, desired: Collection[str]) -> None:
         """Housekeeping: the uids that some source wants; everything else is ended, or forgotten if it has ended."""
-        known = self.states.sync_known_pods(desired, self._clock.now())
+        known = self.states.sync_known_pods(desired, self.clock.now())
         for uid in known.stop:
             worker = self._workers.pop(uid, None)
             if worker is not None:
                 worker.close()
+                self.resyncs.forget(uid)
         for uid in known.stop:
-            self._on_state(uid)  # what this pod left in the runtime may be collected now
+            self.on_state(uid)  # what this pod left in the runtime may be collected now
         for uid in known.wake:
             worker = self._workers[uid]
-            self._touch(worker)
+            self.resyncs.touch(uid)
             why = "no source wants the pod any more, so its worker must end it"
             worker.cause = self._record_state(worker, self.states.statuses[uid].work_type(), why)
             worker.wake()
@@ -181,14 +149,14 @@ class PodWorkers:
 
         kill = KillPodOptions(evict, grace_period_override, status_fn, lambda: wake(done, True))
         self.update_pod(UpdatePodOptions("kill", pod, kill=kill))
-        timer = self._clock.call_at(self._clock.now() + timeout, wake, done, False)
+        timer = self.clock.call_at(self.clock.now() + timeout, wake, done, False)
         try:
             killed = await done
         finally:
             timer.cancel()
         if not killed:
             message = "Container runtime did not kill the pod within specified grace period."
-            self._events.event(pod, "Warning", "ExceededGracePeriod", message)
+            self.events.event(pod, "Warning", "ExceededGracePeriod", message)
             raise SyncError("timeout waiting to kill pod")
 
     def tasks(self) -> list[asyncio.Task[None]]:
@@ -235,18 +203,18 @@ class PodWorkers:
     async def _work(self, worker: _Worker) -> bool:
         """Take up the pending update, if the pod may start, with what the runtime holds of it, seen after the last
         sync; False when the worker's life is over."""
-        if self._recorder.on:
-            self._recorder.because(worker.cause)
-        work = self.states.start_pod_sync(worker.uid, self._clock.now())
+        if self.recorder.on:
+            self.recorder.because(worker.cause)
+        work = self.states.start_pod_sync(worker.uid, self.clock.now())
         if isinstance(work, str):
             if work == "never":
                 self._stop(worker, "the pod was told to end before it could begin")
             elif work == "wait":
-                self._queue.enqueue(worker.uid, self._stretch(worker, self._intervals.backoff))
+                self.resyncs.enqueue(worker.uid, self._stretch(worker, self.delays.intervals.backoff))
             return work != "never"
         if worker.context.cancelled:
             worker.context = SyncContext()
-        worker.touched = False
+        self.resyncs.sync_begins(worker.uid)
         outcome: SyncOutcome | None = None
         error: Exception | None = None
         try:
@@ -254,13 +222,15 @@ class PodWorkers:
             self._begin(worker, work)
             try:
                 outcome = await self._call_syncer(worker, work, status)
+                if outcome is not None and outcome.again:
+                    self.update_pod(UpdatePodOptions("update", work.options.pod, work.options.mirror_pod))
             finally:
-                worker.last_sync = self._clock.now()
+                worker.last_sync = self.clock.now()
         except KubesimError as failure:
             error = failure
         except Exception as crash:  # a defect: say so, and let this worker try again like after any failed sync
             error = crash
-            self._on_crash(worker.uid, crash)
+            self.on_crash(worker.uid, crash)
         return self._complete(worker, work, outcome or NOTHING_MORE, error)
 
     async def _status(self, worker: _Worker, work: PodWork) -> RuntimePodStatus | None:
@@ -269,9 +239,9 @@ class PodWorkers:
         if pod is None or work.options.running_pod is not None:
             return None
         try:
-            return await self._cache.get_newer_than(worker.uid, worker.last_sync)
+            return await self.cache.get_newer_than(worker.uid, worker.last_sync)
         except KubesimError as error:
-            self._events.event(pod, "Warning", "FailedSync", f"error determining status: {error}")
+            self.events.event(pod, "Warning", "FailedSync", f"error determining status: {error}")
             self._begin(worker, work)
             raise
 
@@ -279,7 +249,7 @@ class PodWorkers:
         self, worker: _Worker, work: PodWork, status: RuntimePodStatus | None
     ) -> Coroutine[Any, Any, SyncOutcome | None]:
         """The call that is to be awaited; only SyncPod has an outcome."""
-        options, syncer, context = work.options, self._syncer, worker.context
+        options, syncer, context = work.options, self.syncer, worker.context
         if options.running_pod is not None:
             self.states.acknowledge_terminating(worker.uid)
             return syncer.sync_terminating_runtime_pod(context, options.running_pod)
@@ -297,7 +267,7 @@ class PodWorkers:
         """Draw the consequences of a sync: the pod's next phase, when to look again; False when the pod is finished."""
         if outcome.post_sync is not None:
             outcome.post_sync()
-        now, uid = self._clock.now(), worker.uid
+        now, uid = self.clock.now(), worker.uid
         error = error or outcome.error
         transition = error is None and (outcome.terminal or work.work_type != "sync")
         if transition and (work.work_type == "terminated" or work.options.running_pod is not None):
@@ -308,7 +278,7 @@ class PodWorkers:
                 self.states.complete_terminating_runtime_pod(uid, now)
             self._stop(worker, "everything of the pod is cleaned up")
             return False
-        requeue = requeue_after(self._intervals, transition, error, now)
+        requeue = requeue_after(self.delays.intervals, transition, error, now)
         delay = self._stretch(worker, requeue.delay)
         self._record_end(worker, work, error, delay, requeue.why)
         if transition and work.work_type == "terminating":
@@ -318,11 +288,7 @@ class PodWorkers:
         elif transition:
             self.states.complete_sync(uid, now)
             worker.cause = self._record_state(worker, "terminating", "SyncPod found that the pod has come to its end")
-        if outcome.settled and error is None and not worker.touched:
-            self._queue.remove(uid)
-            self._settled.enqueue(uid, delay)
-        else:
-            self._queue.enqueue(uid, delay)
+        self.resyncs.enqueue(uid, delay, found_nothing=outcome.settled and error is None)
         if self.states.complete_work(uid):
             worker.signal = True
         return True
@@ -331,18 +297,18 @@ class PodWorkers:
         self._record_state(worker, "finished", why)
         if self._workers.get(worker.uid) is worker:
             del self._workers[worker.uid]
-            self._settled.remove(worker.uid)
+            self.resyncs.forget(worker.uid)
 
     def _stretch(self, worker: _Worker, delay: int) -> int:
         worker.draws += 1
-        return self._jitter.stretch(delay, worker.uid, worker.draws)
+        return self.delays.stretch(delay, worker.uid, worker.draws)
 
     # -- the trace ----------------------------------------------------------------------------------------------
 
     def _begin(self, worker: _Worker, work: PodWork) -> None:
         """What the sync records from now on is caused by it."""
-        if self._recorder.on:
-            worker.context.cause = self._recorder.record(
+        if self.recorder.on:
+            worker.context.cause = self.recorder.record(
                 SyncBegin(
                     uid=worker.uid,
                     pod=worker.pod,
@@ -351,23 +317,23 @@ class PodWorkers:
                     why=_WHY_BEGIN[work.work_type],
                 )
             )
-            self._recorder.because(worker.context.cause)
+            self.recorder.because(worker.context.cause)
 
     def _record_end(
         self, worker: _Worker, work: PodWork, error: Exception | None, requeue: int | None, why: str
     ) -> None:
-        if self._recorder.on:
+        if self.recorder.on:
             text = "" if error is None else str(error)
-            seq = self._recorder.record(
+            seq = self.recorder.record(
                 SyncEnd(uid=worker.uid, pod=worker.pod, sync=_call_name(work), error=text, requeue=requeue, why=why)
             )
-            self._recorder.because(seq)
+            self.recorder.because(seq)
 
     def _record_state(self, worker: _Worker, state: str, why: str, cause: int | None = None) -> int:
-        self._on_state(worker.uid)
-        if not self._recorder.on:
+        self.on_state(worker.uid)
+        if not self.recorder.on:
             return 0
-        return self._recorder.record(WorkerState(uid=worker.uid, pod=worker.pod, state=state, why=why, cause=cause))
+        return self.recorder.record(WorkerState(uid=worker.uid, pod=worker.pod, state=state, why=why, cause=cause))
 
 
 _WHY_BEGIN = {

@@ -14,7 +14,6 @@ from typing import Any
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
-from kubesim.cni.conf_sync import NetConfSyncer
 from kubesim.cni.context import Context
 from kubesim.cni.faults import FaultyExec, StandIns, stand_in
 from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
@@ -112,7 +111,9 @@ class CniNode:
         return SandboxedRuntime(clock, randomness, processes, service, networking, settings, cleaner=cleaner)
 
     async def follow_configuration(self, clock: LoopClock, runtime: SandboxedRuntime) -> None:
-        """Load the user's configurations anew when they change, by containerd's rules; ours do not."""
+        """Reload the user's configurations when they change, by containerd's rules; ours do not change."""
+        from kubesim.cni.conf_sync import NetConfSyncer  # only runs with a configuration directory need a watch
+
         networking = runtime.networking
         if networking is None or self._is_conf_dir_ours:
             return
@@ -122,10 +123,9 @@ class CniNode:
             return  # there are too many watches on this machine
         try:
             with clock.listening():
-                while True:
-                    for event in await syncer.watch.events():
-                        if await syncer.handle(event):
-                            runtime.network_changed()
+                async for event in syncer.watch:
+                    if await syncer.handle(event.mask):
+                        runtime.network_changed()
         except CniError:
             pass  # the directory is gone; what was loaded stays
         finally:

@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
 from kubesim.api.gotext import duration, quoted
+from kubesim.api.images import InvalidReference, apply_default_image_tag
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND
@@ -24,7 +25,6 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.frozen import frozen
 from kubesim.runtime.backoff import Backoff, new_image_backoff
 from kubesim.runtime.helper import EventRecorder
-from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.pull_credentials import AuthConfig, InvalidPullSecret, PullSecret, lookup_pull_credentials
 from kubesim.runtime.pull_records import PullRecords

@@ -18,10 +18,10 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kubesim.api.configuration import configuration
+from kubesim.api.images import DEFAULT_DOMAIN, parse_normalized
 from kubesim.api.meta import ApiObject
 from kubesim.errors import KubesimError
 from kubesim.frozen import frozen
-from kubesim.runtime.image_reference import DEFAULT_DOMAIN, parse_normalized
 
 _CONFIG_JSON = ("kubernetes.io/dockerconfigjson", ".dockerconfigjson")
 _CONFIG = ("kubernetes.io/dockercfg", ".dockercfg")

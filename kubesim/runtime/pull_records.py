@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from kubesim.api.images import InvalidReference, trim_image_tag_digest
 from kubesim.errors import UsageError
-from kubesim.runtime.image_reference import InvalidReference, trim_image_tag_digest
 from kubesim.runtime.pull_credentials import PullSecret
 
 VerificationPolicy = Callable[[str, bool], bool]

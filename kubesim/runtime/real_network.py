@@ -11,13 +11,12 @@ import errno
 import http.client
 import io
 import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.cni.gofile import errno_text
 from kubesim.node.client import Node
-from kubesim.runtime.grpc_health.client import HealthCall
 from kubesim.runtime.network import (
     ConnectError,
     ConnectTimeout,
@@ -35,6 +34,9 @@ from kubesim.runtime.simulated.network import ROUND_TRIP, UNREACHABLE_AFTER, Pod
 from kubesim.runtime.simulated.shell import HttpAnswer, Ports
 from kubesim.runtime.simulated.shell import HttpRequest as ShellRequest
 from kubesim.runtime.simulated.shell.ports import Failure, is_address
+
+if TYPE_CHECKING:
+    from kubesim.runtime.grpc_health.client import HealthCall
 
 WALL_LIMIT_S = 3.5  # the kernel takes three seconds to find that a neighbour does not answer
 _UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH)
@@ -88,6 +90,8 @@ class RealNetwork(SimulatedNetwork):
         return call.outcome
 
     async def _call(self, host: str, port: int, service: str, timeout: int) -> HealthCall:
+        from kubesim.runtime.grpc_health.client import HealthCall  # few runs probe gRPC, and h2 is slow to import
+
         connection = await self._dial(host, port, timeout)
         call = HealthCall(join_host_port(host, port), service, timeout)
         await connection.carry(call)

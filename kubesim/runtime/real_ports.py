@@ -12,14 +12,12 @@ import socket
 
 from kubesim.clock import VirtualLoop, go
 from kubesim.node.client import Node
-from kubesim.runtime.grpc_health.http2 import PREFACE, ProtocolError
-from kubesim.runtime.grpc_health.server import HealthServer
 from kubesim.runtime.simulated.shell import HttpAnswer, HttpRequest, Listener, Ports
 from kubesim.runtime.simulated.shell.ports import AddressInUse
 
 _MOST_BYTES = 65536
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
-_HTTP2 = PREFACE[: PREFACE.index(b"\r\n\r\n") + 4]  # no more than the head of a request
+_HTTP2 = b"PRI * HTTP/2.0\r\n\r\n"  # the part of the connection preface that looks like the head of a request
 Address = tuple[str, int]
 
 
@@ -138,12 +136,13 @@ class RealPorts(Ports):
 
 async def _serve_health(listener: Listener, connection: socket.socket, said: bytes) -> None:
     """For as long as the client stays, and makes sense."""
+    from kubesim.runtime.grpc_health.server import HealthServer  # few runs probe gRPC, and h2 is slow to import
+
     loop = asyncio.get_running_loop()
     server = HealthServer(listener.check)
     while said:
-        try:
-            await loop.sock_sendall(connection, server.receive(said))
-        except ProtocolError:
+        await loop.sock_sendall(connection, server.receive(said))
+        if server.is_closed:
             return
         said = await loop.sock_recv(connection, _MOST_BYTES)
 

@@ -23,7 +23,8 @@ from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
 from kubesim.frozen import frozen, replace
 from kubesim.kubelet.admission.node_admission import NodeAdmission
-from kubesim.kubelet.agent import Kubelet
+from kubesim.kubelet.agent import Dependencies, Kubelet
+from kubesim.kubelet.context import Context
 from kubesim.kubelet.events import KubeletEvents
 from kubesim.kubelet.node_care import NodeParts
 from kubesim.kubelet.node_status import Heartbeat, initial_node
@@ -327,24 +328,20 @@ class _Agent:
         self._objects = MemoryObjectWatcher(clock, around.store, node.api)
         self._connection = node.service.connect(settings.runtime_request_timeout)
         self.kubelet = Kubelet(
-            clock,
-            randomness,
-            recorder,
-            self._tasks,
-            settings,
-            self._connection,
-            node.network,
-            client,
-            self._config,
-            self._events,
-            VolumeParts(node.volumes, self._objects, client.read),
-            list_duration=node.runtime.settings.latencies.list,
-            admission=node.admission(),
-            gates=around.gates,
-            disk=node.disk,
-            node_parts=NodeParts(node.machine, self._events, node.log_files),
-            find=around.store.find,
-            checkpoints=self._checkpoints,
+            Context(clock, randomness, recorder, self._tasks, settings, self._events, around.gates),
+            Dependencies(
+                self._connection,
+                node.network,
+                client,
+                self._config,
+                VolumeParts(node.volumes, self._objects, client.read),
+                node.disk,
+                list_duration=node.runtime.settings.latencies.list,
+                admission=node.admission(),
+                node=NodeParts(node.machine, self._events, node.log_files),
+                find=around.store.find,
+                checkpoints=self._checkpoints,
+            ),
         )
 
     def _add_file_source(self, node: SimulatedNode) -> None:

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from kubesim.api.goyaml import YamlError, yaml_to_json
+from kubesim.api.images import InvalidReference, apply_default_image_tag
 from kubesim.api.quantity import quantity
 from kubesim.api.timestamps import MILLISECOND, MINUTE
 from kubesim.clock.randomness import Stream
@@ -16,7 +17,6 @@ from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
 from kubesim.kubelet.node_status import DEFAULT_CAPACITY
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.runtime.cni_settings import CniSettings, NodePlan
-from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
 from kubesim.runtime.simulated.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
 from kubesim.runtime.simulated.registries import not_found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from signal import Signals
 from typing import Any, Protocol
 
 from kubesim.api.meta import ApiObject
@@ -18,7 +19,6 @@ from kubesim.cluster.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PA
 from kubesim.cluster.store import Listener, Store
 from kubesim.errors import ApiError, KubesimError, RuntimeCallError
 from kubesim.part import part
-from kubesim.runtime.simulated.process import SIGKILL, SIGTERM
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.language import (
     Delete,
@@ -49,7 +49,6 @@ JsonObject = dict[str, Any]
 
 USER = "user"
 _CONTENT_TYPES = {"strategic": STRATEGIC_MERGE_PATCH, "merge": MERGE_PATCH, "json": JSON_PATCH}
-_SIGNALS = {"KILL": SIGKILL, "TERM": SIGTERM}
 
 
 class StepFailed(KubesimError):
@@ -216,7 +215,7 @@ class SimulatedWorld:
             return
         identifier, container, runtime = await self._running_container(kill, kill.container)
         self._note(kill, container, f"its main process gets the signal {kill.signal}")
-        runtime.kill_container(identifier, _SIGNALS[kill.signal])
+        runtime.kill_container(identifier, Signals[f"SIG{kill.signal}"].value)
 
     # -- the node itself ----------------------------------------------------------------------------------------
 

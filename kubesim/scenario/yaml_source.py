@@ -1,24 +1,22 @@
-"""YAML text -> documents that remember on which line everything stands, for error messages that point at it.
+"""YAML text -> documents with the line of every value, for error messages that point at it.
 
-Scalars mean what they mean to Kubernetes (`yes` is true, `12:30` is text). A file is somebody's input: nesting, aliases
+Scalars mean what they mean to Kubernetes (`yes` is true, `12:30` is text). A file is a user's input: nesting, aliases
 and repeated keys are limited here, before anything walks over the values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import yaml
-from yaml import AliasEvent, MappingEndEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 
 from kubesim.api.goyaml import plain_scalar
+from kubesim.api.yaml_nodes import Node, TooDeep, UnknownAnchor, documents
 from kubesim.errors import InputError
 
 MAX_DEPTH = 100
 MAX_ALIASED = 100_000  # values that stand there only because an alias repeats them
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
 _TEXT_TAGS = ("", "!", _TAG + "str")
 _RESOLVED_TAGS = tuple(_TAG + name for name in ("bool", "float", "int", "null", "timestamp"))
@@ -51,9 +49,13 @@ class Marked:
 
 def read_documents(text: str, source: str) -> list[Marked]:
     """The documents that hold something."""
-    events = yaml.parse(text, Loader=_LOADER)
     try:
-        return list(_Composer(events, source).documents())
+        marked = [_Marker(source).mark(document) for document in documents(text, MAX_DEPTH)]
+        return [document for document in marked if document.value is not None]
+    except TooDeep as error:
+        raise InputError(source, f"nested more than {MAX_DEPTH} levels deep", line=error.line) from None
+    except UnknownAnchor as error:
+        raise InputError(source, f"malformed YAML: nothing is named &{error.anchor}", line=error.line) from None
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text, source) from None
     except yaml.YAMLError as error:
@@ -74,111 +76,87 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, source: str) -> InputE
     return InputError(source, f"malformed YAML: {problem} (column {mark.column + 1})", line=mark.line + 1)
 
 
-class _Composer:
-    """Builds values from the parser's events; the parser itself does not recurse, and this does so only to a limit."""
+class _Marker:
+    """Turns the nodes of one document into values."""
 
-    def __init__(self, events: Iterator[Any], source: str) -> None:
-        self._events = events
+    def __init__(self, source: str) -> None:
         self._source = source
         self._aliased = 0
-
-    def documents(self) -> Iterator[Marked]:
-        for event in self._events:
-            if isinstance(event, yaml.DocumentStartEvent):
-                self._anchors: dict[str, Marked | None] = {}
-                document = self._node(next(self._events), 0)
-                if document.value is not None:
-                    yield document
+        self._complete: dict[Node, Marked] = {}
 
     def _fail(self, problem: str, line: int) -> InputError:
         return InputError(self._source, problem, line=line)
 
-    def _node(self, event: Any, depth: int) -> Marked:
-        line = event.start_mark.line + 1
-        if depth > MAX_DEPTH:
-            raise self._fail(f"nested more than {MAX_DEPTH} levels deep", line)
-        if isinstance(event, AliasEvent):
-            return self._alias(event, line)
-        anchor = event.anchor
-        if anchor:
-            self._anchors[anchor] = None  # known, but not complete: an alias to it would contain itself
-        if isinstance(event, ScalarEvent):
-            node = Marked(self._scalar(event, line), line)
-        elif isinstance(event, SequenceStartEvent):
-            node = self._sequence(line, depth)
+    def mark(self, node: Node) -> Marked:
+        if node.target is not None:
+            return self._alias(node, node.target)
+        if node.kind == "scalar":
+            marked = Marked(self._scalar(node), node.line)
         else:
-            node = self._mapping(line, depth)
-        if anchor:
-            self._anchors[anchor] = node
-        return node
+            marked = self._sequence(node) if node.kind == "sequence" else self._mapping(node)
+        self._complete[node] = marked
+        return marked
 
-    def _alias(self, event: Any, line: int) -> Marked:
-        if event.anchor not in self._anchors:
-            raise self._fail(f"malformed YAML: nothing is named &{event.anchor}", line)
-        target = self._anchors[event.anchor]
-        if target is None:
-            raise self._fail(f"the value of &{event.anchor} contains itself", line)
-        self._aliased += target.size
+    def _alias(self, node: Node, target: Node) -> Marked:
+        marked = self._complete.get(target)
+        if marked is None:
+            raise self._fail(f"the value of &{node.event.anchor} contains itself", node.line)
+        self._aliased += marked.size
         if self._aliased > MAX_ALIASED:
-            raise self._fail(f"aliases blow this up to more than {MAX_ALIASED} values", line)
-        return target
+            raise self._fail(f"aliases blow this up to more than {MAX_ALIASED} values", node.line)
+        return marked
 
-    def _scalar(self, event: Any, line: int) -> Any:
+    def _scalar(self, node: Node) -> Any:
+        event = node.event
         if event.implicit[0]:
             return plain_scalar(event.value)
         if event.implicit[1] or (event.tag or "") in _TEXT_TAGS:
             return event.value
         if event.tag in _RESOLVED_TAGS:
             return plain_scalar(event.value)
-        raise self._fail(f"the tag {str(event.tag).replace(_TAG, '!!')} means nothing here", line)
+        raise self._fail(f"the tag {str(event.tag).replace(_TAG, '!!')} means nothing here", node.line)
 
-    def _sequence(self, line: int, depth: int) -> Marked:
-        node = Marked([], line)
-        node.items = {}
-        for event in self._events:
-            if isinstance(event, SequenceEndEvent):
-                break
-            item = self._node(event, depth + 1)
-            node.items[len(node.value)] = item
-            node.value.append(item.value)
-            node.size += item.size
-        return node
+    def _sequence(self, node: Node) -> Marked:
+        marked = Marked([], node.line)
+        marked.items = {}
+        for child in node.children:
+            item = self.mark(child)
+            marked.items[len(marked.value)] = item
+            marked.value.append(item.value)
+            marked.size += item.size
+        return marked
 
-    def _mapping(self, line: int, depth: int) -> Marked:
+    def _mapping(self, node: Node) -> Marked:
         values: dict[str, Any] = {}
         items: dict[Any, Marked] = {}
         lines: dict[str, int] = {}
-        node = Marked(values, line)
-        node.items, node.key_lines = items, lines
+        marked = Marked(values, node.line)
+        marked.items, marked.key_lines = items, lines
         merged: list[Marked] = []
-        for event in self._events:
-            if isinstance(event, MappingEndEvent):
-                break
-            key, key_line = self._key(event)
-            value = self._node(next(self._events), depth + 1)
-            node.size += 1 + value.size
-            if key == "<<" and event.implicit[0]:
+        for key_node, value_node in node.pairs():
+            key, value = self._key(key_node), self.mark(value_node)
+            marked.size += 1 + value.size
+            if key == "<<" and key_node.kind == "scalar" and key_node.event.implicit[0]:
                 merged.append(value)
                 continue
             if key in lines:
                 problem = f"given twice (first on line {lines[key]})"
-                raise InputError(self._source, problem, line=key_line, field=key)
-            lines[key], items[key], values[key] = key_line, value, value.value
+                raise InputError(self._source, problem, line=key_node.line, field=key)
+            lines[key], items[key], values[key] = key_node.line, value, value.value
         for other in merged:
-            self._merge(node, other)
-        return node
+            self._merge(marked, other)
+        return marked
 
-    def _key(self, event: Any) -> tuple[str, int]:
-        line = event.start_mark.line + 1
-        if isinstance(event, ScalarEvent):
-            value = event.value
-        elif isinstance(event, AliasEvent):
-            value = self._alias(event, line).value
-        else:
-            value = None
-        if not isinstance(value, str):
-            raise self._fail("a key must be text", line)
-        return value, line
+    def _key(self, node: Node) -> str:
+        """The text of the key as it is written: `yes` and `1` are names."""
+        marked = None
+        if node.kind == "scalar":
+            marked = self._complete[node] = Marked(node.event.value, node.line)
+        elif node.kind == "alias":
+            marked = self.mark(node)
+        if marked is None or not isinstance(marked.value, str):
+            raise self._fail("a key must be text", node.line)
+        return marked.value
 
     def _merge(self, node: Marked, other: Marked) -> None:
         """`<<`: the keys of another mapping, or of several, where this one does not have them."""

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.concurrency import TaskSet
-from kubesim.errors import UsageError
 from kubesim.sources.manifest_files import (
     LIMIT_REACHED,
     MAX_CONFIG_LENGTH,
@@ -106,10 +105,8 @@ class RealFiles:
         return stop
 
     def _begin_watch(self, watcher: Watcher) -> Inotify | None:
-        try:
-            from asyncinotify import Inotify
-        except ImportError:
-            raise UsageError("a directory of this machine needs asyncinotify: pip install 'kubesim[sources]'") from None
+        from asyncinotify import Inotify
+
         try:
             if self.kind() == "missing":
                 raise FileMissing(MISSING)

@@ -138,7 +138,9 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("!!timestamp 1", "yaml: cannot decode !!int `1` as a !!timestamp"),
         ("!!binary ???", "yaml: !!binary value contains invalid base64 data"),
         (LAUGHS, "yaml: document contains excessive aliasing"),
-        ("[" * 5000, "yaml: exceeded max depth of 10000"),
+        ("[" * 5000, "yaml: line 1: did not find expected node content"),
+        ("[" * 20_000, "yaml: exceeded max depth of 10000"),
+        ("[" * 5000 + "]" * 5000, "yaml: exceeded max depth of 10000"),  # ours is less
     ],
 )
 def test_what_is_refused(text: str, problem: str) -> None:

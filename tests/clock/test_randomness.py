@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
-
 from kubesim.clock import Randomness
-from kubesim.clock.randomness import uuid4_text
 
 
 def draws(randomness: Randomness, *names: str) -> list[float]:
@@ -36,9 +33,3 @@ def test_a_fraction_belongs_to_seed_and_names_and_is_drawn_evenly() -> None:
     fractions = [randomness.fraction("worker", str(number)) for number in range(1000)]
     assert len({*fractions, Randomness(2).fraction("worker", "0")}) == 1001
     assert [sum(tenth <= 10 * f < tenth + 1 for f in fractions) > 70 for tenth in range(10)] == [True] * 10
-
-
-def test_random_bits_are_spelled_as_uuids_of_version_4() -> None:
-    stream = Randomness(1).stream("uid")
-    for bits in (0, 2**128 - 1, *(stream.getrandbits(128) for _ in range(20))):
-        assert uuid4_text(bits) == str(uuid.UUID(int=bits, version=4))

@@ -10,6 +10,7 @@ import pytest
 
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.concurrency import Channel, Select
+from kubesim.errors import Deadlock
 
 
 def play(scene: Callable[[LoopClock], Awaitable[Any]]) -> Any:
@@ -156,3 +157,11 @@ def test_a_sender_need_not_wait_for_room_while_the_only_reader_waits() -> None:
         return (await waiting).item, clock.now() - clock.start
 
     assert play(scene) == (1, 1)
+
+
+def test_a_deadlock_names_the_channels_of_a_select() -> None:
+    async def scene(clock: LoopClock) -> None:
+        await Select([Channel[int]("left", 1), Channel[int]("right", 1)], None).next()
+
+    with pytest.raises(Deadlock, match="waits for left or right"):
+        play(scene)

@@ -13,16 +13,22 @@ import pytest
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE, SECOND
-from kubesim.clock import LoopClock, run_virtual
+from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.kubelet.admission.node_admission import NodeAdmission
 from kubesim.kubelet.allocation import AllocationManager, is_resized
+from kubesim.kubelet.context import Context, PodViews, Sources
 from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.preemption import CriticalPodAdmission
 from kubesim.kubelet.resize_events import resize_event_message
 from kubesim.kubelet.resize_feasibility import NodePolicies
-from kubesim.kubelet.status.resize_conditions import ResizeConditions
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.kubelet.status.manager import StatusManager
+from kubesim.podworkers.resyncs import Resyncs
+from kubesim.podworkers.state import PodSyncStatuses
 from kubesim.runtime.allocated import AllocationState
+from kubesim.runtime.pod_cache import PodCache
+from kubesim.trace import Recorder
 from kubesim.trace.records import CriCall
 from tests.support.fakes.events import RecordedEvents
 from tests.support.played import Played, pod
@@ -50,27 +56,24 @@ class Kubelet(RecordedEvents):
         super().__init__()
         self.clock = LoopClock()
         self.pods = PodManager()
-        self.conditions = ResizeConditions()
         self.state = state or AllocationState()
         self.synced: list[str] = []
-        self.ready = True
 
         async def kill(pod: Pod, **_: Any) -> None:
             raise AssertionError("nobody is preempted here")
 
+        settings = KubeletSettings(policies=policies or NodePolicies())
+        context = Context(self.clock, Randomness(1), Recorder(self.clock), TaskSet(), settings, self)
+        statuses = StatusManager(None, self.pods, lambda pod: False, self.clock, context.recorder)
+        self.conditions = statuses.resize
+        self.sources = Sources(lambda seen: True, all_ready=True)
         self.manager = AllocationManager(
-            self.clock,
-            TaskSet(),
+            context,
+            PodViews(self.pods, PodSyncStatuses(), PodCache(), statuses, Resyncs(self.clock), self.sources),
             self.state,
-            self.conditions,
-            self,
-            self.pods,
             NodeAdmission(lambda: NODE),
             CriticalPodAdmission(self.pods.pods, kill, self),
-            self.pods.pods,
             lambda pod: self.synced.append(pod.metadata.uid),
-            lambda: self.ready,
-            policies=policies,
         )
 
     async def add(self, *pods: Pod) -> list[tuple[str, str]]:
@@ -267,11 +270,11 @@ def test_nothing_is_allocated_before_every_source_was_heard() -> None:
     async def story() -> None:
         kubelet = Kubelet()
         await kubelet.add(make("a", "1"))
-        kubelet.ready = False
+        kubelet.sources.all_ready = False
         assert await kubelet.resize(make("a", "2")) == []
         await kubelet.clock.sleep(31 * SECOND)
         assert kubelet.told("a") == []
-        kubelet.ready = True
+        kubelet.sources.all_ready = True
         await kubelet.clock.sleep(30 * SECOND)
         assert kubelet.told("a") == [(IN_PROGRESS, "", 1)]
 

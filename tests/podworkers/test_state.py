@@ -9,7 +9,7 @@ import pytest
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.clock import Randomness
 from kubesim.errors import BackoffError, SyncError
-from kubesim.podworkers.requeue import Intervals, Jitter, requeue_after
+from kubesim.podworkers.requeue import Delays, Intervals, requeue_after
 from kubesim.podworkers.state import PodSyncStatuses, PodWork, PodWorkerSync, UpdateDecision
 from kubesim.podworkers.syncer import min_backoff_expiration
 from kubesim.podworkers.updates import (
@@ -224,12 +224,12 @@ def test_a_back_off_is_found_behind_the_error_it_caused() -> None:
 
 
 def test_jitter_stretches_by_up_to_half_and_can_be_switched_off() -> None:
-    jitter = Jitter(Randomness(1))
+    jitter = Delays(Randomness(1))
     draws = [jitter.stretch(10 * SECOND, "u", n) for n in range(50)]
     assert all(10 * SECOND <= delay < 15 * SECOND for delay in draws)
     assert len(set(draws)) == 50
-    assert draws == [Jitter(Randomness(1)).stretch(10 * SECOND, "u", n) for n in range(50)]
-    assert Jitter(Randomness(1), on=False).stretch(10 * SECOND, "u", 1) == 10 * SECOND
+    assert draws == [Delays(Randomness(1)).stretch(10 * SECOND, "u", n) for n in range(50)]
+    assert Delays(Randomness(1), jitter=False).stretch(10 * SECOND, "u", 1) == 10 * SECOND
 
 
 def test_a_pod_with_a_configuration_is_never_taken_for_one_that_only_the_runtime_knows() -> None:

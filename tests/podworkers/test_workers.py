@@ -13,9 +13,11 @@ import pytest
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.errors import RuntimeCallError, SyncCancelled, SyncError
+from kubesim.podworkers.requeue import Delays
+from kubesim.podworkers.resyncs import Resyncs
+from kubesim.podworkers.state import PodSyncStatuses
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
 from kubesim.podworkers.updates import KillPodOptions, PodStatusFn, SyncPodType, UpdatePodOptions
-from kubesim.podworkers.work_queue import WorkQueue
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
@@ -40,16 +42,19 @@ class Scene:
         self.clock = LoopClock(0)
         self.cache = PodCache()
         self.cache.update_time(1 << 60)
-        self.queue = WorkQueue(self.clock)
+        self.resyncs = Resyncs(self.clock)
+        self.queue = self.resyncs.queue
         self.sink = MemorySink()
         self.calls: list[tuple[str, str, Any]] = []
         self.events: list[tuple[str, str, str]] = []
         self.crashes: list[str] = []
         self.on_sync: Callable[[str, str, SyncContext], Awaitable[SyncOutcome]] = self.succeed
-        settings = {"jitter": False, "on_crash": lambda uid, error: self.crashes.append(f"{uid}: {error}"), **settings}
+        settings = {"on_crash": lambda uid, error: self.crashes.append(f"{uid}: {error}"), **settings}
+        intervals, states = settings.pop("intervals", None), PodSyncStatuses(settings.pop("pod_from_allocation", None))
+        delays = Delays(Randomness(1), intervals, jitter=settings.pop("jitter", False))
         recorder = Recorder(self.clock, self.sink)
         self.workers = PodWorkers(
-            self.clock, self, self.cache, self.queue, recorder, self, Randomness(1), **settings
+            self.clock, self, self.cache, states, self.resyncs, recorder, self, delays, **settings
         )  # fmt: skip
 
     async def succeed(self, call: str, uid: str, context: SyncContext) -> SyncOutcome:
@@ -374,7 +379,7 @@ def test_skipped_ticks_count_the_resyncs_that_executed_ones_would_have_counted()
         await s.rest()
         await s.clock.sleep_until(150 * SECOND)
         s.workers.resync_settled_until(150 * SECOND, lambda due: (due // SECOND + 1) * SECOND)
-        s.workers.touch("u")
+        s.resyncs.touch("u")
         assert s.queue.earliest() == 182 * SECOND
 
     play(scene)
@@ -383,7 +388,7 @@ def test_skipped_ticks_count_the_resyncs_that_executed_ones_would_have_counted()
 def test_a_pod_that_is_touched_during_its_sync_is_not_settled() -> None:
     async def scene(s: Scene) -> None:
         async def touched(call: str, uid: str, context: SyncContext) -> SyncOutcome:
-            s.workers.touch(uid)
+            s.resyncs.touch(uid)
             return SyncOutcome(settled=True)
 
         s.on_sync = touched
@@ -400,7 +405,7 @@ def test_touching_all_pods_makes_their_next_resyncs_real() -> None:
         for uid in ("a", "b"):
             s.tell(make_pod(uid), "create")
         await s.rest()
-        s.workers.touch_all()
+        s.resyncs.touch_all()
         assert len(s.queue) == 2
 
     play(scene)

@@ -7,11 +7,11 @@ from typing import cast
 
 import pytest
 
+from kubesim.api.images import InvalidReference, apply_default_image_tag, trim_image_tag_digest
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.features import FeatureGates
-from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag, trim_image_tag_digest
 from kubesim.runtime.images import ImageError, ImageManager, ImagePullSettings
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.pull_credentials import PullSecret

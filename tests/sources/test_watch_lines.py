@@ -63,54 +63,6 @@ def test_a_change_keeps_everything_but_who_wrote_it(type: str) -> None:
     assert event.object.to_json() == {**POD, "metadata": metadata}
 
 
-# Texts and fields that look like the borders of what is looked for.
-TEXTS = st.sampled_from(["", "a", ',"spec":{', ',"status":{', '"', "\\", "}}"])
-SPECS = st.fixed_dictionaries(
-    {"containers": st.lists(st.fixed_dictionaries({"name": TEXTS, "image": TEXTS}), max_size=2)},
-    optional={
-        "nodeName": TEXTS,
-        "volumes": st.just([{"name": "v", "ephemeral": {"volumeClaimTemplate": {"metadata": {}, "spec": {"a": 1}}}}]),
-        "future": st.just({"x": 1, "status": {"spec": {}}}),
-    },
-)
-STATUSES = st.fixed_dictionaries(
-    {}, optional={"podIP": TEXTS, "message": TEXTS, "future": st.just({"x": 1, "status": {"y": 2}}), "phase": TEXTS}
-)
-METADATA = st.fixed_dictionaries(
-    {"name": st.sampled_from("ab"), "uid": st.sampled_from("uv"), "resourceVersion": st.just("1")},
-    optional={"annotations": st.dictionaries(TEXTS, TEXTS, max_size=2), "future": st.just({"n": "", "spec": {"z": 3}})},
-)
-
-
-@given(st.lists(st.tuples(st.sampled_from(["ADDED", "MODIFIED", "DELETED"]), METADATA, SPECS, STATUSES), max_size=6))
-def test_what_is_not_decoded_again_is_as_if_it_were(events: list[tuple[str, Any, Any, Any]]) -> None:
-    decoder: Decoder[Pod] = Decoder(Pod, "Pod")
-    for type, metadata, spec, status in events:
-        pod = {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": status}
-        text = json.dumps({"type": type, "object": pod}, separators=(",", ":")).encode()
-        event = decoder.event(text)
-        assert isinstance(event, Change)
-        assert event.object == Pod.from_json(pod)
-        assert event.object.to_json() == Pod.from_json(pod).to_json()
-
-
-def test_a_spec_that_did_not_change_stays_the_same_object_until_it_is_forgotten() -> None:
-    decoder: Decoder[Pod] = Decoder(Pod, "Pod")
-
-    def spec(ip: str) -> object:
-        object = {**POD, "status": {"podIP": ip}}
-        event = decoder.event(json.dumps({"type": "MODIFIED", "object": object}, separators=(",", ":")).encode())
-        assert isinstance(event, Change)
-        return event.object.spec
-
-    first = spec("10.0.0.1")
-    assert spec("10.0.0.2") is first
-    decoder.forget({"u"})
-    assert spec("10.0.0.3") is first
-    decoder.forget(set())
-    assert spec("10.0.0.4") is not first
-
-
 def test_what_go_writes_as_null_is_absent() -> None:
     event = DECODER.event(line("ADDED", {**POD, "spec": {"containers": None}}))
     assert isinstance(event, Change)

@@ -35,6 +35,24 @@ def longest_end(pod: Pod) -> int:
     return stops * (pod.spec.termination_grace_period_seconds or 0) * SECOND + GONE_AFTER
 
 
+_LIVE: dict[int, Counter[str]] = {}  # running worker tasks by pod uid, for each agent's workers
+
+
+class _CountedWorkers(PodWorkers):
+    """Sees that no pod has two workers."""
+
+    __slots__ = ()
+
+    async def _loop(self, worker: Any) -> None:
+        live = _LIVE[id(self)]
+        live[worker.uid] += 1
+        assert live[worker.uid] == 1, f"a second worker of pod {worker.uid}"
+        try:
+            await super()._loop(worker)
+        finally:
+            live[worker.uid] -= 1
+
+
 class DrivenNode:
     def __init__(self, scenario: Scenario, seed: int, *, every_tick: bool = False) -> None:
         self._loop = VirtualLoop()
@@ -59,25 +77,13 @@ class DrivenNode:
         self.runtime = self._simulation.nodes[NODE].runtime
         self.api = self._simulation.nodes[NODE].api
         self.world, self.store = self._simulation.world, self._simulation.store
-        self._count_workers(self.kubelet.workers)
+        _LIVE[id(self.kubelet.workers)] = self.live
+        self.kubelet.workers.__class__ = _CountedWorkers
         for kind in ("Pod", "Event", "Node", "Namespace", "ServiceAccount"):
             self.store.watch(kind, self._saw)
         self.store.watch("Pod", self._saw_pod)
         self.world.ensure_namespace("default")
         self._simulation.nodes[NODE].start()
-
-    def _count_workers(self, workers: PodWorkers) -> None:
-        loop = workers._loop
-
-        async def counted(worker: Any) -> None:
-            self.live[worker.uid] += 1
-            assert self.live[worker.uid] == 1, f"a second worker of pod {worker.uid}"
-            try:
-                await loop(worker)
-            finally:
-                self.live[worker.uid] -= 1
-
-        workers._loop = counted  # type: ignore[method-assign]
 
     # -- steps --------------------------------------------------------------------------------------------------
 
@@ -192,7 +198,7 @@ class DrivenNode:
             "containers": self.containers(),
             "sandboxes": self.run(self.runtime.list_pod_sandboxes()),
             "workers": +self.live,
-            "pod states": self.kubelet.workers.states.statuses,
+            "pod states": self.kubelet.views.states.statuses,
             "probes": list(self.kubelet.probes.workers()),
             "tasks": self._task_names() - self._resting_tasks,
             "volumes": self._simulation.nodes[NODE].volumes.pods(),

@@ -5,6 +5,8 @@ Mirrors: kuberuntime_manager.go doBackOff, pkg/api/v1/pod/util.go ContainerShoul
 
 from __future__ import annotations
 
+from signal import Signals
+
 from kubesim.api.gotext import duration
 from kubesim.api.pod import ContainerStateTerminated
 from kubesim.api.timestamps import SECOND, format_time
@@ -19,19 +21,6 @@ from kubesim.runtime.types import RuntimePodStatus
 
 REF = "kuberuntime_manager.go doBackOff"
 OOM_KILLED = "OOMKilled"
-_SIGNALS = {
-    1: "SIGHUP",
-    2: "SIGINT",
-    3: "SIGQUIT",
-    4: "SIGILL",
-    6: "SIGABRT",
-    7: "SIGBUS",
-    8: "SIGFPE",
-    9: "SIGKILL",
-    11: "SIGSEGV",
-    13: "SIGPIPE",
-    15: "SIGTERM",
-}
 
 
 def starts_again(seen: Observation, view: ContainerView, status: RuntimePodStatus) -> bool:
@@ -140,8 +129,8 @@ def how_it_ended(ended: ContainerStateTerminated) -> str:
         return f"could not be started by the runtime (StartError, exit code {code})"
     if code == 0:
         return "completed (exit code 0)"
-    if 128 < code < 160 and code - 128 in _SIGNALS:
-        return f"exited with {code} ({_SIGNALS[code - 128]})"
+    if 128 < code < 160:
+        return f"exited with {code} ({Signals(code - 128).name})"
     return f"exited with {code}"
 
 

@@ -37,7 +37,7 @@ async def _play(case: dict[str, Any], base: Path) -> list[dict[str, Any]]:
         ended = False
         for step in case["steps"]:
             told: dict[str, Any] = {"op": step["op"]} | _change(step, conf_dir, places)
-            reaction = {"reloads": 0, "fsnotify_events": []} if ended else await _react(syncer)
+            reaction = {"reloads": 0} if ended else await _react(syncer)
             ended = ended or "loop_ended" in reaction
             out.append(places.hide(told | reaction | _state(cni, syncer)))
         return [places.hide(entry) for entry in out]
@@ -58,14 +58,13 @@ def _state(cni: CNI, syncer: NetConfSyncer) -> dict[str, Any]:
 
 async def _react(syncer: NetConfSyncer) -> dict[str, Any]:
     """The kernel has queued the events of a change by the time that the change returns."""
-    events, reloads = syncer.watch.pending(), 0
-    told: dict[str, Any] = {"fsnotify_events": [str(event) for event in events]}
+    reloads = 0
     try:
-        for event in events:
-            reloads += await syncer.handle(event)
+        for event in syncer.watch:
+            reloads += await syncer.handle(event.mask)
     except CniError as error:
-        told["loop_ended"] = str(error)
-    return told | {"reloads": reloads}
+        return {"loop_ended": str(error), "reloads": reloads}
+    return {"reloads": reloads}
 
 
 def _change(step: Step, conf_dir: Path, places: Places) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.conformance.decode import steps_of, uids_in
 from kubesim.conformance.frame import Case, differences
 from kubesim.errors import BackoffError, RuntimeCallError, SyncCancelled, SyncError
-from kubesim.podworkers.requeue import Intervals
+from kubesim.podworkers.requeue import Delays, Intervals
+from kubesim.podworkers.resyncs import Resyncs
+from kubesim.podworkers.state import PodSyncStatuses
 from kubesim.podworkers.sync_status import PodSyncStatus
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
 from kubesim.podworkers.updates import KillPodOptions, PodStatusFn, SyncPodType, UpdatePodOptions
@@ -95,16 +97,18 @@ class _Stage:
         self.cache.update_time(FAR_FUTURE)
         for uid, running in script["runtimeRunning"].items():
             self._set_cache(uid, running, False)
+        resyncs = Resyncs(clock)
+        resyncs.queue = _Queue(clock, self._enqueued)
+        intervals = Intervals(script["resyncSeconds"] * SECOND, script["backOffSeconds"] * SECOND)
         self.workers = PodWorkers(
             clock,
             self,
             self.cache,
-            _Queue(clock, self._enqueued),
+            PodSyncStatuses(),
+            resyncs,
             Recorder(clock),
             self,
-            Randomness(0),
-            intervals=Intervals(script["resyncSeconds"] * SECOND, script["backOffSeconds"] * SECOND),
-            jitter=False,
+            Delays(Randomness(0), intervals, jitter=False),
         )
 
     # -- steps --------------------------------------------------------------------------------------------------

@@ -45,9 +45,10 @@ class ProbeManager:
         jitter: bool = True,
         node: str = "",
         gates: FeatureGates = DEFAULT_GATES,
+        on_worker_end: Callable[[str], None] = lambda uid: None,
     ) -> None:
         self.start = clock.now()
-        self.on_worker_end: Callable[[str], None] = lambda uid: None
+        self._on_worker_end = on_worker_end
         self.liveness = ResultsManager("liveness")
         self.readiness = ResultsManager("readiness")
         self.startup = ResultsManager("startup")
@@ -141,7 +142,7 @@ class ProbeManager:
         if not workers:
             del self._workers[uid]
         self._names.pop(uid, None)
-        self.on_worker_end(uid)
+        self._on_worker_end(uid)
 
 
 def _probed_containers(pod: Pod) -> tuple[Container, ...]:

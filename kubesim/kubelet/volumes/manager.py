@@ -12,14 +12,13 @@ from collections.abc import Callable, Sequence
 from kubesim.api.gotext import listed
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.clock import NEVER, LoopClock
+from kubesim.clock import NEVER
 from kubesim.cluster.object_watch import ObjectWatcher
-from kubesim.concurrency import TaskSet, Ticker
+from kubesim.concurrency import Ticker
 from kubesim.errors import SyncCancelled, SyncError
 from kubesim.frozen import frozen
+from kubesim.kubelet.context import Context, PodViews
 from kubesim.kubelet.object_manager import ObjectManager
-from kubesim.kubelet.pod_manager import PodManager
-from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.volumes.actual import ActualStateOfWorld
 from kubesim.kubelet.volumes.claims import Read
 from kubesim.kubelet.volumes.desired import DesiredStateOfWorld
@@ -29,11 +28,8 @@ from kubesim.kubelet.volumes.reconciler import Reconciler
 from kubesim.kubelet.volumes.spec import VolumeError, used_names
 from kubesim.kubelet.volumes.tokens import TokenManager
 from kubesim.kubelet.volumes.waiting import DeadlineExceeded, poll_until
-from kubesim.podworkers.sync_status import PodWorkerQueries
 from kubesim.podworkers.syncer import SyncContext
-from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.volume_directories import VolumeDirectories
-from kubesim.trace import Recorder
 
 WAIT_TIMEOUT = 123 * SECOND
 WAIT_INTERVAL = 300 * MILLISECOND
@@ -54,76 +50,51 @@ class VolumeParts:
 
 
 class VolumeManager:
-    """`touch` is called for a pod whose next resync finds something new."""
-
-    def __init__(
-        self,
-        clock: LoopClock,
-        recorder: Recorder,
-        tasks: TaskSet,
-        settings: KubeletSettings,
-        events: EventRecorder,
-        pods: PodManager,
-        states: Callable[[], PodWorkerQueries],
-        sources_ready: Callable[[], bool],
-        touch: Callable[[str], None],
-        parts: VolumeParts,
-    ) -> None:
-        self._clock = clock
-        self._recorder = recorder
-        self._settings = settings
-        self._pods = pods
-        self._states = states
-        self._sources_ready = sources_ready
-        self._touch = touch
+    def __init__(self, context: Context, views: PodViews, parts: VolumeParts) -> None:
+        self._context = context
+        self._clock = clock = context.clock
+        self._views = views
         self._directories = parts.directories
         self._desired = DesiredStateOfWorld()
         self._actual = ActualStateOfWorld()
         self.objects = ObjectManager(clock, parts.objects, self._object_changed)
         self._tokens = TokenManager(clock.now, parts.read)
-        operations = Operations(
-            settings.node_name, self.objects, parts.read, self._tokens, parts.directories, self._actual
-        )
+        node_name = context.settings.node_name
+        operations = Operations(node_name, self.objects, parts.read, self._tokens, parts.directories, self._actual)
         self._reconciler = Reconciler(
-            clock,
-            recorder,
-            tasks,
-            events,
-            self._desired,
-            self._actual,
-            self.objects,
-            operations,
-            lambda: self._populator.has_added_pods,
-            self._volume_changed,
-            node=settings.node_name,
+            context, self._desired, self._actual, self.objects, operations, self._may_unmount, self._volume_changed
         )
         self._populator = DesiredStateOfWorldPopulator(
-            pods, states, self._desired, self._actual, parts.read, self._reconciler.touched
+            views.manager, views.states, self._desired, self._actual, parts.read, self._reconciler.touched
         )
         self._outdated: set[str] = set()  # pods whose volumes show something that has changed since
+
+    def _may_unmount(self) -> bool:
+        """Not before all pods of all sources are known."""
+        return self._populator.has_added_pods
 
     # -- the loops ----------------------------------------------------------------------------------------------
 
     async def run_populator(self) -> None:
-        ticker = Ticker(self._clock, "volume populator", self._settings.volume_loop_period)
+        ticker = Ticker(self._clock, "volume populator", self._context.settings.volume_loop_period)
         try:
             while True:
                 await ticker.channel.receive()
-                if self._recorder.on:
-                    self._recorder.because(None)
-                ticker.done(0 if self._populator.loop(sources_ready=self._sources_ready()) else NEVER)
+                if self._context.recorder.on:
+                    self._context.recorder.because(None)
+                ticker.done(0 if self._populator.loop(sources_ready=self._views.sources.all_ready) else NEVER)
         finally:
             ticker.stop()
 
     async def run_reconciler(self) -> None:
         self._reconciler.reconstruct_volumes(self._directories)
-        await self._reconciler.run(Ticker(self._clock, "volume reconciler", self._settings.volume_loop_period))
+        await self._reconciler.run(Ticker(self._clock, "volume reconciler", self._context.settings.volume_loop_period))
 
     def _volume_changed(self, uid: str) -> None:
         """One was mounted for this pod, set up again, or unmounted."""
         if uid in self._outdated and not any(v.remount_required for v in self._actual.volumes_of(uid).values()):
             self._outdated.discard(uid)
-        if self._states().should_pod_runtime_be_removed(uid):
+        if self._views.states.should_pod_runtime_be_removed(uid):
             self.pod_may_be_over(uid)  # it was mounted too late: nobody will use it
 
     # -- what others report -------------------------------------------------------------------------------------
@@ -139,7 +110,7 @@ class VolumeManager:
     def _object_changed(self, uid: str, in_volume: bool) -> None:
         if in_volume and self._actual.volumes_of(uid):
             self._outdated.add(uid)
-        self._touch(uid)
+        self._views.resyncs.touch(uid)
 
     # -- what syncs wait for ------------------------------------------------------------------------------------
 
@@ -224,7 +195,7 @@ class VolumeManager:
 
     def is_up_to_date(self, uid: str) -> bool:
         """Would setting up the pod's volumes again leave everything as it is?"""
-        pod = self._pods.by_uid(uid)
+        pod = self._views.manager.by_uid(uid)
         if pod is None or not pod.spec.volumes:
             return True
         known = self._desired.pod(uid)

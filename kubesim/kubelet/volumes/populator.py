@@ -25,7 +25,7 @@ class DesiredStateOfWorldPopulator:
     def __init__(
         self,
         pods: PodManager,
-        states: Callable[[], PodWorkerQueries],
+        states: PodWorkerQueries,
         desired: DesiredStateOfWorld,
         actual: ActualStateOfWorld,
         read: Read,
@@ -56,7 +56,7 @@ class DesiredStateOfWorldPopulator:
     def pod_may_be_over(self, uid: str) -> None:
         """Its worker has come to its next state, or no source wants it any more."""
         known = uid in self._processed or uid in self._to_process or self._desired.volumes_of(uid)
-        if known and self._states().should_pod_runtime_be_removed(uid):
+        if known and self._states.should_pod_runtime_be_removed(uid):
             self._to_remove[uid] = None
 
     def is_pending(self, uid: str) -> bool:
@@ -74,7 +74,7 @@ class DesiredStateOfWorldPopulator:
         return had_work
 
     def _find_and_add_new_pods(self) -> None:
-        states = self._states()
+        states = self._states
         for uid in list(self._to_process):
             pod = self._pods.by_uid(uid)
             if self.has_added_pods:
@@ -114,7 +114,7 @@ class DesiredStateOfWorldPopulator:
         return True
 
     def _find_and_remove_deleted_pods(self) -> None:
-        removed = self._states().should_pod_runtime_be_removed
+        removed = self._states.should_pod_runtime_be_removed
         for uid in list(self._to_remove):
             exists = self._pods.by_uid(uid) is not None
             del self._to_remove[uid]

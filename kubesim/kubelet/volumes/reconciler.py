@@ -9,10 +9,12 @@ operationexecutor/operation_executor.go
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 
-from kubesim.clock import NEVER, LoopClock
+from kubesim.clock import NEVER
 from kubesim.cluster.object_watch import ObjectKey
-from kubesim.concurrency import TaskSet, Ticker
+from kubesim.concurrency import Ticker
+from kubesim.kubelet.context import Context
 from kubesim.kubelet.object_manager import NotListedYet, ObjectManager
 from kubesim.kubelet.volumes.actions import OPERATION_NAMES, Action, next_action
 from kubesim.kubelet.volumes.actual import ActualStateOfWorld, MountedVolume
@@ -20,46 +22,27 @@ from kubesim.kubelet.volumes.desired import DesiredStateOfWorld, VolumeToMount
 from kubesim.kubelet.volumes.operations import OperationError, Operations
 from kubesim.kubelet.volumes.pending_operations import PendingOperations
 from kubesim.kubelet.volumes.spec import PLUGINS
-from kubesim.runtime.helper import EventRecorder
+from kubesim.part import part
 from kubesim.runtime.volume_directories import VolumeDirectories
-from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 
 Key = tuple[str, str]  # uid, unique name of the volume
 
 
+@part
 class Reconciler:
-    """`changed` is told each pod for which a volume was mounted or unmounted."""
+    """`changed` is called with each pod for which a volume was mounted or unmounted."""
 
-    def __init__(
-        self,
-        clock: LoopClock,
-        recorder: Recorder,
-        tasks: TaskSet,
-        events: EventRecorder,
-        desired: DesiredStateOfWorld,
-        actual: ActualStateOfWorld,
-        objects: ObjectManager,
-        operations: Operations,
-        may_unmount: Callable[[], bool],
-        changed: Callable[[str], None],
-        *,
-        node: str,
-    ) -> None:
-        self._clock = clock
-        self._recorder = recorder
-        self._tasks = tasks
-        self._events = events
-        self._desired = desired
-        self._actual = actual
-        self._objects = objects
-        self._operations = operations
-        self._may_unmount = may_unmount
-        self._changed = changed
-        self._node = node
-        self._pending = PendingOperations()
-        self._open: dict[Key, None] = {}  # volumes about which there may be something to do
-        self._failed: set[Key] = set()  # volumes whose last mount failed
+    context: Context
+    desired: DesiredStateOfWorld
+    actual: ActualStateOfWorld
+    objects: ObjectManager
+    operations: Operations
+    may_unmount: Callable[[], bool]
+    changed: Callable[[str], None]
+    _pending: PendingOperations = field(default_factory=PendingOperations)
+    _open: dict[Key, None] = field(default_factory=dict)  # volumes that may need something
+    _failed: set[Key] = field(default_factory=set)  # volumes whose last mount failed
 
     def touched(self, uid: str, volume_name: str) -> None:
         """The desired state of this volume changed."""
@@ -74,15 +57,15 @@ class Reconciler:
         what is not wanted is taken down."""
         for uid, directory in directories.volumes():
             plugin = PLUGINS[directory.plugin]
-            self._actual.add_pod_to_volume(uid, MountedVolume(directory.volume_name, plugin, uncertain=True))
+            self.actual.add_pod_to_volume(uid, MountedVolume(directory.volume_name, plugin, uncertain=True))
             self._open[uid, directory.volume_name] = None
 
     async def run(self, ticker: Ticker) -> None:
         try:
             while True:
                 await ticker.channel.receive()
-                if self._recorder.on:
-                    self._recorder.because(None)
+                if self.context.recorder.on:
+                    self.context.recorder.because(None)
                 ticker.done(self._reconcile())
         finally:
             ticker.stop()
@@ -92,8 +75,8 @@ class Reconciler:
 
         Returns the moment before which the next round finds nothing more to start.
         """
-        may_unmount, again = self._may_unmount(), NEVER
-        actions = [(key, next_action(*key, self._desired, self._actual)) for key in self._open]
+        may_unmount, again = self.may_unmount(), NEVER
+        actions = [(key, next_action(*key, self.desired, self.actual)) for key in self._open]
         for key, action in actions:
             if action == "unmount" and may_unmount:
                 again = min(again, self._start(key, action))
@@ -101,9 +84,9 @@ class Reconciler:
             if action in ("attach", "mount", "remount"):
                 again = min(again, self._start(key, action))
         for key, _ in actions:
-            action = next_action(*key, self._desired, self._actual)
+            action = next_action(*key, self.desired, self.actual)
             if action == "detach" and may_unmount:
-                self._actual.mark_volume_as_detached(key[1])
+                self.actual.mark_volume_as_detached(key[1])
                 action, again = None, 0
             if action is None:
                 del self._open[key]
@@ -115,10 +98,10 @@ class Reconciler:
         Returns the moment from which it can be tried; 0 if it began now.
         """
         uid, volume_name = key
-        volume = self._desired.find(uid, volume_name)
+        volume = self.desired.find(uid, volume_name)
         whole = action == "attach" or (volume is not None and volume.plugin.device_mountable)
         owner = "" if whole else uid
-        name, now = OPERATION_NAMES[action], self._clock.now()
+        name, now = OPERATION_NAMES[action], self.context.clock.now()
         if self._pending.is_pending(volume_name, owner):
             return NEVER
         again = self._pending.retry_after(volume_name, owner, name, now)
@@ -126,10 +109,10 @@ class Reconciler:
             return again + 1
         if action == "attach":
             # None of the volumes here needs the cluster's help to get to its node.
-            self._actual.mark_volume_as_attached(volume_name)
+            self.actual.mark_volume_as_attached(volume_name)
         elif action == "unmount":
-            self._operations.unmount(uid, volume_name)
-            self._changed(uid)
+            self.operations.unmount(uid, volume_name)
+            self.changed(uid)
         else:
             assert volume is not None
             self._pending.start(volume_name, owner, name, now)
@@ -139,13 +122,13 @@ class Reconciler:
     # -- mounting -----------------------------------------------------------------------------------------------
 
     def _mount(self, volume: VolumeToMount, owner: str) -> None:
-        mounted = self._actual.find(volume.uid, volume.volume_name)
+        mounted = self.actual.find(volume.uid, volume.volume_name)
         is_remount = mounted is not None and not mounted.uncertain
         try:
-            is_new = self._operations.mount(volume) and is_remount
+            is_new = self.operations.mount(volume) and is_remount
         except NotListedYet:
             pod = volume.pod.metadata
-            self._tasks.start(f"mount of {pod.namespace}/{pod.name}", self._mount_later(volume, owner))
+            self.context.tasks.start(f"mount of {pod.namespace}/{pod.name}", self._mount_later(volume, owner))
         except OperationError as error:
             self._mount_failed(volume, owner, error)
         else:
@@ -156,9 +139,9 @@ class Reconciler:
         given_up: set[ObjectKey] = set()
         while True:
             try:
-                self._operations.mount(volume, given_up)
+                self.operations.mount(volume, given_up)
             except NotListedYet as missing:
-                if not await self._objects.wait_until_listed(missing.key):
+                if not await self.objects.wait_until_listed(missing.key):
                     given_up.add(missing.key)
                 continue
             except OperationError as error:
@@ -168,9 +151,9 @@ class Reconciler:
             return
 
     def _mount_failed(self, volume: VolumeToMount, owner: str, error: OperationError) -> None:
-        self._pending.fail(volume.volume_name, owner, self._clock.now())
+        self._pending.fail(volume.volume_name, owner, self.context.clock.now())
         self._failed.add((volume.uid, volume.volume_name))
-        self._events.event(volume.pod, "Warning", "FailedMount", str(error))
+        self.context.events.event(volume.pod, "Warning", "FailedMount", str(error))
 
     def _mounted(self, volume: VolumeToMount, owner: str, *, is_new: bool = False) -> None:
         key = (volume.uid, volume.volume_name)
@@ -180,10 +163,12 @@ class Reconciler:
             self._tell(volume, "is mounted at last")
         elif is_new:
             self._tell(volume, "shows its new content")
-        self._changed(volume.uid)
+        self.changed(volume.uid)
 
     def _tell(self, volume: VolumeToMount, what: str) -> None:
-        if self._recorder.on:
+        if self.context.recorder.on:
             metadata = volume.pod.metadata
             pod, names = f"{metadata.namespace}/{metadata.name}", " ".join(volume.outer_names)
-            self._recorder.record(Note(node=self._node, pod=pod, uid=metadata.uid, text=f"volume {names} {what}"))
+            self.context.recorder.record(
+                Note(node=self.context.settings.node_name, pod=pod, uid=metadata.uid, text=f"volume {names} {what}")
+            )

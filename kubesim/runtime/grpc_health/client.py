@@ -12,14 +12,18 @@ import re
 from http import HTTPStatus
 from typing import Final
 
+from h2.errors import ErrorCodes
+from h2.events import ConnectionTerminated, DataReceived, Event, ResponseReceived, StreamReset, TrailersReceived
+from h2.exceptions import ProtocolError
+
 from kubesim.api.gotext import quoted
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.runtime.grpc_health import wire
-from kubesim.runtime.grpc_health.http2 import ROOM, Data, Event, GoAway, Headers, Http2, ProtocolError, Reset, Settings
+from kubesim.runtime.grpc_health.http2 import STREAM, ClientConnection, header_fields
 from kubesim.runtime.network import ConnectError, GrpcStatusError, NetworkError
 
 USER_AGENT: Final = "kube-probe/1.36 grpc-go/1.79.3"
-_STREAM = 1
+_HEADERS_GO_ON: Final = "Trailers must have END_STREAM set"  # in the words of h2
 _OF_RESET = {
     "FLOW_CONTROL_ERROR": "ResourceExhausted",
     "REFUSED_STREAM": "Unavailable",
@@ -43,16 +47,26 @@ class HealthCall:
     """One call on a connection of its own. It is over when there is an `outcome`: a status, or what went wrong."""
 
     def __init__(self, authority: str, service: str, timeout: int) -> None:
-        self._http2 = Http2(is_client=True)
-        self._authority = authority
-        self._message = wire.framed(wire.request(service))
-        self._timeout = timeout
-        self.is_connected = False
-        self.is_unprocessed = False  # the server says that it did not look at it: it may be called again
+        headers = [
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":path", wire.CHECK),
+            (":authority", authority),
+            ("content-type", "application/grpc"),
+            ("user-agent", USER_AGENT),
+            ("te", "trailers"),
+            ("grpc-timeout", f"{max(timeout // MILLISECOND, 1)}m"),
+        ]
+        self._http2 = ClientConnection(headers, wire.framed(wire.request(service)))
+        self.is_unprocessed = False  # the server did not process the call: it may be called again
         self.outcome: str | NetworkError | None = None
         self._answer: bytearray | None = None  # from the first header fields on
         self._encoding = ""
-        self._went_away = ""
+        self._goaway = ""
+
+    @property
+    def is_connected(self) -> bool:
+        return self._http2.is_connected
 
     def to_send(self) -> bytes:
         return self._http2.to_send()
@@ -60,9 +74,12 @@ class HealthCall:
     def receive(self, data: bytes) -> None:
         try:
             for event in self._http2.receive(data):
-                if self.outcome is None:
-                    self._hear(event)
+                self._handle(event)
+                if self.outcome is not None:
+                    return
         except ProtocolError as error:
+            if str(error) == _HEADERS_GO_ON:
+                self._fail("Internal", "a HEADERS frame cannot appear in the middle of a stream")
             self.broke(str(error))
 
     def broke(self, problem: str) -> None:
@@ -73,94 +90,70 @@ class HealthCall:
             self.outcome = ConnectError(f"error reading server preface: {problem}")
             return
         text = f"error reading from server: {problem}"
-        if self._went_away:
+        if self._goaway:
             why = f"connection error: desc = {quoted(text)}"
-            text = f"closing transport due to: {why}, received prior goaway: {self._went_away}"
+            text = f"closing transport due to: {why}, received prior goaway: {self._goaway}"
         self._fail("Unavailable", text)
 
     def _fail(self, code: str, message: str) -> None:
         self.outcome = GrpcStatusError(code, message)
 
-    def _hear(self, event: Event) -> None:
-        if not self.is_connected:
-            if not isinstance(event, Settings):
-                raise ProtocolError("its first frame says no settings")
-            self.is_connected = True
-            self._ask()
-            return
-        match event:  # no other stream was ever opened
-            case GoAway():
-                self._hear_go_away(event)
-            case Reset():
-                self._hear_reset(event.code)
-            case Headers():
-                self._hear_headers(event)
-            case Data():
-                self._hear_data(event)
+    def _handle(self, event: Event) -> None:
+        match event:
+            case ConnectionTerminated():
+                self._handle_goaway(event)
+            case StreamReset():
+                self._handle_reset(event.error_code)
+            case ResponseReceived():
+                self._handle_headers(header_fields(event.headers), ended=event.stream_ended is not None)
+            case TrailersReceived():
+                self._handle_trailers(header_fields(event.headers))
+            case DataReceived():
+                self._handle_data(event)
 
-    def _ask(self) -> None:
-        fields = [
-            (":method", "POST"),
-            (":scheme", "http"),
-            (":path", wire.CHECK),
-            (":authority", self._authority),
-            ("content-type", "application/grpc"),
-            ("user-agent", USER_AGENT),
-            ("te", "trailers"),
-            ("grpc-timeout", f"{max(self._timeout // MILLISECOND, 1)}m"),
-        ]
-        self._http2.send_headers(_STREAM, fields)
-        self._http2.send_data(_STREAM, self._message, end=True)
-
-    def _hear_go_away(self, event: GoAway) -> None:
-        debug = f", debug data: {quoted(event.debug.decode(errors='replace'))}" if event.debug else ""
-        self._went_away = f"code: {event.code}{debug}"
-        if event.last_stream < _STREAM:
+    def _handle_goaway(self, event: ConnectionTerminated) -> None:
+        data = event.additional_data
+        debug = f", debug data: {quoted(data.decode(errors='replace'))}" if data else ""
+        self._goaway = f"code: {_code_name(event.error_code)}{debug}"
+        if (event.last_stream_id or 0) < STREAM:
             self.is_unprocessed = True
             self._fail("Unavailable", "the connection is draining")
 
-    def _hear_reset(self, code: str) -> None:
+    def _handle_reset(self, number: ErrorCodes | int | None) -> None:
+        code = _code_name(number)
         self.is_unprocessed = code == "REFUSED_STREAM"
         status = _OF_RESET.get(code, "Unknown" if code.startswith("unknown") else "Internal")
         self._fail(status, f"stream terminated by RST_STREAM with error code: {code}")
 
-    def _hear_headers(self, event: Headers) -> None:
-        fields = dict(event.fields)
-        is_first = self._answer is None
-        if not is_first and not event.ended:
-            self._fail("Internal", "a HEADERS frame cannot appear in the middle of a stream")
-        elif is_first and not _is_grpc(fields.get("content-type", "")):
-            self._hear_no_grpc(fields, event.ended)
-        elif event.ended:
-            self._end(fields)
+    def _handle_headers(self, fields: dict[str, str], *, ended: bool) -> None:
+        if not _is_grpc(fields.get("content-type", "")):
+            self._handle_no_grpc(fields)
+        elif ended:
+            self._handle_trailers(fields)
         else:
             self._answer = bytearray()
             self._encoding = fields.get("grpc-encoding", "")
 
-    def _hear_no_grpc(self, fields: dict[str, str], ended: bool) -> None:
+    def _handle_no_grpc(self, fields: dict[str, str]) -> None:
         kind = fields.get("content-type")
         missing = "malformed header: missing HTTP content-type"
         about_kind = missing if kind is None else f"transport: received unexpected content-type {quoted(kind)}"
         status = fields.get(":status", "")
         if not status.isdigit():
             self._fail("Internal", f"malformed header: missing HTTP status; {about_kind}")
-        elif 100 <= (number := int(status)) < 200 and not ended:
-            pass  # more will come
-        else:
-            told = f"unexpected HTTP status code received from server: {number} ({_phrase(number)}); {about_kind}"
-            self._fail(_OF_HTTP_STATUS.get(number, "Unknown"), told)
+            return
+        number = int(status)
+        problem = f"unexpected HTTP status code received from server: {number} ({_phrase(number)}); {about_kind}"
+        self._fail(_OF_HTTP_STATUS.get(number, "Unknown"), problem)
 
-    def _hear_data(self, event: Data) -> None:
-        if self._answer is None:
-            raise ProtocolError("an answer without header fields")
-        self._answer += event.content
-        if len(self._answer) > ROOM:
-            raise ProtocolError("an answer that is larger than there was room for")
-        if event.ended:
+    def _handle_data(self, event: DataReceived) -> None:
+        assert self._answer is not None, "h2 rejects data before header fields"
+        self._answer += event.data
+        if event.stream_ended is not None:
             self._fail("Internal", "server closed the stream without sending trailers")
 
-    def _end(self, fields: dict[str, str]) -> None:
-        """Trailers: only now is it known how the call went."""
+    def _handle_trailers(self, fields: dict[str, str]) -> None:
+        """Only trailers say how the call went."""
         code = _status_code(fields.get("grpc-status", "2"))
         if code is None:
             self._fail("Unknown", f"transport: malformed grpc-status: {fields['grpc-status']}")
@@ -194,6 +187,10 @@ class HealthCall:
 
 def _is_grpc(content_type: str) -> bool:
     return content_type == "application/grpc" or content_type.startswith(("application/grpc+", "application/grpc;"))
+
+
+def _code_name(code: ErrorCodes | int | None) -> str:
+    return code.name if isinstance(code, ErrorCodes) else f"unknown error code {code:#x}"
 
 
 def _status_code(text: str) -> int | None:

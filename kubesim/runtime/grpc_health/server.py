@@ -6,10 +6,16 @@ Mirrors: google.golang.org/grpc server.go (handleStream), health/server.go (Chec
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import DataReceived, Event, RequestReceived, StreamEnded, StreamReset
+from h2.exceptions import ProtocolError, StreamClosedError
+
 from kubesim.runtime.grpc_health import wire
-from kubesim.runtime.grpc_health.http2 import ROOM, Data, Event, GoAway, Headers, Http2, ProtocolError, Reset, Settings
+from kubesim.runtime.grpc_health.http2 import header_fields
 
 Check = Callable[[str], str | None]  # the status of a service; None if it is not known
 
@@ -17,34 +23,38 @@ _HEADERS: Final = ((":status", "200"), ("content-type", "application/grpc"))
 
 
 class HealthServer:
+    """`is_closed` after a client broke the protocol: send what `receive` returned, and close the connection."""
+
     def __init__(self, check: Check) -> None:
         self._check = check
-        self._http2 = Http2(is_client=False)
+        self._h2 = H2Connection(H2Configuration(client_side=False))
+        self._h2.initiate_connection()
         self._calls: dict[int, tuple[str, bytearray]] = {}  # stream -> the method, its message so far
+        self.is_closed = False
 
     def receive(self, data: bytes) -> bytes:
-        """What to answer. Raises a ProtocolError if the client is not to be talked to."""
-        for event in self._http2.receive(data):
-            self._hear(event)
-        return self._http2.to_send()
+        """Returns the bytes to answer with."""
+        try:
+            for event in self._h2.receive_data(data):
+                with suppress(StreamClosedError):  # the same piece of data cancels the call
+                    self._handle(event)
+        except ProtocolError:
+            self.is_closed = True
+        return self._h2.data_to_send()
 
-    def _hear(self, event: Event) -> None:
+    def _handle(self, event: Event) -> None:
         match event:
-            case Headers(stream, fields, ended):
-                if stream not in self._calls:
-                    self._calls[stream] = (dict(fields).get(":path", ""), bytearray())
-                if ended:
-                    self._answer(stream)
-            case Data(stream, content, ended) if stream in self._calls:
-                self._calls[stream][1].extend(content)
-                if len(self._calls[stream][1]) > ROOM:
-                    raise ProtocolError("a request that is too large")
-                if ended:
-                    self._answer(stream)
-            case Reset(stream, _):
+            case RequestReceived(stream_id=stream, headers=headers):
+                self._calls[stream] = (header_fields(headers)[":path"], bytearray())
+            case DataReceived(stream_id=stream) if stream in self._calls:
+                self._calls[stream][1].extend(event.data)
+                # Room for the next request on this connection, but not for more of this one: requests are short.
+                if event.flow_controlled_length:
+                    self._h2.increment_flow_control_window(event.flow_controlled_length)
+            case StreamEnded(stream_id=stream) if stream in self._calls:
+                self._answer(stream)
+            case StreamReset(stream_id=stream):
                 self._calls.pop(stream, None)
-            case Settings() | GoAway() | Data():
-                pass
 
     def _answer(self, stream: int) -> None:
         path, data = self._calls.pop(stream)
@@ -63,10 +73,10 @@ class HealthServer:
         if status is None:
             self._refuse(stream, "NotFound", "unknown service")
             return
-        self._http2.send_headers(stream, _HEADERS)
-        self._http2.send_data(stream, wire.framed(wire.response(status)))
-        self._http2.send_headers(stream, [("grpc-status", "0")], end=True)
+        self._h2.send_headers(stream, _HEADERS)
+        self._h2.send_data(stream, wire.framed(wire.response(status)))
+        self._h2.send_headers(stream, [("grpc-status", "0")], end_stream=True)
 
     def _refuse(self, stream: int, code: str, message: str) -> None:
         status = [("grpc-status", str(wire.CODES.index(code))), ("grpc-message", wire.percent_encoded(message))]
-        self._http2.send_headers(stream, [*_HEADERS, *status], end=True)
+        self._h2.send_headers(stream, [*_HEADERS, *status], end_stream=True)

@@ -5,10 +5,10 @@ Mirrors: grpc/health/v1/health.proto; google.golang.org/grpc codes, rpc_util.go 
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import quote, unquote_to_bytes
 
 from kubesim.errors import KubesimError
 
@@ -19,6 +19,7 @@ CODES: Final = (
     "ResourceExhausted", "FailedPrecondition", "Aborted", "OutOfRange", "Unimplemented", "Internal", "Unavailable",
     "DataLoss", "Unauthenticated",
 )  # fmt: skip
+_PLAIN = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
 _FRAME = struct.Struct(">BI")  # is it compressed, how long
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED = {_FIXED64: 8, _FIXED32: 4}
@@ -71,14 +72,13 @@ def code_name(number: int) -> str:
 
 
 def percent_encoded(text: str) -> str:
-    """A message of a status, as a header field may have it."""
-    return re.sub(rb"[^ -$&-~]", lambda found: b"%%%02X" % found[0][0], text.encode("utf-8", "replace")).decode("ascii")
+    """The message of a status as the value of a header field."""
+    return quote(text, safe=_PLAIN, errors="replace")
 
 
 def percent_decoded(text: str) -> str:
     """A percent sign that stands for no byte stays as it is."""
-    data = re.sub(rb"%([0-9a-fA-F]{2})", lambda found: bytes.fromhex(found[1].decode()), text.encode("latin-1"))
-    return data.decode("utf-8", "replace")
+    return unquote_to_bytes(text.encode("latin-1")).decode("utf-8", "replace")
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:

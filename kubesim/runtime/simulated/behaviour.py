@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import field
 from fnmatch import fnmatchcase
+from signal import SIGKILL
 
 from kubesim.api.pod import Container
 from kubesim.clock import LoopClock
@@ -19,7 +20,7 @@ from kubesim.part import part
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.network import listen_on
-from kubesim.runtime.simulated.process import SIGKILL, Exit, ProcessContext
+from kubesim.runtime.simulated.process import Exit, ProcessContext
 from kubesim.runtime.simulated.settings import Span
 from kubesim.runtime.simulated.shell import Listener, Log, Ports
 from kubesim.runtime.simulated.termination_message import termination_message

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 
+from kubesim.api.images import InvalidReference, apply_default_image_tag
 from kubesim.errors import RuntimeCallError
-from kubesim.runtime.image_reference import InvalidReference, apply_default_image_tag
 from kubesim.runtime.protocol import ImageInfo
 from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.simulated.draws import Draw

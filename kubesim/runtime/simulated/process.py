@@ -11,9 +11,6 @@ from kubesim.api.pod import Container, Pod
 from kubesim.frozen import frozen
 from kubesim.runtime.protocol import ContainerConfig, ExecResult
 
-SIGTERM = 15
-SIGKILL = 9
-
 
 @frozen
 class Exit:

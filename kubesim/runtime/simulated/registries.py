@@ -11,7 +11,7 @@ from __future__ import annotations
 import ipaddress
 from functools import lru_cache
 
-from kubesim.runtime.image_reference import DEFAULT_DOMAIN, parse_normalized
+from kubesim.api.images import DEFAULT_DOMAIN, parse_normalized
 
 HTTP_PORT = 80
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from signal import SIGKILL
 from typing import Any
 
 from kubesim.api.pod import Pod
@@ -34,7 +35,7 @@ from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.simulated.addresses import Addresses
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.image_store import ImageStore
-from kubesim.runtime.simulated.process import SIGKILL, Exit, Process, ProcessContext, ProcessFactory
+from kubesim.runtime.simulated.process import Exit, Process, ProcessContext, ProcessFactory
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.simulated.signals import DEFAULT_STOP_SIGNAL, signal_number
 from kubesim.runtime.types import RuntimeResources, SandboxNetwork

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from signal import SIGKILL, SIGTERM
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from kubesim.runtime.simulated.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.command_line import command_line
 from kubesim.runtime.simulated.draws import Choice, Exponential
 from kubesim.runtime.simulated.network import SimulatedNetwork
-from kubesim.runtime.simulated.process import SIGKILL, SIGTERM, Exit, Process, ProcessContext
+from kubesim.runtime.simulated.process import Exit, Process, ProcessContext
 from kubesim.runtime.simulated.programs import Programs
 from kubesim.runtime.simulated.settings import Span
 from kubesim.runtime.simulated.volumes import NodeVolumes

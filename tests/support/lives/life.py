@@ -188,7 +188,7 @@ class _Life:
     async def _evict(self, grace_s: int) -> None:
         """As the eviction manager does it."""
         pod, kubelet = self._pod(), self._node.kubelet
-        if pod is None or not self._node.kubelet_runs or kubelet.pods.by_uid(pod.metadata.uid) is None:
+        if pod is None or not self._node.kubelet_runs or kubelet.views.manager.by_uid(pod.metadata.uid) is None:
             return
         self._rules.evicted(grace_s)
         with suppress(SyncError):
@@ -223,9 +223,9 @@ class _Life:
             "containers": await node.runtime.list_containers(),
             "sandboxes": await node.runtime.list_pod_sandboxes(),
             "addresses": node.runtime._addresses.taken,
-            "pod states": kubelet.workers.states.statuses,
+            "pod states": kubelet.views.states.statuses,
             "probes": list(kubelet.probes.workers()),
-            "statuses": kubelet.statuses._statuses,
+            "statuses": kubelet.views.statuses._statuses,
             "logs": node.disk.logs.pods(),
             "tasks": [name for name in _task_names() if any(part in name for part in _OF_A_POD)],
         }

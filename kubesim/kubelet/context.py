@@ -1,0 +1,74 @@
+"""What every part of an agent uses, and what the kubelet knows of its pods: made first, shared by all.
+
+Mirrors: pkg/kubelet/config/sources.go; pkg/kubelet/kubelet_pods.go filterOutInactivePods
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+
+from kubesim.api.phases import TERMINAL_PHASES
+from kubesim.api.pod import Pod
+from kubesim.clock import LoopClock, Randomness
+from kubesim.concurrency import TaskSet
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.kubelet.status.manager import StatusManager
+from kubesim.part import part
+from kubesim.podworkers.resyncs import Resyncs
+from kubesim.podworkers.state import PodSyncStatuses
+from kubesim.runtime.helper import EventRecorder
+from kubesim.runtime.pod_cache import PodCache
+from kubesim.trace import Recorder
+
+
+@part
+class Context:
+    clock: LoopClock
+    randomness: Randomness
+    recorder: Recorder
+    tasks: TaskSet
+    settings: KubeletSettings
+    events: EventRecorder
+    gates: FeatureGates = DEFAULT_GATES
+
+
+@part
+class Sources:
+    """Which sources have been seen, and whether that is all of them: before that, nothing is known to be unwanted."""
+
+    seen_all: Callable[[set[str]], bool]
+    all_ready: bool = False
+    _seen: set[str] = field(default_factory=set)
+
+    def add(self, source: str) -> None:
+        if source not in self._seen:
+            self._seen.add(source)
+            self.all_ready = self.seen_all(self._seen)
+
+
+@part
+class PodViews:
+    """A pod as its source wants it, as its worker handles it, as the runtime has it, and as its status reports it."""
+
+    manager: PodManager
+    states: PodSyncStatuses
+    cache: PodCache
+    statuses: StatusManager
+    resyncs: Resyncs
+    sources: Sources
+
+    def active_pods(self) -> list[Pod]:
+        """Pods that may use resources: not finished, not rejected, not known to have ended."""
+        return [pod for pod in self.manager.pods() if self.is_active(pod)]
+
+    def is_active(self, pod: Pod) -> bool:
+        uid = pod.metadata.uid
+        if self.states.is_pod_known_terminated(uid):
+            return False
+        if self.states.is_pod_termination_requested(uid):
+            return True  # it is still being stopped, so it still uses what it has
+        reported = self.statuses.get_pod_status(uid)
+        return pod.status.phase not in TERMINAL_PHASES and (reported is None or reported.phase not in TERMINAL_PHASES)
