@@ -34,19 +34,19 @@ lint: $(VENV)/.installed-for-tests
 	$(PY) -m mypy
 
 bench: $(VENV)/.installed-for-tests system-packages
-	$(PY) -m tests.bench
+	$(PY) -m tools.bench
 
 # What of the pure core the measurements of the real thing reach by themselves, and what the tests by hand.
 coverage: $(VENV)/.installed-for-tests
-	$(PY) -m tests.core_coverage
+	$(PY) -m tools.core_coverage
 
 # The pages of docs/ that are made from the code. Needs no network.
 docs: $(VENV)/.installed-for-tests
-	$(PY) -m tests.docs_pages
+	$(PY) -m tools.docs_pages
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find kubesim tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find kubesim tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Debian packages that the tests use. Installed only if one is missing and we are root; without them the tests that
 # need them fail and say so: CNI plugins, what looks at their work, and what makes certificates.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-from tests.soak import SOAK
+from tests.support.soak import SOAK
 
 settings.register_profile("test", deadline=None, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None, max_examples=1000)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.chaos import run_chaos
-from tests.soak import SOAK, rounds
+from tests.support.chaos import run_chaos
+from tests.support.soak import LONG, SOAK, rounds
+
+pytestmark = LONG
 
 SEEDS = rounds(200)
 PODS = 200 if SOAK else 30

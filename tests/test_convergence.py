@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesim.api.timestamps import SECOND
-from tests.convergence import converge
+from tests.support.convergence import converge
 
 
 def test_all_pods_get_there_although_calls_fail_and_hang() -> None:

@@ -12,8 +12,10 @@ import pytest
 from kubesim.app import RunResult, run_scenario
 from kubesim.scenario.load import load_scenario, parse_scenario
 from kubesim.trace import HashSink
-from tests.soak import rounds
+from tests.support.soak import LONG, rounds
 from tests.support.ticks import ticks
+
+pytestmark = LONG
 
 ROOT = Path(__file__).parent.parent
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kubesim.cli.main import make_parser
-from tests.docs_pages import DOCS, PAGES, subparsers
-from tests.labs.played import LABS
+from tests.support.labs import LABS
+from tools.docs_pages import DOCS, PAGES, subparsers
 
 ROOT = Path(__file__).parent.parent
 PROSE = sorted(DOCS.glob("*.md"))

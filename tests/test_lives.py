@@ -21,9 +21,11 @@ from kubesim.runtime.container_start import ContainerStarter
 from kubesim.runtime.init_actions import _Walk
 from kubesim.runtime.manager import RuntimeManager
 from kubesim.runtime.results import PodSyncResult
-from tests.life import Faults, Happening, Story, happened, live
-from tests.life_stories import DEAF, FALSE, PROMPT, SLOW, SLOW_START, UP, command, stories
-from tests.soak import rounds
+from tests.support.lives.life import Faults, Happening, Story, happened, live
+from tests.support.lives.stories import DEAF, FALSE, PROMPT, SLOW, SLOW_START, UP, command, stories
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 LIVES = 2000
 

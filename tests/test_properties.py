@@ -13,8 +13,10 @@ from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.runtime.manager import RuntimeManager
 from kubesim.runtime.results import PodSyncResult
 from kubesim.scenario.language import Scenario
-from tests.driven_node import DrivenNode
-from tests.soak import rounds
+from tests.support.driven_node import DrivenNode
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 EXAMPLES, STEPS = 300, 30
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kubesim.cni import netns
-from tests.cni.host import on_host
+from tests.support.machine.cni_host import on_host
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -82,7 +82,7 @@ def test_the_networking_commands_work_one_after_the_other(tmp_path: Path) -> Non
 def test_the_numbers_are_right() -> None:
     from kubesim.conformance import narrowing
     from kubesim.conformance.frame import read_cases
-    from tests.conformance.test_corpora import CORPORA
+    from tests.support.corpora import CORPORA
 
     cases = sum(1 for path in CORPORA for _ in read_cases(path))
     assert f"{cases:,} cases" in README

@@ -39,7 +39,7 @@ def sources() -> list[Path]:
 
 
 def python_files() -> list[Path]:
-    return sources() + sorted((ROOT / "tests").rglob("*.py"))
+    return sources() + [path for folder in ("tests", "tools") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def text_files() -> list[Path]:
@@ -97,6 +97,16 @@ def test_imports_point_down_the_flow() -> None:
         if found:
             wrong[str(path.relative_to(ROOT))] = found
     assert not wrong
+
+
+def test_no_test_imports_from_another() -> None:
+    """What several tests use is in tests/support."""
+    modules = {
+        str(path.relative_to(ROOT)): [module for module, _ in imported_modules(ast.parse(path.read_text()))]
+        for path in python_files()
+    }
+    wrong = {path: [m for m in found if re.search(r"^tests\..*\btest_\w+$", m)] for path, found in modules.items()}
+    assert not {path: found for path, found in wrong.items() if found}
 
 
 def test_the_layer_rule_sees_an_upward_import() -> None:

@@ -65,7 +65,6 @@ def kubesim(environment: Path) -> Kubesim:
             env={**plain, "XDG_STATE_HOME": str(place / "state"), "NO_COLOR": "1"},
             capture_output=True,
             text=True,
-            timeout=120,
             check=False,
         )
 

@@ -13,9 +13,9 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.remote.transport import READS, Call, ReadOnlyTransport
 from kubesim.errors import ReadOnlyError
 from kubesim.scenario.load import parse_scenario
-from tests.attach.pods import pod, running, terminated
-from tests.attach.watching import SCENARIOS, Watching, scenario, watched
-from tests.sources.faulty_api import Fault
+from tests.support.attach.pods import pod, running, terminated
+from tests.support.attach.watching import SCENARIOS, Watching, scenario, watched
+from tests.support.sources.faulty_api import Fault
 
 NAMES = sorted(path.stem for path in SCENARIOS.glob("*.yaml"))
 IDLE = parse_scenario(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.attach.borne_out import shares, table
+from tools.borne_out import shares, table
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "explain.md"
 

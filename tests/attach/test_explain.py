@@ -11,7 +11,20 @@ from kubesim.api.timestamps import SECOND
 from kubesim.attach.observation import Observation
 from kubesim.attach.page import as_json, page
 from kubesim.attach.statement import Cause, ChangeKind, Step, Window
-from tests.attach.pods import NOW, ago, cause, conditions, end, event, node, pod, running, terminated, told, waiting
+from tests.support.attach.pods import (
+    NOW,
+    ago,
+    cause,
+    conditions,
+    end,
+    event,
+    node,
+    pod,
+    running,
+    terminated,
+    told,
+    waiting,
+)
 
 PULL = 'Failed to pull image "nginx:1.27": rpc error: dial tcp: connection refused'
 NO_STATUSES: dict[str, Any] = {"containerStatuses": [], "conditions": []}

@@ -13,8 +13,8 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.remote.transport import METADATA_ONLY, Call, check_reads_only
 from kubesim.errors import ReadOnlyError
 from kubesim.scenario.load import parse_scenario
-from tests.attach.pods import cause, event, pod, running, waiting
-from tests.attach.watching import Watching, watched
+from tests.support.attach.pods import cause, event, pod, running, waiting
+from tests.support.attach.watching import Watching, watched
 
 VALUE = "aHVudGVyMg=="
 SPEC = {

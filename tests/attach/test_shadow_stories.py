@@ -15,8 +15,8 @@ from kubesim.api.event import Event
 from kubesim.api.timestamps import SECOND, seconds
 from kubesim.attach.divergence import Divergence
 from kubesim.attach.shadow import Shadow
-from tests.attach.story_stream import STORIES, beginning, story, stream
-from tests.attach.tampering import Json, Tamper, condition, container, delay, status, statuses, tampered
+from tests.support.attach.story_stream import STORIES, beginning, story, stream
+from tests.support.attach.tampering import Json, Tamper, condition, container, delay, status, statuses, tampered
 
 
 def followed(told: Mapping[str, Any]) -> tuple[Shadow, list[Divergence]]:

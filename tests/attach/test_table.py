@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kubesim.attach.table import UNBOUNDED, table
 from kubesim.clock.clock import VIRTUAL_START
-from tests.attach.pods import pod, running, waiting
-from tests.attach.watching import Watching, scenario, watched
+from tests.support.attach.pods import pod, running, waiting
+from tests.support.attach.watching import Watching, scenario, watched
 
 
 def drawn(pods: int, width: int = UNBOUNDED, height: int | None = None) -> list[str]:

@@ -14,8 +14,8 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.concurrency import TaskSet
 from kubesim.trace.recorder import MemorySink
 from kubesim.trace.records import Handler
-from tests.attach.pods import node, pod, running, terminated
-from tests.attach.watching import Watching, scenario, watched
+from tests.support.attach.pods import node, pod, running, terminated
+from tests.support.attach.watching import Watching, scenario, watched
 
 MIRROR = {"annotations": {"kubernetes.io/config.mirror": "h"}}
 

@@ -15,8 +15,8 @@ import yaml
 from kubesim.api.pod import Pod
 from kubesim.attach.certificate import MASTERS, organisations, privileges
 from kubesim.cli.main import main
-from tests.attach.pods import event, pod, running, waiting
-from tests.cluster.served import ServedCluster, served_cluster
+from tests.support.attach.pods import event, pod, running, waiting
+from tests.support.cluster.served import ServedCluster, served_cluster
 
 TOKEN = "s3cret-t0ken"
 
@@ -124,8 +124,8 @@ def test_a_divergence_is_exit_code_3(cluster: ServedCluster, config: str, capsys
 
 
 def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "shop/web", "--kubeconfig", config]) == 0
-    assert "after failure 2" in capsys.readouterr().out
+    assert main(["explain", "shop/web", "--kubeconfig", config, "--at", "2026-11-16T12:00:00Z"]) == 0
+    assert "after failure 2" in " ".join(capsys.readouterr().out.split())
     assert main(["explain", "web", "-n", "shop", "-o", "json", "--kubeconfig", config]) == 0
     assert json.loads(capsys.readouterr().out)["causes"][0]["code"] == "ImagePullBackOff"
 

@@ -14,7 +14,7 @@ import pytest
 
 from kubesim.cli.main import main
 from kubesim.cni import netns
-from tests.cni.host import BIN_DIR, NETNS_DIR, links, on_host
+from tests.support.machine.cni_host import BIN_DIR, NETNS_DIR, links, on_host
 
 BRIDGE = {"type": "bridge", "bridge": "cni0", "ipam": {"type": "host-local", "subnet": "10.9.0.0/24"}}
 

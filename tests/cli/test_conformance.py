@@ -13,6 +13,7 @@ import pytest
 from kubesim.cli.main import main
 from kubesim.cli.progress import Observer
 from kubesim.conformance.story_files import read_story
+from tests.support.fakes.terminal import Terminal
 
 STORIES = Path(__file__).parent.parent / "conformance" / "data" / "traces"
 
@@ -139,10 +140,6 @@ def test_a_file_that_holds_no_story_is_an_error(stories: Path, capsys: pytest.Ca
 
 
 def test_the_bar_is_drawn_on_a_terminal_only() -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     for screen, drawn in ((Terminal(), True), (io.StringIO(), False)):
         with Observer(None, screen) as observer:
             observer.begin("pod_phase", 2)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kubesim.cli.main import main
-from tests.attach.pods import ago, event, pod, running, terminated, waiting
+from tests.support.attach.pods import ago, event, pod, running, terminated, waiting
 
 PULLS = pod(waiting("ImagePullBackOff")).to_json()
 PULL_FAILED = event("Failed", 'Failed to pull image "nginx:1.27": not found', 4, 2, "main").to_json()
@@ -48,7 +48,8 @@ def test_events_from_a_file_of_their_own(file: Path, tmp_path: Path, capsys: pyt
     file.write_text(json.dumps(PULLS))
     events = tmp_path / "events.json"
     events.write_text(json.dumps({"kind": "EventList", "items": [PULL_FAILED]}))
-    assert "after failure 2" in said(capsys, str(file), "--events", str(events))
+    text = said(capsys, str(file), "--events", str(events), "--at", "2026-11-16T12:00:00Z")
+    assert "after failure 2" in " ".join(text.split())
 
 
 def test_one_pod_of_several(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

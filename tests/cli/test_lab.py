@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kubesim.cli.main import main
-from tests.labs.played import LABS
+from tests.support.labs import LABS
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kubesim.cli.main import main
 from kubesim.trace.records import KINDS
+from tests.support.fakes.terminal import Terminal
+from tests.support.processes import start
 
 POD = """
 apiVersion: v1
@@ -183,10 +182,6 @@ def test_feature_gates_come_from_the_flag_then_the_environment_then_the_scenario
 
 
 def test_colours_on_a_terminal_unless_unwanted(pod: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     for no_color, coloured in (("", True), ("1", False)):
         monkeypatch.setenv("NO_COLOR", no_color)
         screen = Terminal()
@@ -195,29 +190,19 @@ def test_colours_on_a_terminal_unless_unwanted(pod: str, monkeypatch: pytest.Mon
         assert ("\x1b[" in screen.getvalue()) == coloured
 
 
-def start(*arguments: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "kubesim", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
 def test_a_reader_who_leaves_is_no_error(pod: str) -> None:
-    process = start("run", "-v", "--speed", "2", pod)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    process.stderr.close()
-    assert process.wait() == 0
+    with start("run", "-v", "--speed", "2", pod) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
 
 
 def test_an_interrupt_ends_it_quietly_with_130(pod: str) -> None:
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kubesim", "run", "-v", "--speed", "0.01", pod],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
-    )  # fmt: skip
-    assert process.stdout is not None
-    process.stdout.readline()  # it runs
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
-    assert (process.returncode, said) == (130, b"")
+    with start("run", "-v", "--speed", "0.01", pod) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # it runs
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert (process.returncode, said) == (130, "")

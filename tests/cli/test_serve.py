@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -15,6 +15,7 @@ import pytest
 from kubesim.cli.main import main
 from kubesim.errors import UsageError
 from kubesim.kubelet.server import parse_address
+from tests.support.processes import start
 
 HELLO = str(Path(__file__).parents[2] / "scenarios" / "hello-pod.yaml")
 
@@ -29,13 +30,17 @@ def get(address: str, path: str, method: str = "GET") -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
-def test_a_paced_run_answers_questions_and_ends_as_any_other() -> None:
-    command = [sys.executable, "-m", "kubesim", "run", "-q", "--speed", "10", "--serve", "0", HELLO]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-        assert run.stderr is not None
-        said = re.search(r"serving on (http://127\.0\.0\.1:\d+)", run.stderr.readline())
-        assert said
-        address = said[1]
+def serving(run: subprocess.Popen[str]) -> str:
+    """The address that a run prints when it can be asked."""
+    assert run.stderr is not None
+    said = re.search(r"serving on (http://127\.0\.0\.1:\d+)", run.stderr.readline())
+    assert said
+    return said[1]
+
+
+def test_a_paced_run_answers_questions() -> None:
+    with start("run", "-q", "--speed", "0.1", "--serve", "0", HELLO) as run:  # five minutes: it cannot end before
+        address = serving(run)
         assert get(address, "/healthz") == (200, "ok")
         status, pods = get(address, "/pods")
         assert (status, json.loads(pods)["kind"]) == (200, "PodList")
@@ -47,7 +52,15 @@ def test_a_paced_run_answers_questions_and_ends_as_any_other() -> None:
         assert get(address, "/nodes/other/healthz")[0] == 404
         assert get(address, "/exec")[0] == 404
         assert get(address, "/pods", "POST")[0] == 405
-        output = run.communicate(timeout=60)[0]
+        run.send_signal(signal.SIGINT)
+        run.communicate()
+    assert run.returncode == 130
+
+
+def test_a_paced_run_that_serves_ends_as_any_other() -> None:
+    with start("run", "-q", "--speed", "100", "--serve", "0", HELLO) as run:
+        assert serving(run)
+        output = run.communicate()[0]
     assert run.returncode == 0
     assert "6 of 6 expectations met" in output
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from kubesim.cli.main import main
-from tests.cli.step_screens import COLUMNS, CRASH, CRASH_KEYS, LAB, LAB_KEYS, ROOT, ROWS, SCREENS, screens
+from tools.step_screens import COLUMNS, CRASH, CRASH_KEYS, LAB, LAB_KEYS, ROOT, ROWS, SCREENS, screens
 
 
 def test_its_screens_in_a_terminal() -> None:
     shown = dict(screens(CRASH, CRASH_KEYS))
     assert shown.keys() == {path.stem for path in SCREENS.glob("*.txt")}
     for name, text in shown.items():
-        assert text == (SCREENS / f"{name}.txt").read_text(), f"{name}: see tests/cli/step_screens.py"
+        assert text == (SCREENS / f"{name}.txt").read_text(), f"{name}: see tools/step_screens.py"
 
 
 def test_a_lab_is_stepped_through_in_a_terminal(tmp_path: Path) -> None:

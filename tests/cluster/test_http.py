@@ -19,8 +19,8 @@ from kubesim.cluster.store import Store
 from kubesim.cluster.streaming import next_bookmark
 from kubesim.cluster.watches import QUEUE_LIMIT
 from kubesim.errors import UsageError
-from tests.socket_loop import run_with_sockets
-from tests.sources.following import new_store
+from tests.support.socket_loop import run_with_sockets
+from tests.support.sources.following import new_store
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 

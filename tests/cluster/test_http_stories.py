@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kubesim.api.timestamps import parse_time
-from tests.cluster.http_replay import replay_over_http
-from tests.cluster.replay import Replay
-from tests.cluster.short_stories import SHORT_STORIES
-from tests.cluster.test_stories import NODES, STORIES, short_replay
+from tests.support.cluster.http_replay import replay_over_http
+from tests.support.cluster.recordings import NODES, STORIES, short_replay
+from tests.support.cluster.replay import Replay
+from tests.support.cluster.short_stories import SHORT_STORIES
 
 
 @pytest.mark.parametrize("name", STORIES)

@@ -15,7 +15,7 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.dynamic.exceptions import NotFoundError
 from kubernetes.informer import SharedInformer
 
-from tests.cluster.served import PATIENCE, ServedCluster, served_cluster
+from tests.support.cluster.served import PATIENCE, ServedCluster, served_cluster
 
 MERGE = "application/merge-patch+json"
 NODE_A = "spec.nodeName=node-a"

@@ -8,7 +8,7 @@ import pytest
 
 from kubesim.cluster.rest import Request, Response, handle
 from kubesim.cluster.store import Store
-from tests.cluster.test_rest import body_of, new_store, send
+from tests.support.cluster.rest import body_of, new_store, send
 
 MAPS = "/api/v1/namespaces/orc/configmaps"
 META = "g=meta.k8s.io"

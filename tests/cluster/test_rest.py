@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubesim.cluster.rest import Request, Response, handle
 from kubesim.cluster.store import Store
-from tests.cluster.replay import Replay
+from tests.support.cluster.rest import body_of, new_store, send
 
 PODS = "/api/v1/namespaces/orc/pods"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -26,22 +24,8 @@ VALUES = st.recursive(
 )
 
 
-def new_store() -> Store:
-    return Replay("orc", ("fake-1",)).store
-
-
-def send(store: Store, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Response:
-    text = "" if body is None else json.dumps(body)
-    return handle(store, Request(method, path, {"content-type": content_type}, text))
-
-
 def web(**spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
-
-
-def body_of(response: Response) -> dict[str, Any]:
-    assert response.body is not None
-    return response.body
 
 
 @given(

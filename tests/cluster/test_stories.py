@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from kubesim.api.timestamps import parse_time
-from tests.cluster.replay import Replay, read_stories
-from tests.cluster.short_stories import BEGINNING, SHORT_STORIES
-
-STORIES = read_stories("stories.jsonl.gz")
-NODES = ("node-a", "node-b", "wk-7", "wk-8")
+from tests.support.cluster.recordings import NODES, STORIES, short_replay
+from tests.support.cluster.replay import Replay
+from tests.support.cluster.short_stories import SHORT_STORIES
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -20,14 +16,6 @@ def test_story(name: str) -> None:
     replay = Replay(steps[0]["namespace"], NODES, parse_time(steps[0]["server_time_start"]))
     replay.play(steps)
     assert not replay.problems, "\n".join(replay.problems)
-
-
-def short_replay(name: str, now: Callable[[], int] | None = None) -> Replay:
-    """The server of the short recording remembered little."""
-    replay = Replay("orc", ("fake-1",), 0, now, history_limit=4)
-    if name.startswith("watch: changes"):
-        replay.versions[BEGINNING] = str(replay.store.resource_version)
-    return replay
 
 
 @pytest.mark.parametrize("name", SHORT_STORIES)

@@ -17,7 +17,7 @@ from kubesim.cni.plugins.flannel import delegate_config, parse_subnet_env
 from kubesim.cni.process import RealExec
 from kubesim.cni.results import plain
 from kubesim.errors import CniError
-from tests.cni.host import BIN_DIR, NETNS_DIR, on_host, output
+from tests.support.machine.cni_host import BIN_DIR, NETNS_DIR, on_host, output
 
 ENV = """FLANNEL_NETWORK=10.244.0.0/16
 FLANNEL_SUBNET=10.244.3.1/24

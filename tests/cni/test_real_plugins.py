@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,7 @@ from kubesim.clock import Randomness
 from kubesim.cni import netns
 from kubesim.cni.cache import RuntimeConf
 from kubesim.cni.conf import network_conf_from_bytes
-from kubesim.cni.context import with_timeout
+from kubesim.cni.context import Context
 from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
 from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
 from kubesim.cni.pod_network import PodNetworkConfig, PodNetworkSettings, PortMapping
@@ -21,52 +22,15 @@ from kubesim.errors import CniError
 from kubesim.runtime.sandbox import Parts, PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.sandbox_parts import BoundNamespaces, CniNetworking, SandboxDirectory
 from kubesim.runtime.sandbox_rules import IdMapping, UserNamespace
-from tests.cni.host import BIN_DIR, NETNS_DIR, STATE_DIR, links, on_host, output
-from tests.runtime.sandbox_fakes import FakeController
-
-BRIDGE: dict[str, Any] = {
-    "type": "bridge",
-    "bridge": "cni0",
-    "isGateway": True,
-    "ipam": {
-        "type": "host-local",
-        "ranges": [[{"subnet": "10.9.0.0/24"}], [{"subnet": "fd00:9::/64"}]],
-        "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}],
-    },
-}
-PORTMAP: dict[str, Any] = {"type": "portmap", "capabilities": {"portMappings": True}}
+from tests.support.fakes.sandbox import FakeController
+from tests.support.machine.cni_host import BIN_DIR, links, on_host, output
+from tests.support.machine.networks import BRIDGE, NOTHING_LEFT, PORTMAP, conflist, left_over, new_namespace
+from tests.support.processes import running, unique_sleep
 
 
 def test_the_plugins_are_installed() -> None:
     missing = [name for name in ("bridge", "host-local", "loopback", "portmap") if not Path(BIN_DIR, name).is_file()]
     assert not missing, f"{BIN_DIR} lacks {missing}: apt-get install containernetworking-plugins (make test does it)"
-
-
-def conflist(*plugins: dict[str, Any], version: str = "1.0.0") -> bytes:
-    return json.dumps({"cniVersion": version, "name": "net", "plugins": plugins}).encode()
-
-
-def new_namespace(name: str = "one") -> str:
-    path = os.path.join(NETNS_DIR, name)
-    netns.new_netns(path)
-    return path
-
-
-def left_over() -> dict[str, Any]:
-    """What plugins and library leave on a host."""
-    networks = Path(STATE_DIR, "networks", "net")
-    reserved = [path.name for path in networks.glob("*.*.*.*")] if networks.is_dir() else []
-    cached = Path(STATE_DIR, "results")
-    return {
-        "links": [name for name in links() if name not in ("lo", "cni0")],
-        "addresses": reserved,
-        "cache": sorted(path.name for path in cached.glob("*")) if cached.is_dir() else [],
-        "namespaces": sorted(os.listdir(NETNS_DIR)),
-        "rules": [line for line in output("iptables-save").splitlines() if "10.9.0." in line],
-    }
-
-
-NOTHING_LEFT: dict[str, list[str]] = {"links": [], "addresses": [], "cache": [], "namespaces": [], "rules": []}
 
 
 async def a_chain() -> dict[str, Any]:
@@ -258,38 +222,45 @@ def test_the_network_of_a_pod_with_a_user_namespace_belongs_to_it(tmp_path: Path
     assert on_host(with_user_namespace, folder=str(tmp_path)) == {"own": True, "after": NOTHING_LEFT}
 
 
-async def a_hung_plugin(folder: str) -> dict[str, Any]:
+async def cancelled_when(fifo: Path, ctx: Context) -> None:
+    """Cancel a call when a plugin has written into this pipe."""
+    await asyncio.to_thread(fifo.read_bytes)
+    ctx.cancel()
+
+
+async def a_hung_plugin(folder: str, sleep: str) -> dict[str, Any]:
     """The second plugin of a chain hangs, and so do its children; then DEL cleans up what the first one made."""
     network = network_conf_from_bytes(conflist(BRIDGE, {"type": "hang"}))
     cni = CNIConfig([BIN_DIR, folder], RealExec())
-    runtime = RuntimeConf("container", new_namespace(), "eth0")
-    with with_timeout(0.5) as ctx:
-        try:
-            await cni.add_network_list(network, runtime, ctx)
-        except CniError as error:
-            text = str(error)
+    runtime, ctx = RuntimeConf("container", new_namespace(), "eth0"), Context()
+    patience = asyncio.create_task(cancelled_when(Path(folder, "hang.began"), ctx))
+    try:
+        await cni.add_network_list(network, runtime, ctx)
+    except CniError as error:
+        text = str(error)
+    await patience
     await cni.del_network_list(network, runtime)
     netns.remove_netns(runtime.netns)
-    sleeping = [line for line in output("ps", "-eo", "args").splitlines() if line == "sleep 1000"]
-    return {"error": text, "sleeping": sleeping, "after": left_over()}
+    return {"error": text, "sleeping": running(sleep), "after": left_over()}
 
 
 def test_a_hung_plugin_is_killed_with_its_children_and_undone(tmp_path: Path) -> None:
-    hanging = tmp_path / "hang"
-    hanging.write_text('#!/bin/sh\n[ "$CNI_COMMAND" = ADD ] || exit 0\nsetsid sleep 1000 &\nsleep 1000\n')
+    hanging, sleep = tmp_path / "hang", unique_sleep()
+    hanging.write_text(f'#!/bin/sh\n[ "$CNI_COMMAND" = ADD ] || exit 0\nsetsid {sleep} &\necho >"$0.began"\n{sleep}\n')
     hanging.chmod(0o755)
-    told = on_host(a_hung_plugin, folder=str(tmp_path))
+    os.mkfifo(tmp_path / "hang.began")
+    told = on_host(a_hung_plugin, folder=str(tmp_path), sleep=sleep)
     assert told["error"] == ('plugin type="hang" failed (add): netplugin failed with no error message: signal: killed')
     assert told["sleeping"] == []
     assert told["after"] == NOTHING_LEFT
 
 
-def the_host() -> list[str]:
-    return links()
+def a_host_in_a_host() -> dict[str, Any]:
+    """Somebody else may add links to the machine at any time, but not to a host that stands for it."""
+    before = links()
+    on_host(a_chain)
+    return {"before": before, "after": links()}
 
 
 def test_the_machines_own_links_are_not_touched() -> None:
-    before = links()
-    on_host(a_chain)
-    assert links() == before
-    assert on_host(the_host) == ["lo"]
+    assert on_host(a_host_in_a_host) == {"before": ["lo"], "after": ["lo"]}

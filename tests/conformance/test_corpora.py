@@ -9,12 +9,7 @@ import pytest
 from kubesim.conformance.frame import corpus_name
 from kubesim.conformance.results import CorpusResult
 from kubesim.conformance.runner import run_corpus
-
-DATA = Path(__file__).parent / "data"
-CORPORA = sorted(DATA.glob("*.jsonl.gz"))
-
-# Cases that need something that is not installed: plugins of a newer version than the distribution's.
-NOT_RUNNABLE = {"real_chain": 3}
+from tests.support.corpora import CORPORA, NOT_RUNNABLE
 
 
 @pytest.mark.parametrize("path", CORPORA, ids=corpus_name)

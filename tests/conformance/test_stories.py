@@ -10,8 +10,7 @@ import pytest
 from kubesim.conformance.stories import CannotPlay, play
 from kubesim.conformance.story_files import read_story, story_name
 from kubesim.conformance.story_runner import run_stories
-
-STORIES = sorted((Path(__file__).parent / "data" / "traces").glob("*.json.gz"))
+from tests.support.corpora import STORIES
 
 
 @pytest.mark.parametrize("path", STORIES, ids=story_name)

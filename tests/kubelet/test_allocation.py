@@ -31,7 +31,8 @@ from kubesim.runtime.allocated import AllocationState
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.trace import Recorder
 from kubesim.trace.records import CriCall
-from tests.played import Played, pod
+from tests.support.fakes.events import RecordedEvents
+from tests.support.played import Played, pod
 
 NODE = Node.from_json(
     {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "4", "memory": "4Gi", "pods": "110"}}}
@@ -49,14 +50,14 @@ def make(uid: str, cpu: str, memory: str = "500Mi", *, generation: int = 1, **mo
     )
 
 
-class Kubelet:
+class Kubelet(RecordedEvents):
     """An allocation manager with all that it asks, on a node of 4 cpus and 4Gi."""
 
     def __init__(self, policies: NodePolicies | None = None, state: AllocationState | None = None) -> None:
+        super().__init__()
         self.clock = LoopClock()
         self.pods = PodManager()
         self.state = state or AllocationState()
-        self.events: list[str] = []
         self.synced: list[str] = []
 
         async def kill(pod: Pod, **_: Any) -> None:
@@ -75,9 +76,6 @@ class Kubelet:
             CriticalPodAdmission(self.pods.pods, kill, self),
             lambda pod: self.synced.append(pod.metadata.uid),
         )
-
-    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
-        self.events.append(f"{type} {reason} {message}")
 
     async def add(self, *pods: Pod) -> list[tuple[str, str]]:
         answers = []
@@ -147,7 +145,7 @@ def test_a_resize_from_request_to_request() -> None:
 
         def told() -> list[str]:
             events, kubelet.events = kubelet.events, []
-            return events
+            return list(map(str, events))
 
         assert await kubelet.resize(make("a", "1", "1Gi", generation=1)) == [(IN_PROGRESS, "", 1)]
         resources = '"containers":[{"name":"c1","resources":{"requests":{"cpu":"1","memory":"1Gi"}}}]'
@@ -216,7 +214,7 @@ def test_what_a_node_gave_away_for_good_cannot_be_resized(
             return
         assert told == [(PENDING, "Infeasible", 1)]
         assert message in kubelet.conditions.get("a")[0].message
-        assert kubelet.events[0].startswith("Warning ResizeInfeasible Pod resize Infeasible: {")
+        assert str(kubelet.events[0]).startswith("Warning ResizeInfeasible Pod resize Infeasible: {")
         assert not kubelet.manager.has_pending_resizes()  # waiting would not help
 
     played(story)

@@ -14,7 +14,7 @@ from kubesim.kubelet.environment import make_environment
 from kubesim.runtime.expansion import expand
 from kubesim.runtime.helper import ContainerConfigError
 from kubesim.trace.records import ApiWrite, EventRecorded
-from tests.played import Played, pod
+from tests.support.played import Played, pod
 
 OBJECTS: dict[tuple[str, str, str], ApiObject] = {
     ("ConfigMap", "ns", "settings"): ApiObject.from_json(

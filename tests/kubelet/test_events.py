@@ -12,10 +12,10 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import TaskSet
-from kubesim.errors import ApiError
 from kubesim.kubelet.event_correlator import EventCorrelator, EventNames
 from kubesim.kubelet.events import KubeletEvents
 from kubesim.trace import MemorySink, Recorder
+from tests.support.fakes.api_server import EventServer
 
 T0 = 946_684_800 * SECOND
 POD = Pod.from_json(
@@ -84,33 +84,10 @@ def test_names_differ_although_time_stands_still_and_fit_the_rules() -> None:
     assert len(names.make("a" * 250, T0)) == 36
 
 
-class Server:
-    def __init__(self, clock: LoopClock) -> None:
-        self.clock = clock
-        self.calls: list[tuple[float, str, Event]] = []
-        self.down_until = 0.0
-        self.gone = False
-
-    async def _take(self, verb: str, event: Event) -> Event:
-        now = self.clock.elapsed() / SECOND
-        if now < self.down_until:
-            raise ApiError(0, "", "connection refused")
-        self.calls.append((now, verb, event))
-        if verb == "patch" and self.gone:
-            raise ApiError(404, "NotFound", "gone")
-        return event
-
-    async def create_event(self, event: Event) -> Event:
-        return await self._take("create", event)
-
-    async def patch_event(self, event: Event) -> Event:
-        return await self._take("patch", event)
-
-
 def test_the_recorder_tells_the_trace_at_once_and_the_server_in_order() -> None:
     async def main() -> None:
         clock = LoopClock()
-        server, sink = Server(clock), MemorySink()
+        server, sink = EventServer(clock), MemorySink()
         events = KubeletEvents(cast(ApiClient, server), "node-1", clock, Recorder(clock, sink), random.Random(1))
         async with TaskSet() as tasks:
             tasks.start("events", events.run())
@@ -143,7 +120,7 @@ def test_the_recorder_tells_the_trace_at_once_and_the_server_in_order() -> None:
 def test_a_server_that_is_down_is_asked_again_and_the_others_wait() -> None:
     async def main() -> None:
         clock = LoopClock()
-        server = Server(clock)
+        server = EventServer(clock)
         server.down_until = 30
         events = KubeletEvents(cast(ApiClient, server), "node-1", clock, Recorder(clock), random.Random(1))
         async with TaskSet() as tasks:
@@ -160,7 +137,7 @@ def test_a_server_that_is_down_is_asked_again_and_the_others_wait() -> None:
 def test_writing_is_throttled() -> None:
     async def main() -> None:
         clock = LoopClock()
-        server = Server(clock)
+        server = EventServer(clock)
         events = KubeletEvents(cast(ApiClient, server), "node-1", clock, Recorder(clock), random.Random(1))
         async with TaskSet() as tasks:
             tasks.start("events", events.run())

@@ -10,7 +10,7 @@ from kubesim.errors import RuntimeCallError
 from kubesim.runtime.labels import POD_NAME
 from kubesim.scenario.language import Delete, Scenario
 from kubesim.trace.records import CriCall
-from tests.played import Played, pod
+from tests.support.played import Played, pod
 
 
 def test_a_pod_that_only_the_runtime_knows_is_stopped_with_two_seconds_of_grace() -> None:

@@ -10,29 +10,10 @@ from kubesim.conformance.lifecycle_script import NoNetwork
 from kubesim.errors import RuntimeCallError
 from kubesim.kubelet.http_hook import HttpHook
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
+from tests.support.fakes.events import NoEvents
+from tests.support.fakes.runtimes import OnePod
 
 POD = Pod.from_json({"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": []}})
-
-
-class Told:
-    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
-        raise AssertionError(message)
-
-
-class Pods:
-    """A runtime that has this pod, and perhaps cannot tell its status."""
-
-    def __init__(self, pod: RuntimePod | None = None, status: RuntimePodStatus | None = None) -> None:
-        self._pod = pod
-        self._status = status
-
-    async def get_pod(self, uid: str) -> RuntimePod | None:
-        return self._pod
-
-    async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
-        if self._status is None:
-            raise RuntimeCallError("gone")
-        return self._status
 
 
 LISTED = RuntimePod("u", "p", "ns")
@@ -41,16 +22,16 @@ LISTED = RuntimePod("u", "p", "ns")
 @pytest.mark.parametrize(
     ("pods", "text"),
     [
-        (Pods(), "unable to get pod, event handlers may be invalid: pod sandboxes not found"),
-        (Pods(LISTED), "unable to get pod status, event handlers may be invalid: gone"),
-        (Pods(LISTED, RuntimePodStatus("u")), "failed to find networking container: p"),
+        (OnePod(), "unable to get pod, event handlers may be invalid: pod sandboxes not found"),
+        (OnePod(LISTED), "unable to get pod status, event handlers may be invalid: gone"),
+        (OnePod(LISTED, RuntimePodStatus("u")), "failed to find networking container: p"),
     ],
 )
-def test_what_is_missing_is_said(pods: Pods, text: str) -> None:
+def test_what_is_missing_is_said(pods: OnePod, text: str) -> None:
     """lifecycle/handlers.go runHTTPHandler."""
 
     async def main() -> None:
-        hook = HttpHook(LoopClock(), NoNetwork(), Told(), lambda: pods)
+        hook = HttpHook(LoopClock(), NoNetwork(), NoEvents(), lambda: pods)
         await hook.run(POD, Container(name="c"), HTTPGetAction(port=80))
 
     with pytest.raises(RuntimeCallError) as caught:

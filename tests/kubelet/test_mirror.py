@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesim.trace.records import CriCall, StatusSet
-from tests.played import Played, pod
+from tests.support.played import Played, pod
 
 MIRROR = "web-node-1"
 

@@ -21,7 +21,7 @@ from kubesim.kubelet.observability import (
 from kubesim.runtime.protocol import RuntimeConditions
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.load import load_scenario
-from tests.played import SERVER, pod
+from tests.support.played import SERVER, pod
 
 SCENARIO = Path(__file__).parent.parent.parent / "scenarios" / "static-pod.yaml"
 

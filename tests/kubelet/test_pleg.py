@@ -26,8 +26,10 @@ from kubesim.runtime.types import (
 )
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Note
-from tests.soak import rounds
+from tests.support.soak import LONG, rounds
 from tests.support.ticks import ticks
+
+pytestmark = LONG
 
 SECOND = 1_000_000
 MS = 1_000

@@ -25,7 +25,8 @@ from kubesim.kubelet.preemption import (
     subtract,
 )
 from kubesim.podworkers.updates import PodStatusFn
-from tests.played import Played, pod
+from tests.support.fakes.events import RecordedEvents
+from tests.support.played import Played, pod
 
 MI = 1 << 20
 
@@ -111,12 +112,12 @@ def test_memory_counts_before_cpu() -> None:
 # -- after a refusal ------------------------------------------------------------------------------------------------
 
 
-class Kills:
+class Kills(RecordedEvents):
     """Kills at once, or cannot."""
 
     def __init__(self, *, fails: bool = False) -> None:
+        super().__init__()
         self.killed: dict[str, PodStatus] = {}
-        self.events: list[tuple[str, str, str, str]] = []
         self._fails = fails
 
     async def __call__(
@@ -134,9 +135,6 @@ class Kills:
             raise SyncError("timeout waiting to kill pod")
         self.killed[pod.metadata.name] = status_fn(pod.status)
 
-    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
-        self.events.append((pod.metadata.name, type, reason, message))
-
 
 def handle(kills: Kills, admitted: Pod, pods: tuple[Pod, ...], *failures: Failure) -> AdmissionResult:
     refusal = AdmissionResult(False, failures[0].reason, failures[0].message, failures)
@@ -153,7 +151,7 @@ def test_others_are_killed_and_told_why() -> None:
     result = handle(kills, CLUSTER_CRITICAL, (CLUSTER_CRITICAL, *ALL), lacking("memory", 550 * MI))
     assert result.admit
     assert list(kills.killed) == ["large-burstable", "large-guaranteed"]
-    assert kills.events[0] == (
+    assert kills.events[0][:4] == (
         "large-burstable",
         "Warning",
         "Preempting",

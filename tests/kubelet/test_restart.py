@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesim.trace.records import CriCall, EventRecorded, ProbeOutcome
-from tests.played import SERVER, Played, pod
+from tests.support.played import SERVER, Played, pod
 
 RESTART: dict[str, Any] = {"at": "20s", "restart": "kubelet"}
 

@@ -16,7 +16,7 @@ from kubesim.runtime.protocol import RuntimeConditions
 from kubesim.scenario.load import parse_scenario
 from kubesim.trace import MemorySink
 from kubesim.trace.records import EventRecorded, LoopSelect, Note, Record
-from tests.played import Played, pod
+from tests.support.played import Played, pod
 from tests.support.ticks import ticks
 
 SCENARIO = """

@@ -10,7 +10,7 @@ from kubesim.api.pod import Pod
 from kubesim.errors import InputError
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
 from kubesim.scenario.load import parse_scenario
-from tests.played import Played, pod
+from tests.support.played import Played, pod
 
 ALLOWED = SysctlAllowlist(("kernel.msg*", "kernel.sem", "net.b.*"))
 

@@ -10,7 +10,9 @@ import pytest
 from kubesim.errors import UsageError
 from kubesim.labs.network import NetworkExercise, play_network, to_records
 from kubesim.trace.records import CniExec, CriCall, CriReturn, Note
-from tests.labs.played import LABS
+from tests.support.labs import LABS
+from tests.support.machine.cni_host import on_host
+from tests.support.machine.host_state import host_state
 
 
 def seen(do: str, *, error: str = "", **more: Any) -> dict[str, Any]:
@@ -45,12 +47,17 @@ def test_an_exercise_step_does_one_thing() -> None:
         NetworkExercise.model_validate({"configuration": {}, "needs": [], "steps": [{"add": "a", "delete": "b"}]})
 
 
-def test_nothing_of_it_stays_on_the_machine() -> None:
+def played_twice() -> dict[str, Any]:
     exercise = LABS[9].network
     assert exercise is not None
-    before = sorted(Path("/sys/class/net").iterdir())
+    before = host_state()
     first, second = play_network(exercise), play_network(exercise)
-    assert sorted(Path("/sys/class/net").iterdir()) == before
-    assert not Path("/var/lib/cni/networks/pods").exists()
+    kinds = [[record.KIND for record in run] for run in (first, second)]
+    return {"kinds": kinds, "before": before, "after": host_state()}
+
+
+def test_nothing_of_it_stays_on_the_machine() -> None:
+    told = on_host(played_twice)
+    assert told["after"] == told["before"]
     # What the kernel draws differs; what is told does not.
-    assert [record.KIND for record in first] == [record.KIND for record in second]
+    assert told["kinds"][0] == told["kinds"][1]

@@ -13,7 +13,7 @@ from kubesim.labs.language import Question
 from kubesim.labs.load import Lab
 from kubesim.labs.progress import LabProgress, QuestionProgress, write_file
 from kubesim.labs.validate import problems
-from tests.labs.played import LABS, lesson
+from tests.support.labs import LABS, lesson
 
 ROOT = Path(__file__).parent.parent.parent
 by_lab = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)

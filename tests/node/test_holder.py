@@ -18,7 +18,7 @@ from kubesim.cni.process import RealExec
 from kubesim.errors import PluginError
 from kubesim.node import messages
 from kubesim.node.client import Node, NodeGone, Underlay
-from tests.node.unprivileged import ROOT, unprivileged
+from tests.support.machine.unprivileged import ROOT, unprivileged
 
 NETNS = "/var/run/netns/one"
 

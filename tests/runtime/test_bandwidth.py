@@ -24,7 +24,7 @@ from kubesim.runtime.real_ports import Silences
 from kubesim.runtime.simulated.shell import HttpAnswer, Listener
 from kubesim.scenario.load import parse_scenario
 from kubesim.scenario.settings import cni_settings, node_plans
-from tests.runtime.test_cni_node import POD, SPEC
+from tests.support.machine.cni_runs import POD, SPEC
 
 T = TypeVar("T")
 ANNOTATIONS = "annotations: {kubernetes.io/ingress-bandwidth: 2M, kubernetes.io/egress-bandwidth: 4M}"

@@ -11,7 +11,7 @@ import pytest
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.app import RunResult, Simulation, run_scenario
+from kubesim.app import RunResult, Simulation
 from kubesim.clock import run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.concurrency import TaskSet
@@ -21,45 +21,11 @@ from kubesim.runtime.cni_nodes import CniNodes
 from kubesim.runtime.simulated.settings import Latencies, Span
 from kubesim.scenario.load import parse_scenario
 from kubesim.scenario.settings import cni_settings, node_plans
-from kubesim.trace import HashSink, MemorySink
-from kubesim.trace.records import ApiWrite, CniExec, EventRecorded
-from tests.node.host_state import host_state
-from tests.node.unprivileged import unprivileged
-
-SPEC = """
-apiVersion: kubesim.dev/v1alpha1
-kind: Scenario
-metadata: {{name: x}}
-spec:
-  runtime: cni
-  images: [{{name: "*", present: true}}]
-  {more}
-"""
-POD = """---
-apiVersion: v1
-kind: Pod
-metadata: {{name: {name}}}
-spec: {{containers: [{{name: main, image: "nginx:1"}}]}}
-"""
-
-
-class Run:
-    def __init__(self, more: str = "", pods: int = 1, **options: Any) -> None:
-        text = SPEC.format(more=more) + "".join(POD.format(name=f"pod-{number}") for number in range(pods))
-        self.sink, hashed = MemorySink(), HashSink(placeholders=True)
-        self.result: RunResult = run_scenario(parse_scenario(text, "x.yaml"), sinks=(self.sink, hashed), **options)
-
-    def executions(self) -> list[CniExec]:
-        return [record for record in self.sink.records if isinstance(record, CniExec)]
-
-    def ips(self) -> dict[str, Any]:
-        """What the kubelet told the API server, by pod."""
-        writes = [record for record in self.sink.records if isinstance(record, ApiWrite) and record.by == "kubelet"]
-        return {record.pod: record.summary["podIP"] for record in writes if record.summary.get("podIP")}
-
-    def messages(self, reason: str) -> list[str]:
-        records = self.sink.records
-        return [each.message for each in records if isinstance(each, EventRecorded) and each.reason == reason]
+from kubesim.trace import HashSink
+from tests.support.machine.cni_host import on_host
+from tests.support.machine.cni_runs import POD, SPEC, Run
+from tests.support.machine.host_state import host_state
+from tests.support.machine.unprivileged import unprivileged
 
 
 def test_the_address_of_a_pod_is_the_plugins() -> None:
@@ -230,20 +196,30 @@ def test_what_cannot_work_is_told_before_anything_runs(cni: str, words: str) -> 
         Run(f"cni: {{{cni}}}")
 
 
-def test_the_host_is_the_same_before_and_after() -> None:
+def three_pods() -> dict[str, Any]:
     before = host_state()
     Run(pods=3)
-    assert host_state() == before
+    return {"before": before, "after": host_state()}
 
 
-def test_a_user_without_rights_has_the_same_run() -> None:
+def test_the_host_is_the_same_before_and_after() -> None:
+    told = on_host(three_pods)
+    assert told["after"] == told["before"]
+
+
+def without_rights() -> dict[str, Any]:
     before = host_state()
     with unprivileged() as user:
         (user.folder / "x.yaml").write_text(SPEC.format(more="") + POD.format(name="pod-0"))
         said = user.run("-m", "kubesim", "run", "-o", "json", "x.yaml")
         user.run("-m", "kubesim", "run", "-q", "--runtime", "cni", "scenarios/grpc-probe.yaml")  # as it expects
-    assert host_state() == before
-    outcome = json.loads(said)["runs"][0]
+    return {"said": said, "before": before, "after": host_state()}
+
+
+def test_a_user_without_rights_has_the_same_run() -> None:
+    told = on_host(without_rights)
+    assert told["after"] == told["before"]
+    outcome = json.loads(told["said"])["runs"][0]
     assert outcome["phases"] == {"default/pod-0": "Succeeded"}
     assert outcome["traceHash"] == Run().result.trace_hash
 
@@ -266,7 +242,7 @@ def test_where_user_namespaces_are_forbidden_the_remedy_is_told() -> None:
     with unprivileged() as user:
         (user.folder / "forbidden.py").write_text(FORBIDDEN)
         with user.start("forbidden.py", "--runtime", "cni") as process:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate()
         assert (process.returncode, out) == (2, "")
         assert err == (
             "kubesim: error: no private node for real pod networks: a user namespace: No space left on device; "

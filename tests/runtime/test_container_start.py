@@ -14,7 +14,7 @@ from kubesim.concurrency import TaskSet
 from kubesim.errors import RuntimeCallError
 from kubesim.scenario.language import Scenario
 from kubesim.trace.records import CriCall, EventRecorded
-from tests.played import SERVER, Played, pod
+from tests.support.played import SERVER, Played, pod
 
 PRIVATE = {"name": "r.example/app:1", "pullTime": "1s", "credentials": {"username": "me", "password": "secret"}}
 

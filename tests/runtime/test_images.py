@@ -10,42 +10,15 @@ import pytest
 from kubesim.api.images import InvalidReference, apply_default_image_tag, trim_image_tag_digest
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Pod
-from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.errors import RuntimeCallError
 from kubesim.features import FeatureGates
 from kubesim.runtime.images import ImageError, ImageManager, ImagePullSettings
-from kubesim.runtime.protocol import ImageInfo, Runtime
-from kubesim.runtime.pull_credentials import AuthConfig, PullSecret
+from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.pull_credentials import PullSecret
 from kubesim.runtime.pull_records import PullRecords, verification_policy
+from tests.support.fakes.runtimes import Registry
 
 A, B = (Pod(metadata=ObjectMeta(name=name, namespace="ns", uid=f"uid-{name}")) for name in "ab")
-
-
-class Registry:
-    """A runtime that pulls everything in two seconds; images of one id are the same content."""
-
-    def __init__(self, clock: LoopClock) -> None:
-        self.clock = clock
-        self.present: dict[str, str] = {}
-        self.ids: dict[str, str] = {}
-        self.failure = ""
-        self.pulls: list[tuple[float, str]] = []
-        self.events: list[tuple[str, str, str]] = []
-
-    def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
-        self.events.append((pod.metadata.name, reason, message))
-
-    async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str:
-        self.pulls.append((self.clock.elapsed() / SECOND, image))
-        await self.clock.sleep(2 * SECOND)
-        if self.failure:
-            raise RuntimeCallError(self.failure)
-        self.present[image] = self.ids.get(image, f"id-of-{image}")
-        return self.present[image]
-
-    async def image_status(self, image: str) -> ImageInfo | None:
-        return ImageInfo(self.present[image], size=1234) if image in self.present else None
 
 
 def make(clock: LoopClock, **options: object) -> tuple[Registry, ImageManager]:
@@ -61,7 +34,7 @@ def test_pulls_are_one_after_the_other_and_the_event_tells_both_times() -> None:
             images.ensure_image_exists(A, "one", "IfNotPresent"), images.ensure_image_exists(B, "two:v1", "Always")
         )
         assert registry.pulls == [(0, "one:latest"), (2, "two:v1")]
-        assert registry.events[-1] == (
+        assert registry.reasons()[-1] == (
             "b",
             "Pulled",
             'Successfully pulled image "two:v1" in 2s (4s including waiting). Image size: 1234 bytes.',
@@ -94,7 +67,7 @@ def test_a_failed_pull_backs_off_by_pod_and_the_message_keeps_the_cause() -> Non
             await images.ensure_image_exists(A, "app", "IfNotPresent")
         assert second.value.reason == "ImagePullBackOff"
         assert second.value.message == f'Back-off pulling image "app": {first.value}'
-        assert registry.events[-1] == ("a", "BackOff", 'Back-off pulling image "app"')
+        assert registry.reasons()[-1] == ("a", "BackOff", 'Back-off pulling image "app"')
         registry.failure = ""
         assert await images.ensure_image_exists(B, "app", "IfNotPresent") == "id-of-app:latest"
         assert await images.ensure_image_exists(A, "app", "Never") == "id-of-app:latest"
@@ -124,7 +97,7 @@ def test_without_the_access_check_the_old_message_is_used() -> None:
         registry, images = make(LoopClock(), gates=FeatureGates({"KubeletEnsureSecretPulledImages": False}))
         registry.present = {"app:1": "x"}
         await images.ensure_image_exists(A, "app:1", "IfNotPresent")
-        assert registry.events == [("a", "Pulled", 'Container image "app:1" already present on machine')]
+        assert registry.reasons() == [("a", "Pulled", 'Container image "app:1" already present on machine')]
 
     run_virtual(main)
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +19,15 @@ from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.process import RealExec
 from kubesim.errors import InputError, UsageError
 from kubesim.scenario.load import load_scenario, parse_scenario
-from tests.cni.host import BIN_DIR, on_host
-from tests.cni.test_real_plugins import BRIDGE, PORTMAP, conflist, new_namespace
-from tests.runtime.test_cni_node import POD, Run
-from tests.runtime.test_no_leaks import kubesim, left_over, lived
-
-STORY = """
-apiVersion: kubesim.dev/v1alpha1
-kind: Scenario
-metadata: {name: x}
-spec:
-  runtime: cni
-  images: [{name: "*", present: true}]
----
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec: {containers: [{name: main, image: "nginx:1", ports: [{containerPort: 80, hostPort: 20000}]}]}
-"""
+from tests.support.machine.cni_host import BIN_DIR, on_host
+from tests.support.machine.cni_runs import POD, Run
+from tests.support.machine.leaks import STORY, leaks, left_over, lived
+from tests.support.machine.networks import BRIDGE, PORTMAP, conflist, new_namespace
 
 
 def ended(state: str, by: signal.Signals) -> int:
-    """kubesim gets a signal when its pod runs; how it ended."""
-    words = kubesim("run", "-o", "jsonl", "--speed", "5", "--host-network-node", "--state", state, "-")
+    """kubesim gets a signal when its pod runs, long before the end of its story; how it ended."""
+    words = ["run", "-o", "jsonl", "--speed", "5", "--host-network-node", "--state", state, "-"]
     outcome = lived(words, STORY, lambda record: record.get("reason") == "Started" and bool(record["pod"]), by=by)
     return int(outcome["code"])
 
@@ -60,11 +45,6 @@ def test_who_is_asked_to_end_leaves_nothing(tmp_path: Path, by: signal.Signals) 
 
 
 # -- the command ----------------------------------------------------------------------------------------------------
-
-
-def leaks(*words: str) -> tuple[int, str]:
-    done = subprocess.run(kubesim("cni", "leaks", *words), capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
 
 
 def told_and_cleaned(folder: str) -> dict[str, Any]:

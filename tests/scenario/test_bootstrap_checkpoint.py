@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from kubesim.sources.checkpoint import ANNOTATION
 from kubesim.trace.records import ConfigUpdate, CriCall, Handler
-from tests.played import Played, pod
+from tests.support.played import Played, pod
 
 
 def kept(name: str, **spec: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from kubesim.scenario.kubelet_configuration import KubeletConfiguration, merged
 from kubesim.scenario.language import Scenario
 from kubesim.scenario.load import parse_scenario
 from kubesim.scenario.overlay import make_overlay
-from tests.played import Played, pod
+from tests.support.played import Played, pod
 
 FILE = """\
 apiVersion: kubelet.config.k8s.io/v1beta1

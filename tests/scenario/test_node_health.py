@@ -16,7 +16,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.scenario.node_health import NOT_READY, UNREACHABLE, nodes_to_taint, with_no_execute_taint, zone_states
 from kubesim.scenario.taint_eviction import toleration_time
 from kubesim.trace.records import ApiWrite, EventRecorded
-from tests.played import Played, pod
+from tests.support.played import Played, pod
 
 A, B = Taint(key="a", value="1", effect="NoExecute"), Taint(key="b", effect="NoExecute")
 

@@ -18,8 +18,8 @@ from kubesim.scenario.load import load_scenario, parse_scenario
 from kubesim.scenario.static_sources import file_plan, url_plan
 from kubesim.trace import MemorySink
 from kubesim.trace.records import ConfigUpdate, Note, Record
-from tests.played import Played, pod
-from tests.sources.web import answering, serving
+from tests.support.played import Played, pod
+from tests.support.sources.web import answering, serving
 
 
 def pods(*names: str) -> dict[str, Any]:

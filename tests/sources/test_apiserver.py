@@ -12,8 +12,8 @@ from kubesim.cluster.remote.transport import Call, Reply
 from kubesim.cluster.rest import Request, handle
 from kubesim.concurrency import TaskSet
 from kubesim.sources.apiserver import CROWDED
-from tests.sources.faulty_api import DirectReply, DirectTransport, Fault, FaultyTransport
-from tests.sources.following import NODE, Follower, new_pod, new_store
+from tests.support.sources.faulty_api import DirectReply, DirectTransport, Fault, FaultyTransport
+from tests.support.sources.following import NODE, Follower, new_pod, new_store
 
 
 class Stage:

@@ -19,9 +19,11 @@ from kubesim.sources.manifest_url import Answer
 from kubesim.sources.simulated_url import Behaviour, SimulatedUrl
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Note
-from tests.soak import rounds
-from tests.sources.test_manifest_url import pod, pods
+from tests.support.soak import LONG, rounds
+from tests.support.sources.manifests import pod, pods
 from tests.support.ticks import ticks
+
+pytestmark = LONG
 
 
 class Asked(SimulatedUrl):

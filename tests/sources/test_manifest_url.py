@@ -6,17 +6,9 @@ import json
 from typing import Any
 
 from kubesim.sources.manifest_url import Answer, FetchError, Reading, UrlReader, without_password
+from tests.support.sources.manifests import pod, pods
 
 URL = "http://manifests.example/pods"
-
-
-def pod(name: str, image: str = "a:1") -> dict[str, Any]:
-    spec = {"containers": [{"name": "c", "image": image}]}
-    return {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": spec}
-
-
-def pods(*names: str) -> dict[str, Any]:
-    return {"kind": "PodList", "apiVersion": "v1", "items": [pod(name) for name in names]}
 
 
 def ok(body: Any) -> Answer:

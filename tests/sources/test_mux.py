@@ -12,7 +12,9 @@ from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import pod_full_name
 from kubesim.api.timestamps import SECOND
 from kubesim.sources.mux import PodConfig, PodUpdate
-from tests.soak import rounds
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 
 def pod(name: str = "a", uid: str = "u", image: str = "i", phase: str = "", **meta: Any) -> Pod:

@@ -25,7 +25,9 @@ from kubesim.sources.real_files import RealFiles
 from kubesim.sources.static_pod import Manifest, read_manifest
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Note
-from tests.soak import rounds
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 
 def manifest(name: str, image: str = "a:1") -> str:

@@ -23,8 +23,9 @@ from kubesim.sources.manifest_files import MAX_CONFIG_LENGTH
 from kubesim.sources.manifest_url import Answer, FetchError, Tls, UrlOptions
 from kubesim.sources.real_url import RealUrl, header_for, proxy_for, tls_context
 from kubesim.trace import Recorder
-from tests.sources.test_manifest_url import pod, pods
-from tests.sources.web import Handler, answering, hang, serving
+from tests.support.patience import with_growing_limits
+from tests.support.sources.manifests import pod, pods
+from tests.support.sources.web import Handler, answering, hang, serving
 
 CERTIFICATES = Path(__file__).parent / "tls"
 CA, SERVER, CLIENT = (str(CERTIFICATES / name) for name in ("ca.pem", "server.pem", "client.pem"))
@@ -127,8 +128,11 @@ def test_a_body_that_does_not_end_is_given_up_too() -> None:
         await response.write(b"a")
         return await hang(request)
 
-    answer = fetch(trickle, timeout=50 * MILLISECOND)
-    assert answer == "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
+    late = "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
+    answer = with_growing_limits(
+        lambda limit_s: fetch(trickle, timeout=round(limit_s * SECOND)), lambda answer: answer == late
+    )
+    assert answer == late
 
 
 def test_a_body_that_is_cut_off() -> None:

@@ -22,7 +22,7 @@ from kubesim.sources.reflector import (
     is_unavailable,
 )
 from kubesim.sources.watch_lines import Bookmark, Change
-from tests.sources.following import new_pod
+from tests.support.sources.following import new_pod
 
 Type = Literal["ADDED", "MODIFIED", "DELETED"]
 

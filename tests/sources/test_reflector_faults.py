@@ -16,10 +16,12 @@ from kubesim.cluster.remote.http_transport import HttpTransport
 from kubesim.cluster.remote.transport import Transport
 from kubesim.cluster.store import Store
 from kubesim.concurrency import TaskSet
-from tests.soak import rounds
-from tests.socket_loop import run_with_sockets
-from tests.sources.faulty_api import KINDS, LASTING, DirectTransport, Fault, FaultyTransport
-from tests.sources.following import NODE, Follower, facts_of, new_pod, new_store
+from tests.support.soak import LONG, rounds
+from tests.support.socket_loop import run_with_sockets
+from tests.support.sources.faulty_api import KINDS, LASTING, DirectTransport, Fault, FaultyTransport
+from tests.support.sources.following import NODE, Follower, facts_of, new_pod, new_store
+
+pytestmark = LONG
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 CALM = 180 * MINUTE  # each fault can take as long as a watch

@@ -21,8 +21,8 @@ from kubesim.sources.memory import ClusterSource
 from kubesim.sources.real_files import RealFiles
 from kubesim.sources.real_url import RealUrl
 from kubesim.trace import Recorder
-from tests.sources.test_manifest_url import pod, pods
-from tests.sources.web import answering, serving
+from tests.support.sources.manifests import pod, pods
+from tests.support.sources.web import answering, serving
 
 
 class Wanted:

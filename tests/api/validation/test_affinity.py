@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_spec
-from tests.api.validation.texts import KEY, LABEL, LABEL_VALUE, SUBDOMAIN
+from tests.support.validation.pods import JsonObject, about_spec
+from tests.support.validation.texts import KEY, LABEL, LABEL_VALUE, SUBDOMAIN
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.validation.pods import complaints, gates, pod_with
+from tests.support.validation.pods import complaints, gates, pod_with
 
 COST = "controller.kubernetes.io/pod-deletion-cost"
 TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_volume
-from tests.api.validation.texts import KEY, LABEL, LABEL_VALUE, SUBDOMAIN
+from tests.support.validation.pods import JsonObject, about_volume
+from tests.support.validation.texts import KEY, LABEL, LABEL_VALUE, SUBDOMAIN
 
 MODES = 'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"'
 DEFAULT_GROUP = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_container, about_spec
-from tests.api.validation.texts import LABEL
+from tests.support.validation.pods import JsonObject, about_container, about_spec
+from tests.support.validation.texts import LABEL
 
 PORT = "must be between 1 and 65535, inclusive"
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import pytest
 
 from kubesim.api.validation import Options
-from tests.api.validation.pods import JsonObject, about_container, gates
-from tests.api.validation.texts import CONFIG_KEY, ENV_NAME, KEY, LABEL, SUBDOMAIN
+from tests.support.validation.pods import JsonObject, about_container, gates
+from tests.support.validation.texts import CONFIG_KEY, ENV_NAME, KEY, LABEL, SUBDOMAIN
 
 REQUIRED = "Required value"
 FIELDS = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_spec
+from tests.support.validation.pods import JsonObject, about_spec
 
 NOT_ON_CREATE = "ephemeralContainers: Forbidden: cannot be set on create"
 REFUSED = "Forbidden: cannot be set for an Ephemeral Container"

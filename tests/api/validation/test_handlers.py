@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_container
-from tests.api.validation.texts import HEADER
+from tests.support.validation.pods import JsonObject, about_container
+from tests.support.validation.texts import HEADER
 
 PORT = "must be between 1 and 65535, inclusive"
 EXEC = {"exec": {"command": ["echo"]}}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kubesim.api.validation import Options
-from tests.api.validation.pods import JsonObject, about_spec, gates
+from tests.support.validation.pods import JsonObject, about_spec, gates
 
 PROBE = {"exec": {"command": ["x"]}}
 NOT_STAYING = "Forbidden: may not be set for init containers without restartPolicy=Always"

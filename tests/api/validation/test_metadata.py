@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_metadata, about_spec
-from tests.api.validation.texts import KEY, LABEL, LABEL_VALUE, SUBDOMAIN
+from tests.support.validation.pods import JsonObject, about_metadata, about_spec
+from tests.support.validation.texts import KEY, LABEL, LABEL_VALUE, SUBDOMAIN
 
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "u"}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_container
+from tests.support.validation.pods import JsonObject, about_container
 
 VOLUMES: list[JsonObject] = [
     {"name": "abc", "emptyDir": {}},

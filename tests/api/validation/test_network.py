@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from kubesim.api.validation import Options
-from tests.api.validation.pods import JsonObject, about_spec, gates
-from tests.api.validation.texts import IP, LABEL, SUBDOMAIN, SUBDOMAIN_UNDERSCORE
+from tests.support.validation.pods import JsonObject, about_spec, gates
+from tests.support.validation.texts import IP, LABEL, SUBDOMAIN, SUBDOMAIN_UNDERSCORE
 
 ONE_DNS = "must provide at least one DNS nameserver when `dnsPolicy` is None"
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import pytest
 
 from kubesim.api.validation import validate_pod_create
-from tests.api.validation.pods import JsonObject, about_spec, complaints, pod_with
-from tests.api.validation.texts import LABEL, SUBDOMAIN
+from tests.support.validation.pods import JsonObject, about_spec, complaints, pod_with
+from tests.support.validation.texts import LABEL, SUBDOMAIN
 
 
 def test_a_plain_pod_is_fine() -> None:

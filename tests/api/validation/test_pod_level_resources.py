@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_spec, complaints, gates, pod_with
+from tests.support.validation.pods import JsonObject, about_spec, complaints, gates, pod_with
 
 
 def about(pod: JsonObject, *containers: JsonObject) -> list[str]:

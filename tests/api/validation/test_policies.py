@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from kubesim.api.validation import Options
-from tests.api.validation.pods import JsonObject, about_container, gates
+from tests.support.validation.pods import JsonObject, about_container, gates
 
 IN = {"operator": "In", "values": [42]}
 WITHOUT_RESTARTING_ALL = gates(RestartAllContainersOnContainerExits=False)

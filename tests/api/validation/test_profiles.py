@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_container, about_spec, complaints, pod_with
+from tests.support.validation.pods import JsonObject, about_container, about_spec, complaints, pod_with
 
 TYPES = 'supported values: "Localhost", "RuntimeDefault", "Unconfined"'
 SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_volume, complaints, pod_with
-from tests.api.validation.texts import FILE_MODE, KEY, LABEL, SUBDOMAIN
+from tests.support.validation.pods import JsonObject, about_volume, complaints, pod_with
+from tests.support.validation.texts import FILE_MODE, KEY, LABEL, SUBDOMAIN
 
 REQUIRED = "Required value"
 SIGNER = "must be a fully qualified domain and path of the form 'example.com/signer-name'"

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_container, about_spec, complaints, pod_with
-from tests.api.validation.texts import KEY, LABEL, SUBDOMAIN
+from tests.support.validation.pods import JsonObject, about_container, about_spec, complaints, pod_with
+from tests.support.validation.texts import KEY, LABEL, SUBDOMAIN
 
 STANDARD = "must be a standard resource type or fully qualified"
 PREFIX = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"

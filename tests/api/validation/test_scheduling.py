@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kubesim.api.validation import Options
-from tests.api.validation.pods import JsonObject, about_spec, gates
-from tests.api.validation.texts import KEY, SUBDOMAIN
+from tests.support.validation.pods import JsonObject, about_spec, gates
+from tests.support.validation.texts import KEY, SUBDOMAIN
 
 SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
 NO_SELECTOR = "Forbidden: must not be specified when labelSelector is not set"

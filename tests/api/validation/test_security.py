@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from kubesim.api.validation import Options
-from tests.api.validation.pods import JsonObject, about_container, about_spec, gates
-from tests.api.validation.texts import UNIX_ID
+from tests.support.validation.pods import JsonObject, about_container, about_spec, gates
+from tests.support.validation.texts import UNIX_ID
 
 SYSCTL = (
     "must have at most 253 characters and match regex "

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from kubesim.api.validation import Options
-from tests.api.validation.pods import JsonObject, about_spec, gates
-from tests.api.validation.texts import KEY, LABEL_VALUE
+from tests.support.validation.pods import JsonObject, about_spec, gates
+from tests.support.validation.texts import KEY, LABEL_VALUE
 
 NUMBERS = gates(TaintTolerationComparisonOperators=True)
 DECIMAL = "must be a valid decimal integer in canonical form"

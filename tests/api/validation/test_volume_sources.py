@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.validation.pods import JsonObject, about_volume
-from tests.api.validation.texts import FILE_MODE, LABEL, SUBDOMAIN
+from tests.support.validation.pods import JsonObject, about_volume
+from tests.support.validation.texts import FILE_MODE, LABEL, SUBDOMAIN
 
 REQUIRED = "Required value"
 PARTITION = "must be between 1 and 255, inclusive"

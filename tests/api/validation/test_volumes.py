@@ -10,8 +10,8 @@ from __future__ import annotations
 import pytest
 
 from kubesim.api.validation import Options
-from tests.api.validation.pods import JsonObject, about_spec, about_volume, complaints, pod_with
-from tests.api.validation.texts import LABEL, SUBDOMAIN
+from tests.support.validation.pods import JsonObject, about_spec, about_volume, complaints, pod_with
+from tests.support.validation.texts import LABEL, SUBDOMAIN
 
 TWICE = "Forbidden: may not specify more than 1 volume type"
 CLAIM = {

@@ -12,7 +12,9 @@ from kubesim.api.gojson import Number
 from kubesim.api.schema.codec import DecodeError, decode, encode
 from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.api.validation import validate_pod_create
-from tests.soak import rounds
+from tests.support.soak import LONG, rounds
+
+pytestmark = LONG
 
 TEXTS = st.sampled_from(
     ["", "a", "A_b", "x.y/z", "..", "/p", "Always", "In", "Exists", "Localhost", "linux", "1Mi", "é"]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kubesim.api.validation import Options
-from tests.api.validation.pods import JsonObject, about_container, about_spec
-from tests.api.validation.texts import SUBDOMAIN
+from tests.support.validation.pods import JsonObject, about_container, about_spec
+from tests.support.validation.texts import SUBDOMAIN
 
 NOT_ON_WINDOWS = "Forbidden: cannot be set for a windows pod"
 NOT_ON_LINUX = "Forbidden: windows options cannot be set for a linux pod"

@@ -23,8 +23,9 @@ from kubesim.cluster.remote.http_transport import HttpTransport
 from kubesim.cluster.remote.kubeconfig import InClusterAccess, KubeconfigAccess, find_access
 from kubesim.cluster.remote.transport import Call, read_all
 from kubesim.errors import TransportError, UsageError
-from tests.cluster.remote.certificates import Authority, Pair
-from tests.sources.following import new_store
+from tests.support.cluster.certificates import Authority, Pair
+from tests.support.cluster.kubeconfig import kubeconfig
+from tests.support.sources.following import new_store
 
 NODES = Call("list", "/api/v1/nodes")
 SECRET = "s3cret-t0ken"
@@ -44,19 +45,6 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr("tempfile.tempdir", str(directory))
     yield directory
     assert list(directory.iterdir()) == []
-
-
-def kubeconfig(path: Path, server: str, user: dict[str, Any], **cluster: Any) -> str:
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "main",
-        "contexts": [{"name": "main", "context": {"cluster": "c", "user": "u"}}],
-        "clusters": [{"name": "c", "cluster": {"server": server, **cluster}}],
-        "users": [{"name": "u", "user": user}],
-    }
-    path.write_text(yaml.safe_dump(content))
-    return str(path)
 
 
 async def status(transport: HttpTransport, call: Call = NODES) -> int:
@@ -313,17 +301,15 @@ def test_a_plugin_ends_with_whoever_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ready")
     path = kubeconfig(tmp_path / "config", "http://127.0.0.1:9", plugin(tmp_path, text))
 
-    async def main() -> float:
+    async def main() -> None:
         loop = asyncio.get_running_loop()
         task = loop.create_task(KubeconfigAccess(path).load())
         await loop.run_in_executor(None, (tmp_path / "ready").read_text)  # comes when the other end is there
-        started = loop.time()
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
-        return loop.time() - started
 
-    assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) < 1
+    asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
     for pid in (tmp_path / "pids").read_text().split():
         assert ends(int(pid))
 

@@ -14,8 +14,8 @@ from kubesim.cluster.http import ClusterServer
 from kubesim.cluster.remote.connect import connect
 from kubesim.cluster.remote.transport import Call
 from kubesim.errors import ReadOnlyError, UsageError
-from tests.cluster.remote.test_access import kubeconfig
-from tests.sources.following import new_store
+from tests.support.cluster.kubeconfig import kubeconfig
+from tests.support.sources.following import new_store
 
 NODES = "/api/v1/nodes"
 

@@ -19,8 +19,8 @@ from kubesim.cluster.remote.http_transport import HttpTransport
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, read_all
 from kubesim.concurrency import TaskSet
 from kubesim.errors import TransportError
-from tests.cluster.remote.certificates import Authority
-from tests.sources.following import Follower, new_pod, new_store
+from tests.support.cluster.certificates import Authority
+from tests.support.sources.following import Follower, new_pod, new_store
 
 PATIENCE_S = 30
 PODS = Call("list", "/api/v1/pods")

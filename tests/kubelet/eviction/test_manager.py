@@ -3,7 +3,7 @@ TestAdmitUnderNodeConditions, TestStaticCriticalPodsAreNotEvicted, TestNodeRecla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,8 @@ from kubesim.kubelet.eviction.manager import EvictionManager
 from kubesim.kubelet.eviction.stats import Observation, PodUsage, Summary
 from kubesim.kubelet.eviction.thresholds import EvictionConfig, parse_threshold_config
 from kubesim.podworkers.updates import PodStatusFn
-from tests.kubelet.eviction.pods import CRITICAL, DEFAULT, HIGH, LOW, available, disk, make_pod, memory
+from tests.support.eviction import CRITICAL, DEFAULT, HIGH, LOW, available, disk, make_pod, memory
+from tests.support.fakes.events import RecordedEvents
 from tests.support.ticks import ticks
 
 CONFIG = EvictionConfig(
@@ -45,7 +46,7 @@ class Watched(EvictionManager):
         return evicted
 
 
-class Bench:
+class Bench(RecordedEvents):
     """A node that a test measures and fills; what the manager does to it is written down."""
 
     def __init__(self, clock: LoopClock, config: EvictionConfig = CONFIG) -> None:
@@ -56,8 +57,7 @@ class Bench:
         self.pods: list[Pod] = []
         self.killed: list[tuple[int, str, int | None]] = []
         self.statuses: dict[str, PodStatus] = {}
-        self.events: list[str] = []
-        self.annotations: Mapping[str, str] | None = None
+        RecordedEvents.__init__(self)
         self.reclaimed: list[str] = []
         self.reclaim_frees: dict[str, Observation] = {}
         self.kill_fails = False
@@ -113,21 +113,6 @@ class Bench:
     def is_finished(self, uid: str) -> bool:
         return all(pod.metadata.uid != uid for pod in self.pods)
 
-    def event(
-        self,
-        pod: Pod,
-        type: str,
-        reason: str,
-        message: str,
-        container: str = "",
-        annotations: Mapping[str, str] | None = None,
-    ) -> None:
-        self.events.append(f"{pod.metadata.name}: {type} {reason} {message}")
-        self.annotations = annotations
-
-    def node_event(self, type: str, reason: str, message: str) -> None:
-        self.events.append(f"node: {type} {reason} {message}")
-
     def fill(self) -> None:
         """Upstream's five pods."""
         for name, priority, request, used in (
@@ -174,12 +159,11 @@ def test_a_hard_threshold_ends_the_first_in_rank_at_once() -> None:
         "Container main was using 100Mi, request is 0, has larger consumption of memory. "
     )
     assert bench.killed == [(0, name, 1)]
-    assert bench.events == [
-        "node: Warning EvictionThresholdMet Attempting to reclaim memory",
-        f"{name}: Warning Evicted {message}",
+    assert bench.reasons() == [
+        ("", "EvictionThresholdMet", "Attempting to reclaim memory"),
+        (name, "Evicted", message),
     ]
-    assert bench.annotations is not None
-    assert bench.annotations["starved_resource"] == "memory"
+    assert (bench.events[-1].annotations or {})["starved_resource"] == "memory"
     status = bench.statuses[name]
     assert (status.phase, status.reason, status.message) == ("Failed", "Evicted", message)
     condition = PodCondition(
@@ -273,7 +257,7 @@ def test_pods_beyond_their_own_limits_all_go_at_once_and_without_a_condition() -
     bench = play(story)
     assert bench.killed == [(0, "a", 1), (0, "c", 1)]
     assert bench.statuses["a"].conditions == ()
-    assert bench.events[0].startswith("a: Warning Evicted Pod ephemeral local storage usage exceeds")
+    assert str(bench.events[0]).startswith("Warning Evicted Pod ephemeral local storage usage exceeds")
 
 
 async def run_for(bench: Bench, duration: int, steps: dict[int, Callable[[], None]]) -> None:

@@ -13,7 +13,7 @@ from kubesim.kubelet.eviction.limits import storage_limits_exceeded
 from kubesim.kubelet.eviction.messages import eviction_message, node_condition_message
 from kubesim.kubelet.eviction.stats import ContainerUsage, FsUsage, PodUsage
 from kubesim.kubelet.eviction.thresholds import parse_threshold_config
-from tests.kubelet.eviction.pods import amount, available, disk, make_pod
+from tests.support.eviction import amount, available, disk, make_pod
 
 LOW_ON_MEMORY = "The node was low on resource: memory. "
 

@@ -9,7 +9,7 @@ from kubesim.api.timestamps import MINUTE
 from kubesim.kubelet.eviction.pressure import Look, PressureState, by_eviction_priority, look, thresholds_met
 from kubesim.kubelet.eviction.stats import Observation
 from kubesim.kubelet.eviction.thresholds import Threshold, parse_threshold_config
-from tests.kubelet.eviction.pods import available
+from tests.support.eviction import available
 
 MEMORY, NODEFS, PIDS = "memory.available", "nodefs.available", "pid.available"
 TRANSITION = 5 * MINUTE

@@ -14,7 +14,7 @@ from kubesim.kubelet.eviction.ranking import (
     requested,
 )
 from kubesim.kubelet.eviction.stats import PodUsage
-from tests.kubelet.eviction.pods import DEFAULT, HIGH, LOW, disk, make_pod, memory
+from tests.support.eviction import DEFAULT, HIGH, LOW, disk, make_pod, memory
 
 VOLUME = [{"name": "local", "emptyDir": {}}]
 

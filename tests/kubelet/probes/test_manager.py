@@ -8,7 +8,7 @@ from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.trace import trace_hash
-from tests.kubelet.probes.helpers import EXEC, Node, pod
+from tests.support.probes import EXEC, Node, pod
 
 
 def manager_of(node: Node, tasks: TaskSet) -> ProbeManager:

@@ -24,7 +24,10 @@ from kubesim.runtime.network import (
     dial_timeout,
 )
 from kubesim.runtime.protocol import DeadlineExceeded, ExecResult, Runtime
-from tests.kubelet.probes.helpers import EXEC, Commands, Events, Web, pod, subject
+from tests.support.fakes.events import RecordedEvents
+from tests.support.fakes.network import Web
+from tests.support.fakes.runtimes import Commands
+from tests.support.probes import EXEC, pod, subject
 
 STATUS = PodStatus(pod_ip="10.0.0.7")
 
@@ -35,12 +38,12 @@ def probe(
     """(result, events, how long it took) of a readiness probe."""
 
     async def main() -> tuple[str | None, list[tuple[str, str]], int]:
-        clock, events = LoopClock(), Events()
+        clock, events = LoopClock(), RecordedEvents()
         prober = Prober(clock, cast(Runtime, commands or Commands()), web or Web(), events)
         of = pod(readinessProbe={"timeoutSeconds": 1, **spec})
         result = await prober.probe(subject(of, "readiness"), STATUS, "containerd://1")
-        assert all(container == "web" for *_, container in events.told)
-        return result, [(reason, message) for reason, message, _ in events.told], clock.elapsed()
+        assert all(event.container == "web" for event in events.events)
+        return result, [(event.reason, event.message) for event in events.events], clock.elapsed()
 
     return run_virtual(main)
 

@@ -11,7 +11,7 @@ from kubesim.kubelet.probes.results import CAPACITY, ResultsManager, Update
 from kubesim.kubelet.probes.worker import Worker
 from kubesim.kubelet.status.inputs import ProbeType
 from kubesim.runtime.types import ProbeResult
-from tests.kubelet.probes.helpers import EXEC, Node, pod, running, subject
+from tests.support.probes import EXEC, Node, pod, running, subject
 
 
 def worker_of(node: Node, probe_type: ProbeType = "readiness", **probe: object) -> tuple[Worker, ResultsManager]:

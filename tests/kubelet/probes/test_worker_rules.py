@@ -10,7 +10,7 @@ from kubesim.features import FeatureGates
 from kubesim.kubelet.probes.worker_rules import Turn, WorkerState, Write, after_probe, before_probe
 from kubesim.kubelet.status.inputs import ProbeType
 from kubesim.runtime.types import ProbeResult
-from tests.kubelet.probes.helpers import EXEC, pod, running, status, subject
+from tests.support.probes import EXEC, pod, running, status, subject
 
 NOW = 1_000_000 * SECOND
 KNOWN = WorkerState(container_id="containerd://1")

@@ -11,12 +11,12 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import TaskSet
-from kubesim.errors import ApiError
 from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.status.manager_rules import normalize_status
 from kubesim.kubelet.status.resize_conditions import ResizeConditions
 from kubesim.trace import MemorySink, Recorder
+from tests.support.fakes.api_server import PodServer
 from tests.support.ticks import ticks
 
 
@@ -35,46 +35,10 @@ def make_status(phase: str, **fields: Any) -> PodStatus:
     return PodStatus.from_json({"phase": phase, "conditions": [ready], **fields})
 
 
-class Server:
-    """An API server whose every answer takes 10 ms."""
-
-    def __init__(self, clock: LoopClock, *pods: Pod) -> None:
-        self.clock = clock
-        self.pods = {pod.metadata.name: pod for pod in pods}
-        self.calls: list[tuple[float, str, str]] = []
-        self.broken = False
-        self.watcher: Callable[[str], None] = lambda name: None
-
-    async def _take(self, verb: str, name: str, detail: str = "") -> Pod:
-        self.calls.append((self.clock.elapsed() / SECOND, verb, detail or name))
-        await self.clock.sleep(10_000)
-        if self.broken:
-            raise ApiError(0, "", "connection refused")
-        if name not in self.pods:
-            raise ApiError(404, "NotFound", f'pods "{name}" not found')
-        return self.pods[name]
-
-    async def get_pod(self, namespace: str, name: str) -> Pod:
-        return await self._take("get", name)
-
-    async def patch_pod_status(self, namespace: str, name: str, uid: str, old: PodStatus, new: PodStatus) -> Pod:
-        pod = await self._take("patch", name, new.phase)
-        self.pods[name] = pod.changed(status=new)
-        self.watcher(name)
-        return self.pods[name]
-
-    async def delete_pod(self, namespace: str, name: str, uid: str = "", *, grace_period_seconds: int = 0) -> None:
-        await self._take("delete", name)
-        del self.pods[name]
-
-    def writes(self) -> list[tuple[float, str, str]]:
-        return [call for call in self.calls if call[1] != "get"]
-
-
 class Bench:
     def __init__(self, *pods: Pod) -> None:
         self.clock = LoopClock()
-        self.server = Server(self.clock, *pods)
+        self.server = PodServer(self.clock, *pods)
         self.sink = MemorySink()
         self.pods = PodManager()
         for pod in pods:

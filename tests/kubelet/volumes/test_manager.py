@@ -12,8 +12,8 @@ from kubesim.api.event import Event
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.scenario.language import Scenario
 from kubesim.trace.records import CriCall, EventRecorded, SyncBegin, SyncEnd, WorkerState
-from tests.driven_node import DrivenNode
-from tests.played import Played, pod
+from tests.support.driven_node import DrivenNode
+from tests.support.played import Played, pod
 
 Json = dict[str, Any]
 SCENARIO = {"metadata": {"name": "story"}, "spec": {"images": [{"name": "*", "present": True}]}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesim.trace.stepping.screen import FOOTER, render
-from tests.trace.stepping.walked import stepper
+from tests.support.stepping import stepper
 
 
 @pytest.mark.parametrize("view", ["step", "why", "next", "node", "help"])

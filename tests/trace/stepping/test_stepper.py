@@ -7,7 +7,7 @@ import pytest
 from kubesim.trace import records as r
 from kubesim.trace.stepping.state import Picture
 from kubesim.trace.stepping.stepper import is_decision
-from tests.trace.stepping.walked import found, records, stepper
+from tests.support.stepping import found, records, stepper
 
 
 def test_forward_goes_from_decision_to_decision_and_back_again() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.runtime.simulated.shell import FileFault, VirtualFiles, Volume
-from tests.runtime.simulated.shell.harness import SECOND, container_of, run, sh
+from tests.support.shell import SECOND, container_of, run, sh
 
 
 def test_a_volume_is_shared_and_the_root_is_not() -> None:

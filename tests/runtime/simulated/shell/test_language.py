@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runtime.simulated.shell.harness import run
+from tests.support.shell import run
 
 PRINTS = [
     # sequences, conditions, groups

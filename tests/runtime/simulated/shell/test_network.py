@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubesim.clock import LoopClock
 from kubesim.runtime.simulated.shell import ContainerProcess, HttpAnswer, HttpRequest, Listener, PodNetwork, Ports
-from tests.runtime.simulated.shell.harness import SECOND, play, run
+from tests.support.shell import SECOND, play, run
 
 
 class Cluster(PodNetwork):

@@ -23,7 +23,7 @@ from kubesim.runtime.simulated.shell import (
     is_missing_program,
 )
 from kubesim.runtime.simulated.shell.process import PlanKind, plan
-from tests.runtime.simulated.shell.harness import SECOND, container_of, play, run, sh
+from tests.support.shell import SECOND, container_of, play, run, sh
 
 # Time and cost.
 

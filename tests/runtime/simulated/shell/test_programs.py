@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesim.runtime.simulated.shell import PodNetwork
-from tests.runtime.simulated.shell.harness import run
+from tests.support.shell import run
 
 PRINTS = [
     ("echo -n a; echo -e 'b\\tc\\n'; echo '\\n'", "ab\tc\n\n\\n\n"),

@@ -6,7 +6,7 @@ import pytest
 
 from kubesim.clock import LoopClock
 from kubesim.runtime.simulated.shell import ContainerProcess, ExitStatus
-from tests.runtime.simulated.shell.harness import SECOND, play, run
+from tests.support.shell import SECOND, play, run
 
 TERM, INT, KILL = 15, 2, 9
 

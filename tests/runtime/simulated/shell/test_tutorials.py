@@ -13,7 +13,7 @@ from kubesim.runtime.simulated.shell import (
     Ports,
     VirtualFiles,
 )
-from tests.runtime.simulated.shell.harness import SECOND, play, run, sh
+from tests.support.shell import SECOND, play, run, sh
 
 
 async def probe(container: ContainerProcess, *argv: str) -> int:

@@ -1,0 +1,129 @@
+"""Recorded stories as a stream of observations: what somebody would have seen who watched that API server.
+
+A recording tells seconds since its beginning; the statuses tell the time of day, cut to seconds. The beginning is put
+so that nothing of the kubelet's first status is told before it happened.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from kubesim.api.defaults import set_pod_defaults
+from kubesim.api.event import Event
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND, format_micro_time, format_time, parse_time, seconds
+from kubesim.cluster.strategic import strategic_merge_patch
+from kubesim.conformance.story_files import read_story
+from kubesim.frozen import frozen
+
+TRACES = Path(__file__).parents[2] / "conformance" / "data" / "traces"
+STORIES = sorted(path.name.removesuffix(".json.gz") for path in TRACES.glob("*.json.gz"))
+NODE = "real-0"
+
+Json = dict[str, Any]
+
+
+@frozen
+class Observed:
+    kind: Literal["pod", "removed", "event"]
+    now: int
+    object: Pod | Event
+
+
+def story(name: str) -> Json:
+    return read_story(TRACES / f"{name}.json.gz")
+
+
+def stream(told: Mapping[str, Any]) -> Iterator[Observed]:
+    """The watch events of a story in their order."""
+    begin = beginning(told)
+    specs: dict[str, Json] = {}
+    entries = [(entry["t"], 0, entry) for entry in told["statuses"]] + [(e["t"], 1, e) for e in told["events"]]
+    for t, is_event, entry in sorted(entries, key=lambda one: (one[0], one[1])):
+        now = begin + seconds(t)
+        if is_event:
+            yield Observed("event", now, _event(entry, now))
+            continue
+        pod = _pod(told, entry, specs, begin)
+        yield Observed("removed" if entry["type"] == "DELETED" else "pod", now, pod)
+
+
+def beginning(told: Mapping[str, Any]) -> int:
+    """The moment of t=0: the kubelet's first status tells its second, and was written within milliseconds."""
+    for entry in told["statuses"]:
+        if "startTime" in entry["status"]:
+            return parse_time(entry["status"]["startTime"]) + SECOND - seconds(entry["t"])
+    return parse_time("2026-11-15T00:00:00Z")
+
+
+def _pod(told: Mapping[str, Any], entry: Json, specs: dict[str, Json], begin: int) -> Pod:
+    uid = entry["uid"]
+    if uid not in specs:
+        specs[uid] = {**_manifest(told, entry, len(specs)), "created": entry["t"]}
+    manifest = specs[uid]
+    _patch(told, entry, manifest)
+    metadata = {
+        **manifest["metadata"],
+        "name": entry["pod"],
+        "uid": uid,
+        "generation": entry["generation"],
+        "creationTimestamp": format_time(begin + seconds(manifest["created"])),
+    }
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        if name in entry:
+            metadata[name] = entry[name]
+    spec = dict(manifest["spec"])
+    conditions = {c["type"]: c["status"] for c in entry["status"].get("conditions", ())}
+    if not spec.get("nodeName") and entry["type"] != "ADDED" and conditions.get("PodScheduled") != "False":
+        spec["nodeName"] = NODE
+    value = {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": entry["status"]}
+    return Pod.from_json(value)
+
+
+def _manifest(told: Mapping[str, Any], entry: Json, number: int) -> Json:
+    """What the pod was made from. Of static pods the mirrors come one after another, in the order of the files."""
+    manifests = [m for m in told["manifests"] if m.get("kind") == "Pod"]
+    named = [m for m in manifests if m["metadata"]["name"] == entry["pod"]]
+    static = not named
+    chosen: Json = copy.deepcopy(named[0] if named else manifests[min(number, len(manifests) - 1)])
+    set_pod_defaults(chosen)
+    if static:
+        annotations = chosen["metadata"].setdefault("annotations", {})
+        annotations |= {"kubernetes.io/config.mirror": "x", "kubernetes.io/config.source": "file"}
+        chosen["spec"]["nodeName"] = NODE
+    return chosen
+
+
+def _patch(told: Mapping[str, Any], entry: Json, manifest: Json) -> None:
+    """A change from outside that was taken shows as a new generation (or, of labels, as nothing but itself)."""
+    done: list[int] = manifest.setdefault("patched", [])
+    grown = entry["generation"] > manifest.get("generation", 1) and "deletionTimestamp" not in entry
+    manifest["generation"] = entry["generation"]
+    for number, action in enumerate(told["actions"]):
+        if action["do"] != "patch" or number in done or entry["t"] < action["at"]:
+            continue
+        if grown or "spec" not in action["patch"]:
+            done.append(number)
+            manifest.update(strategic_merge_patch("Pod", {"kind": "Pod", **manifest}, action["patch"]))
+
+
+def _event(entry: Json, now: int) -> Event:
+    about = {"kind": "Pod", "namespace": "trace", "name": entry["pod"], "fieldPath": entry.get("fieldPath") or ""}
+    return Event.from_json(
+        {
+            "kind": "Event",
+            "involvedObject": about,
+            "type": entry["type"],
+            "reason": entry["reason"],
+            "message": entry["message"],
+            "count": entry.get("count") or 1,
+            "lastTimestamp": format_micro_time(now),
+            "source": {"component": entry.get("component") or ""},
+        }
+    )
+
+
+__all__ = ["NODE", "SECOND", "STORIES", "Observed", "beginning", "story", "stream"]

@@ -1,0 +1,73 @@
+"""An attached agent on a stage: a simulated cluster in virtual time, watched over a transport that can go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from kubesim.app import Simulation
+from kubesim.attach.agent import Agent
+from kubesim.attach.divergence import Divergence
+from kubesim.attach.shadow import Report
+from kubesim.clock import Randomness, run_virtual
+from kubesim.concurrency import TaskSet
+from kubesim.scenario.language import Scenario
+from kubesim.scenario.load import load_scenario
+from tests.support.sources.faulty_api import DirectTransport, Fault, FaultyTransport
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+
+
+class Notes:
+    """A viewer that remembers."""
+
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+        self.divergences: list[Divergence] = []
+        self.problems: list[str] = []
+
+    def reported(self, report: Report) -> None:
+        self.reports.append(report)
+
+    def diverged(self, divergence: Divergence) -> None:
+        self.divergences.append(divergence)
+
+    def problem(self, text: str) -> None:
+        self.problems.append(text)
+
+
+class Watching:
+    """`agent` watches the first node of `simulation`; `calls` is everything that was asked of the API server."""
+
+    def __init__(self, simulation: Simulation, tasks: TaskSet, faults: Sequence[Fault] = (), **options: bool) -> None:
+        self.simulation, self.tasks, self.notes = simulation, tasks, Notes()
+        self.direct = DirectTransport(simulation.store, simulation.clock)
+        transport = FaultyTransport(self.direct, simulation.clock, faults, Fault())
+        node = next(iter(simulation.nodes))
+        self.agent = Agent(simulation.clock, transport, node, self.notes, **options)
+        self.agent.start(tasks, Randomness(1))
+
+
+def scenario(name: str) -> Scenario:
+    return load_scenario(str(SCENARIOS / f"{name}.yaml"))
+
+
+def watched(
+    played: Scenario,
+    faults: Sequence[Fault] = (),
+    meanwhile: Callable[[Watching], Awaitable[None]] | None = None,
+    until: int | None = None,
+    **options: bool,
+) -> Watching:
+    """Play a scenario while an agent watches its first node."""
+
+    async def main() -> Watching:
+        async with TaskSet() as tasks:
+            simulation = Simulation(played, 0, tasks)
+            watching = Watching(simulation, tasks, faults, **options)
+            told = meanwhile and tasks.start("meanwhile", meanwhile(watching))  # type: ignore[arg-type]
+            await tasks.run_until(simulation.run(until))
+            assert told is None or told.done(), "the run ended before all was done that is done meanwhile"
+            return watching
+
+    return run_virtual(main)

@@ -1,0 +1,13 @@
+"""The recorded cases and stories that the project keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DATA = Path(__file__).parent.parent / "conformance" / "data"
+CORPORA = sorted(DATA.glob("*.jsonl.gz"))
+
+
+# Cases that need something that is not installed: plugins of a newer version than the distribution's.
+NOT_RUNNABLE = {"real_chain": 3}
+STORIES = sorted((DATA / "traces").glob("*.json.gz"))

@@ -1,0 +1,223 @@
+"""`make bench`: how fast kubesim is here, on one core. Prints figures; judges nothing.
+
+Each measurement runs in a process of its own, so that none pays for the memory of another.
+"""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from kubesim.app import Simulation, run_scenario
+from kubesim.clock import run_virtual
+from kubesim.clock.garbage import collected_rarely
+from kubesim.clock.stopwatch import Stopwatch
+from kubesim.cni.bench import run_bench
+from kubesim.concurrency import TaskSet
+from kubesim.conformance.runner import run_corpus
+from kubesim.node.client import Underlay
+from kubesim.scenario.language import Scenario
+from kubesim.scenario.load import parse_scenario
+from kubesim.trace import MemorySink
+from tests.support.convergence import converge
+from tools import bench_apiserver
+
+DATA = Path(__file__).parent.parent / "tests" / "conformance" / "data"
+SCENARIO = """
+apiVersion: kubesim.dev/v1alpha1
+kind: Scenario
+metadata: {{name: bench}}
+spec:
+  kubeletConfiguration: {{maxPods: 100000}}
+  images: [{{name: "*", present: true}}]
+  {more}
+"""
+POD = """---
+apiVersion: v1
+kind: Pod
+metadata: {{name: pod-{number}}}
+spec:
+  containers: [{{name: main, image: "nginx:1.27"}}]
+"""
+
+
+def scenario(pods: int, more: str = "") -> Scenario:
+    text = SCENARIO.format(more=more) + "".join(POD.format(number=number) for number in range(pods))
+    return parse_scenario(text, "bench.yaml")
+
+
+def line(what: str, figure: str) -> None:
+    print(f"{what:<58} {figure:>16}", flush=True)
+
+
+def lives(count: str, kept: str) -> None:
+    """Created, Running for 30 s, deleted, gone. A short run is made five times: the one in the middle counts."""
+    run_scenario(scenario(1))  # what is imported when first used is `--help`'s and `make demo`'s, not a pod's
+    rates = [life_rate(int(count), kept == "kept") for _ in range(5 if int(count) < 1000 else 1)]
+    line(f"whole lives of {count} pods, trace {kept}", f"{median(rates):.0f} pods/s")
+
+
+def linear(few: str, many: str) -> None:
+    """The machine is faster and slower by the minute, so few pods are measured right before many and right after."""
+    run_scenario(scenario(1))
+    rates = [life_rate(int(few), False) for _ in range(5)]
+    of_many = life_rate(int(many), False)
+    gc.collect()
+    rates += [life_rate(int(few), False) for _ in range(5)]
+    line(f"rate of {many} pods, to that of {few} before and after", f"{of_many / median(rates):.2f}")
+
+
+def life_rate(count: int, kept: bool) -> float:
+    pods, trace = scenario(count), MemorySink()
+    with collected_rarely():  # as `kubesim run` does it
+        watch = Stopwatch()
+        result = run_scenario(pods, sinks=(trace,) if kept else ())
+        seconds = watch.cpu_seconds()
+    assert set(result.phases.values()) == {"Succeeded"}
+    return count / seconds
+
+
+def memory(count: str) -> None:
+    """What a running pod holds when everything has come to rest."""
+    pods = scenario(int(count), "duration: 60s")
+
+    async def main() -> int:
+        async with TaskSet() as tasks:
+            simulation = Simulation(pods, 0, tasks)
+            gc.collect()
+            before = resident()
+            await tasks.run_until(simulation.run())
+            gc.collect()
+            return resident() - before
+
+    line(f"memory of a running pod ({count} of them)", f"{run_virtual(main) / int(count) / 1024:.0f} KiB")
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def idle_day(count: str) -> None:
+    pods = scenario(int(count), "duration: 24h")
+    watch = Stopwatch()
+    run_scenario(pods)
+    line(f"an idle day of a node with {count} pods", f"{watch.cpu_seconds():.2f} s CPU")
+
+
+def converging(count: str) -> None:
+    """All pods at once, a third each from the API server, from files and from a url; the runtime fails and hangs."""
+    watch = Stopwatch()
+    found = converge(int(count), failing=0.1, hanging=0.05)
+    minutes = f"{found.took / 60_000_000:.0f} min on the node"
+    line(f"{count} pods, 3 sources, 10 % of calls fail, 5 % hang: all ready", minutes)
+    line(
+        f"... with {found.calls} runtime calls ({found.failed} failed, {found.hung} hung)",
+        f"{watch.cpu_seconds():.1f} s CPU",
+    )
+
+
+def recorded_lives() -> None:
+    """All of them, three times: the time in the middle counts."""
+    taken = []
+    for _ in range(3):
+        watch = Stopwatch()
+        result = run_corpus(DATA / "lifecycle_trace.jsonl.gz")
+        taken.append(1000 * watch.cpu_seconds() / result.cases)
+    line("one life of lifecycle_trace (the real kubelet: 43 ms)", f"{median(taken):.1f} ms CPU")
+
+
+def api_events(count: str) -> None:
+    bench_apiserver.events(count, line, resident)
+
+
+def api_served(count: str) -> None:
+    bench_apiserver.served(count, line)
+
+
+def start_up() -> None:
+    watch = Stopwatch()
+    for _ in range(5):
+        subprocess.run([sys.executable, "-m", "kubesim", "--help"], stdout=subprocess.DEVNULL, check=True)
+    line("kubesim --help", f"{1000 * watch.seconds() / 5:.0f} ms")
+
+
+def cni() -> None:
+    """Networks of pods set up and torn down by real plugins, against executing the same plugins bare."""
+    run_bench("/usr/lib/cni", pods=100, pairs=10, parallel=(1, 8, 32), out=sys.stdout)
+
+
+def real_networks(count: str) -> None:
+    """Pods in a private node, from nothing to Running, on the wall clock."""
+    watch = Stopwatch()
+    underlay = Underlay()
+    node = underlay.new_node()
+    line("a private node, from nothing", f"{1000 * watch.seconds():.0f} ms")
+    took = []
+    for number in range(50):
+        watch = Stopwatch()
+        node.new_netns(f"/var/run/netns/{number}")
+        took.append(watch.seconds())
+    line("a network namespace in it, median", f"{1000 * sorted(took)[25]:.2f} ms")
+    node.close()
+    underlay.close()
+    pods = scenario(int(count), "runtime: cni\n  duration: 20s")
+    watch = Stopwatch()
+    result = run_scenario(pods)
+    assert set(result.phases.values()) == {"Running"}
+    line(f"{count} pods with real networks, to Running (real kubelet: 3.4 s)", f"{watch.seconds():.1f} s")
+
+
+def attached() -> None:
+    """Watching a node with 5,000 pods over HTTP."""
+    from tools.bench_attach import PODS, figures
+
+    start, slowest, megabytes = figures()
+    line(f"attached to {PODS} pods: until all of them are explained", f"{start:.1f} s")
+    line("... until a change is explained, 99th percentile", f"{slowest * 1000:.0f} ms")
+    line("... memory", f"{megabytes:.0f} MB")
+
+
+MEASUREMENTS: dict[str, Callable[..., None]] = {
+    "lives": lives,
+    "linear": linear,
+    "memory": memory,
+    "idle_day": idle_day,
+    "converging": converging,
+    "recorded_lives": recorded_lives,
+    "api_events": api_events,
+    "api_served": api_served,
+    "start_up": start_up,
+    "cni": cni,
+    "real_networks": real_networks,
+    "attached": attached,
+}
+PROGRAMME = [
+    ["start_up"],
+    ["recorded_lives"],
+    ["api_events", "250000"],
+    ["api_served", "20000"],
+    *(["lives", count, kept] for count in ("110", "1000", "10000") for kept in ("not kept", "kept")),
+    ["linear", "110", "10000"],
+    ["memory", "2000"],
+    ["idle_day", "110"],
+    ["converging", "500"],
+    ["cni"],
+    ["real_networks", "20"],
+    ["attached"],
+]
+
+
+def main(arguments: list[str]) -> None:
+    if arguments:
+        MEASUREMENTS[arguments[0]](*arguments[1:])
+        return
+    for measurement in PROGRAMME:
+        subprocess.run([sys.executable, "-m", "tools.bench", *measurement], check=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

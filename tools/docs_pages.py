@@ -1,0 +1,294 @@
+"""The pages of `docs/` that are made from the code: `make docs` writes them, and a test sees that they are current.
+
+Nothing here needs a network. What a page says comes from the parser of the command line, the models of the scenario
+language and of labs, the records of the trace, the corpora of the tests, and runs of kubesim.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from kubesim.cli.lab import play
+from kubesim.cli.main import make_parser
+from kubesim.conformance import narrowing
+from kubesim.conformance.frame import corpus_name, read_cases
+from kubesim.labs.language import LabFile, Solution
+from kubesim.labs.load import find_labs, labs_directory
+from kubesim.labs.network import NetworkExercise
+from kubesim.labs.walk import pod_creation
+from kubesim.scenario.language import Scenario
+from kubesim.scenario.strict import Strict
+from kubesim.trace import records
+from kubesim.trace.stepping import conditions
+from tests.support.corpora import CORPORA, NOT_RUNNABLE, STORIES
+
+DOCS = Path(__file__).parent.parent / "docs"
+MADE = "<!-- Made by `make docs`. Do not change it here. -->"
+
+
+# -- commands ---------------------------------------------------------------------------------------------------
+
+
+def commands() -> str:
+    lines = ["# Commands", "", MADE, "", "`kubesim COMMAND --help` tells the same.", ""]
+    lines += [
+        "Exit codes: 0 fine, 1 an expectation, answer or case failed, 2 wrong use or bad input, 130 interrupted.",
+        "",
+    ]
+    for name, parser in subparsers(make_parser()):
+        lines += _command(f"kubesim {name}", parser)
+    return _page(lines)
+
+
+def subparsers(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.items()
+
+
+def _command(name: str, parser: argparse.ArgumentParser, level: int = 2) -> Iterator[str]:
+    yield from (f"{'#' * level} `{name}`", "", " ".join((parser.description or "").split()), "")
+    options = [a for a in parser._actions if not isinstance(a, argparse._HelpAction | argparse._SubParsersAction)]
+    if options:
+        yield from ("| | |", "|---|---|")
+        for action in options:
+            if action.help != argparse.SUPPRESS:  # the kubelet's own flags are told by the kubelet's documentation
+                yield f"| `{_cell(_usage(action))}` | {_cell(action.help or '')} |"
+        yield ""
+    for sub, subparser in subparsers(parser):
+        yield from _command(f"{name} {sub}", subparser, level + 1)
+
+
+def _usage(action: argparse.Action) -> str:
+    value = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    if not action.option_strings:
+        several = {"*": f"[{value} ...]", "+": f"{value} ...", "?": f"[{value}]"}
+        return several.get(str(action.nargs), value)
+    names = ", ".join(action.option_strings)
+    return names if action.nargs == 0 else f"{names} {value}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+# -- the language of scenarios and labs -------------------------------------------------------------------------
+
+
+def scenarios() -> str:
+    lines = ["# The language of scenarios", "", MADE, ""]
+    lines += [
+        "A file holds YAML documents: plain Kubernetes objects, which are applied at time 0, and at most one of",
+        "kind `Scenario`. A file with only objects is a scenario with defaults. Unknown fields are errors.",
+        "Durations are written as Go writes them: `1m30s`, `250ms`.",
+        "",
+    ]
+    return _page([*lines, *_models(Scenario)])
+
+
+def labs() -> str:
+    lines = ["# The language of labs", "", MADE, ""]
+    lines += [
+        "A lab is a folder `NN-name` with `text.md`, `scenario.yaml`, `lab.yaml`, `solution.yaml` and, if it has a",
+        "task, `solved.yaml`, the scenario that solves it. A lab with real CNI plugins has `network.yaml` instead of a",
+        "scenario. How to write one is told in [how-to](how-to.md).",
+        "",
+    ]
+    for name, model in (("lab.yaml", LabFile), ("solution.yaml", Solution), ("network.yaml", NetworkExercise)):
+        lines += [f"# `{name}`", "", *_models(model), ""]
+    return _page(lines)
+
+
+def _models(first: type[Strict]) -> Iterator[str]:
+    """A model, and then every model that a field of it may hold, each once."""
+    queue, seen = [first], {first}
+    while queue:
+        model = queue.pop(0)
+        yield from (f"## {model.__name__}", "", inspect.cleandoc(model.__doc__ or ""), "")
+        yield from ("| field | value | default | |", "|---|---|---|---|")
+        comments = _comments(model)
+        for name, field in model.model_fields.items():
+            text, used = _value(field)
+            for each in used:
+                if each not in seen:
+                    seen.add(each)
+                    queue.append(each)
+            yield f"| `{field.alias or name}` | {_cell(text)} | {_default(field)} | {_cell(comments.get(name, ''))} |"
+        yield ""
+
+
+def _comments(model: type[Strict]) -> dict[str, str]:
+    """What is said behind a field in the source, or in the line above it."""
+    found, above = {}, ""
+    for cls in reversed(model.__mro__):
+        if cls is Strict or not issubclass(cls, Strict):
+            continue
+        for line in inspect.getsource(cls).splitlines():
+            field = re.match(r"    (\w+): .*?(?:  # (.*))?$", line)
+            if field is not None:
+                found[field[1]] = field[2] or above
+            above = line.strip()[2:] if line.strip().startswith("# ") else ""
+    return found
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "needed"
+    value = field.default
+    if value == "" or not isinstance(value, str | int | float):
+        return ""
+    if "duration" in _value(field)[0] and isinstance(value, int):
+        return f"`{_go(value)}`"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _go(micros: int) -> str:
+    from kubesim.api.gotext import duration
+
+    return duration(micros) if micros else "0"
+
+
+def _value(field: FieldInfo) -> tuple[str, list[type[Strict]]]:
+    used: list[type[Strict]] = []
+    return _described(field.annotation, tuple(field.metadata), used), used
+
+
+def _described(annotation: Any, metadata: tuple[Any, ...], used: list[type[Strict]]) -> str:
+    names = [getattr(getattr(item, "func", None), "__name__", "") for item in metadata]
+    if annotation is int and any("duration" in name for name in names):
+        return "duration"
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _described(args[0], args[1:], used)
+    if origin in (Union, UnionType):
+        return " or ".join(dict.fromkeys(_described(arg, metadata, used) for arg in args if arg is not NoneType))
+    if origin is Literal:
+        return ", ".join(f"`{str(arg).lower() if isinstance(arg, bool) else arg}`" for arg in args if arg != "")
+    if origin is tuple:
+        return f"list of {_described(args[0], (), used)}"
+    if origin is dict:
+        return f"mapping of {_described(args[1], (), used)}"
+    if inspect.isclass(annotation) and issubclass(annotation, Strict):
+        used.append(annotation)
+        return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+    plain = {str: "text", int: "number", float: "number", bool: "true or false", dict: "object", Any: "anything"}
+    return plain.get(annotation, getattr(annotation, "__name__", str(annotation)))
+
+
+# -- the trace --------------------------------------------------------------------------------------------------
+
+
+def trace() -> str:
+    lines = ["# Records and conditions", "", MADE, ""]
+    lines += [
+        "Everything that happens is a record: `seq`, `t` (seconds), `kind`, whom it is about (`node`, `pod`, `uid`,",
+        "`container`), the fields of its kind, `cause` (the `seq` that led to it), `why` and `ref`, what it mirrors.",
+        "",
+        "| kind | fields | mirrors | |",
+        "|---|---|---|---|",
+    ]
+    common = set(records.Record.__dataclass_fields__)
+    for kind in records.KINDS:
+        own = ", ".join(f"`{name}`" for name in kind.__dataclass_fields__ if name not in common)
+        told = (kind.__doc__ or "").split("\n")[0]
+        told = "" if told.startswith(f"{kind.__name__}(") else told  # what dataclasses write by themselves
+        lines.append(f"| `{kind.KIND}` | {own} | {kind.REF} | {_cell(told)} |")
+    lines += ["", "## Conditions", "", *inspect.cleandoc(conditions.__doc__ or "").splitlines()]
+    return _page(lines)
+
+
+# -- what is true, and how true ---------------------------------------------------------------------------------
+
+
+def fidelity() -> str:
+    lines = ["# How faithful it is", "", MADE, ""]
+    lines += [
+        "The reference is kubelet v1.36.4. Its own decision functions were run on thousands of inputs, and their",
+        "answers were written down, and so were those of libcni, go-cni and containerd's network code; kubesim decides",
+        "the same inputs, and every difference is a failed test. Whole lives of pods were recorded from the kubelet in",
+        f"virtual time, and {len(STORIES)} stories from a real node.",
+        "",
+        "    $ kubesim conformance tests/conformance/data --only pod_phase --only backoff",
+        "",
+        "| corpus | cases | decided the same |",
+        "|---|---:|---:|",
+    ]
+    total = same = 0
+    for path in CORPORA:
+        name, cases = corpus_name(path), sum(1 for _ in read_cases(path))
+        passed = cases - NOT_RUNNABLE.get(name, 0)
+        total, same = total + cases, same + passed
+        lines.append(f"| `{name}` | {cases:,} | {passed:,} |")
+    lines += [f"| all | {total:,} | {same:,} |", ""]
+    lines += [
+        *(
+            f"{count} cases of `{name}` need plugins of a newer version than Debian's and are not run."
+            for name, count in NOT_RUNNABLE.items()
+        ),
+        "",
+        f"All {len(STORIES)} stories are reproduced, each by one of the first seeds: every status and every Event, in",
+        "order.",
+        "",
+        "## Where the comparison is narrowed",
+        "",
+        *inspect.cleandoc(narrowing.__doc__ or "").splitlines(),
+        "",
+        "## What is not simulated",
+        "",
+        "Real processes and real images: containers run a small shell in virtual time, images are names with a size.",
+        "Pods talk over a network in memory, or over a real one with `--runtime cni`. How long a call to the runtime",
+        "takes is drawn from the seed.",
+    ]
+    return _page(lines)
+
+
+def walk() -> str:
+    title, *rest = pod_creation(play).markdown()
+    return _page([title, "", MADE, *rest])
+
+
+def lab_index() -> str:
+    lines = ["# The labs", "", MADE, "", "    $ kubesim lab list", "    $ kubesim lab start 1", ""]
+    for lab in find_labs(labs_directory()):
+        belief = f'Common belief: "{lab.file.belief}"'
+        lines += [f"## {lab.number}. {lab.file.title}", "", f"{_sentence(lab.file.about)} {belief}", ""]
+    return _page(lines)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands,
+    "scenarios.md": scenarios,
+    "labs.md": lab_index,
+    "lab-language.md": labs,
+    "trace.md": trace,
+    "fidelity.md": fidelity,
+    "walk.md": walk,
+}
+
+
+def _page(lines: list[str]) -> str:
+    text = "\n".join(line.rstrip() for line in lines)
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
+
+
+def main() -> None:
+    for name, make in PAGES.items():
+        (DOCS / name).write_text(make(), encoding="utf-8")
+        print(f"docs/{name}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
