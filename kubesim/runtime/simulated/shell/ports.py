@@ -7,11 +7,11 @@ another pod's `Ports` is the embedding's knowledge, given as a `Network`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from typing import Literal, Protocol
 
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, mutable
 
 
 @frozen
@@ -39,7 +39,7 @@ Answer = Callable[[HttpRequest], HttpAnswer | None]
 Health = Callable[[str], str | None]  # what gRPC's health check says of a service; None if it is not known
 
 
-@dataclass(slots=True, eq=False)
+@mutable(eq=False)
 class Listener:
     """An open port. `answer` None (or its result None) is a server that accepts and speaks no HTTP; without `health` it
     speaks no gRPC, and hangs up on who does."""
