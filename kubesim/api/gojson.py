@@ -41,7 +41,15 @@ _HTML = re.compile("[<>&\u2028\u2029]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING_REST = re.compile(r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_KINDS = {bool: "bool", Number: "number", str: "string", list: "array", NoneType: "null"}
+_KINDS = {
+    bool: "bool",
+    Number: "number",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+    NoneType: "null",
+}
 _UNFINISHED_ESCAPE = re.compile(r"u[0-9a-fA-F]*")
 _UNFINISHED_NUMBER = re.compile(
     r"-?(?:0|[1-9][0-9]*)(?:(?P<point>\.)(?![0-9])|(?:\.[0-9]+)?(?P<exponent>[eE](?:[+-]|(?![+-])))(?![0-9]))"

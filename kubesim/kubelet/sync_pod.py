@@ -172,7 +172,7 @@ class PodSync:
 
     async def _mark_ready_to_start(self, pod: Pod) -> None:
         status = self._statuses.get_pod_status(pod.metadata.uid) or pod.status
-        ready = PodCondition.make(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
+        ready = PodCondition(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
         self._statuses.set_pod_status(pod, status.changed(conditions=with_condition(status.conditions, ready)))
 
     # -- a pod that must end ------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def fnv1a(data: bytes, bits: int) -> int:
 def resources_text(resources: ResourceRequirements) -> str:
     """ResourceRequirements.String(): part of the back-off key, so that new resources start a fresh back-off."""
     claims_text = ""
-    for claim in resources.extra.get("claims") or ():
+    for claim in resources.claims:
         claims_text += f"ResourceClaim{{Name:{claim.get('name', '')},Request:{claim.get('request', '')},}},"
     return (
         f"&ResourceRequirements{{Limits:{_resource_list_text(resources.limits)},"

@@ -160,7 +160,6 @@ class ListWatch(Generic[T]):
 
     def _replace(self, objects: list[T], version: str) -> None:
         self.reflector.replace(objects, version)
-        self._decoder.forget({obj.metadata.uid for obj in objects})
         self._listener.replaced(self.reflector.objects.values())
 
     # -- watching -----------------------------------------------------------------------------------------------

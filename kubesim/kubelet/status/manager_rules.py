@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from operator import attrgetter, is_not
 from typing import Any
 
@@ -63,8 +62,12 @@ _TIMED_CONDITIONS = frozenset(
      ALL_CONTAINERS_RESTARTING}
 )  # fmt: skip
 # Fields of a status that belong to others; they ride along as extra fields.
-_FOREIGN_FIELDS = ("resourceClaimStatuses", "extendedResourceClaimStatus", "nodeAllocatableResourceClaimStatuses")
-_COMPARED_APART = frozenset({"conditions", "allocated_resources", "resources"})
+_FOREIGN_FIELDS = (
+    "resource_claim_statuses",
+    "extended_resource_claim_status",
+    "node_allocatable_resource_claim_statuses",
+)
+_COMPARED_APART = frozenset({"conditions", "allocated_resources", "resources", *_FOREIGN_FIELDS})
 _CONTAINER_LISTS = frozenset({"init_container_statuses", "container_statuses", "ephemeral_container_statuses"})
 _NAME = attrgetter("name")
 _BROKEN_BYTE = re.compile("[\udc80-\udcff]")
@@ -134,7 +137,6 @@ def with_transition_times(
     return tuple(out)
 
 
-@lru_cache(maxsize=4096)
 def _with_old_times(
     conditions: tuple[PodCondition, ...], old: tuple[PodCondition, ...]
 ) -> tuple[tuple[PodCondition, ...], list[int]]:
@@ -216,26 +218,19 @@ def is_pod_status_by_kubelet_equal(old: PodStatus, new: PodStatus, gates: Featur
             return False
     elif old == new:
         return True
-    left, right = old.__dict__, new.__dict__
-    for name, value in left.items():
-        other = right[name]
+    for name in PodStatus.declared:
+        value, other = getattr(old, name), getattr(new, name)
         if value is other or name in _COMPARED_APART:
             continue
         if not _same_containers(value, other) if name in _CONTAINER_LISTS else value != other:
             return False
     if not _same_amounts(old.allocated_resources, new.allocated_resources):
         return False
-    return _same_resources(old.resources, new.resources) and _own_extra(old) == _own_extra(new)
+    return _same_resources(old.resources, new.resources) and old.extra == new.extra
 
 
-@lru_cache(maxsize=4096)
 def _said_by_kubelet(conditions: tuple[PodCondition, ...], own: frozenset[str]) -> Mapping[str, tuple[str, str, str]]:
     return {c.type: (c.status, c.reason, c.message) for c in conditions if c.type in own or c.type == DISRUPTION_TARGET}
-
-
-def _own_extra(status: PodStatus) -> dict[str, Any]:
-    extra = status.extra
-    return {name: value for name, value in extra.items() if name not in _FOREIGN_FIELDS} if extra else extra
 
 
 def _same_containers(left: Sequence[ContainerStatus], right: Sequence[ContainerStatus]) -> bool:
@@ -261,7 +256,7 @@ def _same_resources(left: ResourceRequirements | None, right: ResourceRequiremen
     return left == right or (
         _same_amounts(left.requests, right.requests)
         and _same_amounts(left.limits, right.limits)
-        and left.extra == right.extra
+        and left.claims == right.claims
     )
 
 
@@ -328,11 +323,8 @@ def _update_condition(conditions: list[PodCondition], condition: PodCondition, n
 
 
 def _with_foreign_fields(status: PodStatus, old: PodStatus) -> PodStatus:
-    mine, theirs = status.extra, old.extra
-    if not mine and not theirs:
-        return status
-    extra = {name: value for name, value in mine.items() if name not in _FOREIGN_FIELDS}
-    return status.with_extra(extra | {name: theirs[name] for name in _FOREIGN_FIELDS if name in theirs})
+    theirs = {name: getattr(old, name) for name in _FOREIGN_FIELDS if getattr(old, name) != getattr(status, name)}
+    return status.changed(**theirs) if theirs else status
 
 
 def can_be_deleted(pod: Pod, pod_is_finished: bool) -> bool:

@@ -89,7 +89,7 @@ class ShellProcess:
             hostname=view.hostname,
             working_directory=container.working_dir or "/",
             memory_limit=_memory_limit(container),
-            stdin_open=bool(container.extra.get("stdin")),
+            stdin_open=container.stdin,
             pids=pids,
             randomness=randomness,
             note=self._assumed,
