@@ -25,8 +25,8 @@ def frozen(cls: type[T]) -> type[T]:
     cls = _with_slots(cls, kw_only=False)
     read = _reader(cls)
     if "__eq__" not in vars(cls):
-        cls.__eq__ = _equality(read)  # type: ignore[method-assign, assignment]
-    cls.__hash__ = lambda self: hash(read(self))  # type: ignore[method-assign, assignment]
+        cls.__eq__ = _equality(read)  # type: ignore[method-assign]
+    cls.__hash__ = lambda self: hash(read(self))  # type: ignore[method-assign]
     return cls
 
 
@@ -41,7 +41,7 @@ def mutable(cls: Any = None, /, *, kw_only: bool = False, eq: bool = True) -> An
     def made(cls: type[T]) -> type[T]:
         cls = _with_slots(cls, kw_only=kw_only)
         if eq and "__eq__" not in vars(cls):
-            cls.__eq__ = _equality(_reader(cls))  # type: ignore[method-assign, assignment]
+            cls.__eq__ = _equality(_reader(cls))  # type: ignore[method-assign]
             cls.__hash__ = None  # type: ignore[assignment]
         return cls
 
@@ -53,9 +53,9 @@ def _with_slots(cls: type[T], *, kw_only: bool) -> type[T]:
     has_init = "__init__" in vars(cls)
     cls = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
     if not has_init:
-        cls.__init__ = _first_init  # type: ignore[misc, assignment]
+        cls.__init__ = _first_init  # type: ignore[misc, method-assign]
     if "__repr__" not in vars(cls):
-        cls.__repr__ = _repr  # type: ignore[method-assign, assignment]
+        cls.__repr__ = _repr  # type: ignore[method-assign]
     return cls
 
 
@@ -81,7 +81,7 @@ def _first_init(self: Any, *args: Any, **kwargs: Any) -> None:
     """Compile the `__init__` of the class, and call it."""
     owner = next(cls for cls in type(self).__mro__ if vars(cls).get("__init__") is _first_init)
     owner.__init__ = _compile_init(owner)  # type: ignore[misc]
-    owner.__init__(self, *args, **kwargs)
+    owner.__init__(self, *args, **kwargs)  # type: ignore[misc]
 
 
 def _compile_init(cls: type) -> Callable[..., None]:

@@ -48,7 +48,7 @@ def go(type_name: str, *, always: bool = False, merge: str | None = None) -> Any
 MODELS: dict[str, type[Model]] = {}
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(go,))
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 class Model:
     """One API type. Assignment is an error: `changed(...)` returns a copy that shares everything else."""
 

@@ -129,7 +129,7 @@ def _object(value: dict[str, Any], source: str, line: int | None, where: str) ->
     try:
         return made.from_json(decode(made.__name__, value))
     except DecodeError as error:
-        raise InputError(source, str(error), line=line, field=where.rstrip(".") or None) from None
+        raise InputError(source, str(error), line=line, field=where.rstrip(".")) from None
 
 
 def _as_core_event(value: dict[str, Any]) -> dict[str, Any]:

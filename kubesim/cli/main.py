@@ -9,9 +9,11 @@ Exit codes: 0 fine, 1 an expectation or a case failed, 2 wrong use or bad input,
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
@@ -60,9 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         args = make_parser(*given[:1]).parse_args(given)
         code: int = import_module(f"kubesim.cli.{args.command}").execute(args)
         sys.stdout.flush()
-        if arguments is None:
-            gc.freeze()  # the process ends and all that it holds with it: nothing is to be searched for garbage
-        return code
+        return _end_process(code) if arguments is None and threading.active_count() == 1 else code
     except UsageError as error:
         return _complain(str(error), EXIT_USAGE)
     except KubesimError as error:
@@ -73,6 +73,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+
+
+def _end_process(code: int) -> NoReturn:
+    """Exit without freeing every module and object first, which takes a sixth of the CPU time of a run of one pod."""
+    sys.stderr.flush()
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 def _complain(problem: str, code: int) -> int:

@@ -26,8 +26,8 @@ def apply_changes(current: M, old: M, new: M) -> M:
     for name, field in new.declared.items():
         before, after = getattr(old, name), getattr(new, name)
         if after != before:
-            merges = field.merge and name not in _REPLACED
-            changes[name] = _merged(getattr(current, name), before, after, field.merge) if merges else after
+            key = None if name in _REPLACED else field.merge
+            changes[name] = _merged(getattr(current, name), before, after, key) if key else after
     before_extra, after_extra = old.extra, new.extra
     extra = {name: value for name, value in after_extra.items() if before_extra.get(name) != value}
     merged = current.changed(**changes)

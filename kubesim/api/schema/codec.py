@@ -10,6 +10,7 @@ Mirrors: sigs.k8s.io/json decode.go (object, array, literalStore); encoding/json
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
@@ -162,7 +163,12 @@ class _Raw(GoType):
         return json.loads(dumps(value))
 
 
-_SPECIAL = {"Quantity": _Quantity, "IntOrString": _IntOrString, "Time": _Time, "raw": _Raw}
+_SPECIAL: Mapping[str, Callable[[str], GoType]] = {
+    "Quantity": _Quantity,
+    "IntOrString": _IntOrString,
+    "Time": _Time,
+    "raw": _Raw,
+}
 
 
 def encode(type_name: str, value: JsonObject) -> JsonObject:
