@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from kubesim.api.gojson import dumps_in_order
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import encode
 from kubesim.api.schema.types import Type, parse_type, struct_fields
@@ -92,8 +93,7 @@ def _first(problems: Iterator[str | None]) -> str | None:
 
 def encoded(value: Json) -> bytes:
     """One line of JSON, as Go's encoder writes it: what could be taken for HTML is escaped."""
-    text = json_text(value).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-    return text.encode(errors="replace") + b"\n"
+    return dumps_in_order(value).encode(errors="replace") + b"\n"
 
 
 def json_text(value: Any) -> str:
