@@ -89,7 +89,7 @@ def _compile_init(cls: type) -> Callable[..., None]:
     by_name = [each for each in given if each.kw_only]
     parameters = [_parameter(each) for each in given if not each.kw_only]
     parameters += ["*", *map(_parameter, by_name)] if by_name else []
-    body = [f"self.{each.name} = {_value(each)}" for each in fields(cls) if each.init or each.default is not MISSING]
+    body = [f"self.{each.name} = {value}" for each in fields(cls) if (value := _value(each))]
     body += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     scope: dict[str, Any] = {"_absent": MISSING}
     scope |= {f"_default_{each.name}": each.default for each in fields(cls)}
@@ -107,11 +107,13 @@ def _parameter(each: Field[Any]) -> str:
 
 
 def _value(each: Field[Any]) -> str:
-    if not each.init:
-        return f"_default_{each.name}"
+    """The expression that a field is set to; empty if `__post_init__` sets it."""
     if each.default_factory is not MISSING:
-        return f"_make_{each.name}() if {each.name} is _absent else {each.name}"
-    return each.name
+        made = f"_make_{each.name}()"
+        return f"{made} if {each.name} is _absent else {each.name}" if each.init else made
+    if each.init:
+        return each.name
+    return "" if each.default is MISSING else f"_default_{each.name}"
 
 
 if TYPE_CHECKING:
