@@ -126,7 +126,7 @@ class Decoder(Generic[T]):
 
 def _object(text: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = json.loads(text.decode())
     except (ValueError, RecursionError) as error:
         raise Undecodable(f"no JSON: {error}") from None
     if not isinstance(value, dict):
