@@ -6,7 +6,7 @@ from dataclasses import field
 
 import pytest
 
-from kubesim.frozen import frozen, replace
+from kubesim.frozen import frozen, mutable, replace
 
 
 @frozen
@@ -14,6 +14,28 @@ class Point:
     x: int
     y: int = 0
     names: tuple[str, ...] = field(default_factory=tuple)
+
+
+@mutable(kw_only=True)
+class Counter:
+    start: int
+    count: int = 0
+    seen: list[int] = field(default_factory=list, init=False)
+    twice: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.twice = 2 * self.start
+
+
+def test_fields_of_a_mutable_one_may_change() -> None:
+    counter = Counter(start=2)
+    counter.count += 1
+    assert (counter, counter.twice) == (Counter(start=2, count=1), 4)
+    assert repr(counter) == "Counter(start=2, count=1, seen=[])"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(counter)
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'start'"):
+        Counter()  # type: ignore[call-arg]
 
 
 def test_equal_values_are_equal_and_have_the_same_hash() -> None:

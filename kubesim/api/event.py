@@ -1,24 +1,31 @@
-"""Event: what the kubelet tells about a pod, a container (by field path) or its node."""
+"""Event: what the kubelet reports about a pod, a container (by field path) or its node."""
 
 from __future__ import annotations
 
-from kubesim.api.meta import ApiObject, ObjectReference
-from kubesim.api.model import Model, shared
+from typing import Any
+
+from kubesim.api.meta import ApiObject, ObjectMeta, ObjectReference
+from kubesim.api.model import Model, go
 
 
 class EventSource(Model):
-    component: str = ""
-    host: str = ""
+    component: str = go("string")
+    host: str = go("string")
 
 
 class Event(ApiObject):
-    involved_object: ObjectReference = shared(default=ObjectReference())
-    type: str = ""
-    reason: str = ""
-    message: str = ""
-    source: EventSource = shared(default=EventSource())
-    first_timestamp: str | None = None
-    last_timestamp: str | None = None
-    count: int = 0
-    reporting_component: str = ""
-    reporting_instance: str = ""
+    metadata: ObjectMeta = go("ObjectMeta", always=True)
+    involved_object: ObjectReference = go("ObjectReference", always=True)
+    reason: str = go("string")
+    message: str = go("string")
+    source: EventSource = go("EventSource")
+    first_timestamp: str | None = go("Time")
+    last_timestamp: str | None = go("Time")
+    count: int = go("int32")
+    type: str = go("string")
+    event_time: str | None = go("MicroTime")
+    series: dict[str, Any] | None = go("*EventSeries")
+    action: str = go("string")
+    related: ObjectReference | None = go("*ObjectReference")
+    reporting_component: str = go("string", always=True)
+    reporting_instance: str = go("string", always=True)

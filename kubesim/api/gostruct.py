@@ -121,7 +121,16 @@ _DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant
 
 def text_of(value: str) -> str:
     """A string as Go holds it: half a surrogate pair is not a character."""
-    return _SURROGATE.sub("\ufffd", value) if _SURROGATE.search(value) else value
+    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str) and not isinstance(value, Number)
+
+
+def as_number(value: Any) -> Any:
+    """A number of Python's as JSON has it; every other value as it is."""
+    return Number(json.dumps(value)) if type(value) in (int, float) else value
 
 
 class GoType(ABC):
@@ -141,17 +150,17 @@ class GoType(ABC):
         return old
 
 
-class _Text(GoType):
+class Text(GoType):
     def zero(self) -> str:
         return ""
 
     def decode(self, state: State, value: Any, old: Any) -> Any:
-        if isinstance(value, str) and not isinstance(value, Number):
+        if is_text(value):
             return text_of(value)
         return old if value is None else self.misfit(state, kind_of(value), old)
 
 
-class _Bool(GoType):
+class Bool(GoType):
     def zero(self) -> bool:
         return False
 
@@ -170,6 +179,7 @@ class Integer(GoType):
         return 0
 
     def decode(self, state: State, value: Any, old: Any) -> Any:
+        value = as_number(value)
         if not isinstance(value, Number):
             return old if value is None else self.misfit(state, kind_of(value), old)
         digits = value.removeprefix("-") if self.lowest < 0 else value
@@ -204,7 +214,7 @@ class _Bytes(GoType):
         return b""
 
     def decode(self, state: State, value: Any, old: Any) -> Any:
-        if not isinstance(value, str) or isinstance(value, Number):
+        if not is_text(value):
             return b"" if value is None else self.misfit(state, kind_of(value), old)
         try:
             return base64.b64decode(value.replace("\r", "").replace("\n", ""), validate=True)
@@ -258,8 +268,8 @@ class Array(GoType):
 
 
 class Map(GoType):
-    def __init__(self, of: GoType) -> None:
-        super().__init__(f"map[string]{of.name}")
+    def __init__(self, of: GoType, name: str = "") -> None:
+        super().__init__(name or f"map[string]{of.name}")
         self.of = of
 
     def decode(self, state: State, value: Any, old: Any) -> Any:
@@ -326,13 +336,13 @@ class FromText(GoType):
         self.build = build
 
     def decode(self, state: State, value: Any, old: Any) -> Any:
-        if isinstance(value, str) and not isinstance(value, Number):
+        if is_text(value):
             return self.build(text_of(value))
         return None if value is None else self.misfit(state, kind_of(value), old)
 
 
-STRING: Final = _Text("string")
-BOOL: Final = _Bool("bool")
+STRING: Final = Text("string")
+BOOL: Final = Bool("bool")
 INT: Final = Integer("int", -(2**63), 2**63 - 1)
 UINT: Final = Integer("uint", 0, 2**64 - 1)
 BYTES: Final = _Bytes("[]uint8")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kubesim.api.model import Model, shared
+from typing import Any
+
+from kubesim.api.model import Model, go
 
 CONFIG_SOURCE = "kubernetes.io/config.source"
 CONFIG_SEEN = "kubernetes.io/config.seen"
@@ -11,42 +13,48 @@ CONFIG_HASH = "kubernetes.io/config.hash"
 
 
 class OwnerReference(Model):
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool | None = None
+    api_version: str = go("string", always=True)
+    kind: str = go("string", always=True)
+    name: str = go("string", always=True)
+    uid: str = go("UID", always=True)
+    controller: bool | None = go("*bool")
+    block_owner_deletion: bool | None = go("*bool")
 
 
 class ObjectMeta(Model):
-    name: str = ""
-    generate_name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    generation: int = 0
-    creation_timestamp: str | None = None
-    deletion_timestamp: str | None = None
-    deletion_grace_period_seconds: int | None = None
-    labels: dict[str, str] = shared(default={})
-    annotations: dict[str, str] = shared(default={})
-    owner_references: tuple[OwnerReference, ...] = ()
-    finalizers: tuple[str, ...] = ()
+    name: str = go("string")
+    generate_name: str = go("string")
+    namespace: str = go("string")
+    self_link: str = go("string")
+    uid: str = go("UID")
+    resource_version: str = go("string")
+    generation: int = go("int64")
+    creation_timestamp: str | None = go("Time")
+    deletion_timestamp: str | None = go("*Time")
+    deletion_grace_period_seconds: int | None = go("*int64")
+    labels: dict[str, str] = go("map[string]string")
+    annotations: dict[str, str] = go("map[string]string")
+    owner_references: tuple[OwnerReference, ...] = go("[]OwnerReference", merge="uid")
+    finalizers: tuple[str, ...] = go("[]string", merge="")
+    managed_fields: tuple[dict[str, Any], ...] = go("[]ManagedFieldsEntry")
 
 
-class ApiObject(Model):
-    """Any object of the API; kinds without a type of their own are exactly this."""
+class TypeMeta(Model, embedded_as="TypeMeta"):
+    kind: str = go("string")
+    api_version: str = go("string")
 
-    api_version: str = ""
-    kind: str = ""
-    metadata: ObjectMeta = shared(default=ObjectMeta())
+
+class ApiObject(TypeMeta):
+    """Any object of the API; kinds without a class of their own are exactly this."""
+
+    metadata: ObjectMeta = go("ObjectMeta")
 
 
 class ObjectReference(Model):
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-    api_version: str = ""
-    resource_version: str = ""
-    field_path: str = ""
+    kind: str = go("string")
+    namespace: str = go("string")
+    name: str = go("string")
+    uid: str = go("UID")
+    api_version: str = go("string")
+    resource_version: str = go("string")
+    field_path: str = go("string")

@@ -1,187 +1,216 @@
-"""Pod: what it should be (spec) and what it is (status), as far as the kubelet reads and writes it.
+"""Pod: what it should be (spec) and what it is (status).
 
-Every other field rides along untouched. Text, numbers and lists have Go's zero values, Go's pointers are `| None`.
+The structs that the code reads by attribute are classes; the others are declared in `schema.tables` and stay JSON
+objects. Text, numbers and lists have Go's zero values, Go's pointers are `| None`.
+
+Mirrors: k8s.io/api/core/v1/types.go
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from kubesim.api.meta import ApiObject
-from kubesim.api.model import Model, shared
+from kubesim.api.model import Model, go
 
 # Quantities stay text (or the number YAML made of them): kubesim.api.quantity gives them their meaning.
 ResourceList = dict[str, str | int | float]
 
 
 class ResourceRequirements(Model):
-    limits: ResourceList = shared(default={})
-    requests: ResourceList = shared(default={})
+    limits: ResourceList = go("ResourceList")
+    requests: ResourceList = go("ResourceList")
+    claims: tuple[dict[str, Any], ...] = go("[]ResourceClaim")
 
 
 NO_RESOURCES = ResourceRequirements()
 
 
 class ContainerPort(Model):
-    name: str = ""
-    host_port: int = 0
-    container_port: int = 0
-    protocol: str = ""
-    host_ip: str = ""
+    name: str = go("string")
+    host_port: int = go("int32")
+    container_port: int = go("int32", always=True)
+    protocol: str = go("Protocol")
+    host_ip: str = go("string")
 
 
 class ExecAction(Model):
-    command: tuple[str, ...] = ()
+    command: tuple[str, ...] = go("[]string")
 
 
 class HTTPHeader(Model):
-    name: str = ""
-    value: str = ""
+    name: str = go("string", always=True)
+    value: str = go("string", always=True)
 
 
 class HTTPGetAction(Model):
-    path: str = ""
-    port: int | str = 0
-    host: str = ""
-    scheme: str = ""
-    http_headers: tuple[HTTPHeader, ...] = ()
+    path: str = go("string")
+    port: int | str = go("IntOrString", always=True)
+    host: str = go("string")
+    scheme: str = go("URIScheme")
+    http_headers: tuple[HTTPHeader, ...] = go("[]HTTPHeader")
 
 
 class TCPSocketAction(Model):
-    port: int | str = 0
-    host: str = ""
+    port: int | str = go("IntOrString", always=True)
+    host: str = go("string")
 
 
 class GRPCAction(Model):
-    port: int = 0
-    service: str | None = None
+    port: int = go("int32", always=True)
+    service: str | None = go("*string", always=True)
 
 
 class SleepAction(Model):
-    seconds: int = 0
+    seconds: int = go("int64", always=True)
 
 
 class LifecycleHandler(Model):
-    exec: ExecAction | None = None
-    http_get: HTTPGetAction | None = None
-    tcp_socket: TCPSocketAction | None = None
-    sleep: SleepAction | None = None
+    exec: ExecAction | None = go("*ExecAction")
+    http_get: HTTPGetAction | None = go("*HTTPGetAction")
+    tcp_socket: TCPSocketAction | None = go("*TCPSocketAction")
+    sleep: SleepAction | None = go("*SleepAction")
 
 
 class Lifecycle(Model):
-    post_start: LifecycleHandler | None = None
-    pre_stop: LifecycleHandler | None = None
-    stop_signal: str | None = None
+    post_start: LifecycleHandler | None = go("*LifecycleHandler")
+    pre_stop: LifecycleHandler | None = go("*LifecycleHandler")
+    stop_signal: str | None = go("*Signal")
 
 
-class Probe(Model):
-    exec: ExecAction | None = None
-    http_get: HTTPGetAction | None = None
-    tcp_socket: TCPSocketAction | None = None
-    grpc: GRPCAction | None = None
-    initial_delay_seconds: int = 0
-    timeout_seconds: int = 0
-    period_seconds: int = 0
-    success_threshold: int = 0
-    failure_threshold: int = 0
-    termination_grace_period_seconds: int | None = None
+class ProbeHandler(Model, embedded_as="ProbeHandler"):
+    exec: ExecAction | None = go("*ExecAction")
+    http_get: HTTPGetAction | None = go("*HTTPGetAction")
+    tcp_socket: TCPSocketAction | None = go("*TCPSocketAction")
+    grpc: GRPCAction | None = go("*GRPCAction")
+
+
+class Probe(ProbeHandler):
+    initial_delay_seconds: int = go("int32")
+    timeout_seconds: int = go("int32")
+    period_seconds: int = go("int32")
+    success_threshold: int = go("int32")
+    failure_threshold: int = go("int32")
+    termination_grace_period_seconds: int | None = go("*int64")
 
 
 class ContainerResizePolicy(Model):
-    resource_name: str = ""
-    restart_policy: str = ""
+    resource_name: str = go("ResourceName", always=True)
+    restart_policy: str = go("ResourceResizeRestartPolicy", always=True)
 
 
 class ContainerRestartRuleOnExitCodes(Model):
-    operator: str = ""
-    values: tuple[int, ...] = ()
+    operator: str = go("ContainerRestartRuleOnExitCodesOperator")
+    values: tuple[int, ...] = go("[]int32")
 
 
 class ContainerRestartRule(Model):
-    action: str = ""
-    exit_codes: ContainerRestartRuleOnExitCodes | None = None
+    action: str = go("ContainerRestartRuleAction")
+    exit_codes: ContainerRestartRuleOnExitCodes | None = go("*ContainerRestartRuleOnExitCodes")
 
 
 class EnvVar(Model):
-    name: str = ""
-    value: str = ""
+    name: str = go("string", always=True)
+    value: str = go("string")
+    value_from: dict[str, Any] | None = go("*EnvVarSource")
 
 
-class Container(Model):
-    """A regular, init or ephemeral container: upstream has three types that the kubelet treats alike."""
+class Container(Model, embedded_as="EphemeralContainerCommon"):
+    target_container_name = ""  # of an ephemeral container only
+    name: str = go("string", always=True)
+    image: str = go("string")
+    command: tuple[str, ...] = go("[]string")
+    args: tuple[str, ...] = go("[]string")
+    working_dir: str = go("string")
+    ports: tuple[ContainerPort, ...] = go("[]ContainerPort", merge="containerPort")
+    env_from: tuple[dict[str, Any], ...] = go("[]EnvFromSource")
+    env: tuple[EnvVar, ...] = go("[]EnvVar", merge="name")
+    resources: ResourceRequirements = go("ResourceRequirements")
+    resize_policy: tuple[ContainerResizePolicy, ...] = go("[]ContainerResizePolicy")
+    restart_policy: str | None = go("*ContainerRestartPolicy")
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = go("[]ContainerRestartRule")
+    volume_mounts: tuple[dict[str, Any], ...] = go("[]VolumeMount", merge="mountPath")
+    volume_devices: tuple[dict[str, Any], ...] = go("[]VolumeDevice", merge="devicePath")
+    liveness_probe: Probe | None = go("*Probe")
+    readiness_probe: Probe | None = go("*Probe")
+    startup_probe: Probe | None = go("*Probe")
+    lifecycle: Lifecycle | None = go("*Lifecycle")
+    termination_message_path: str = go("string")
+    termination_message_policy: str = go("TerminationMessagePolicy")
+    image_pull_policy: str = go("PullPolicy")
+    security_context: dict[str, Any] | None = go("*SecurityContext")
+    stdin: bool = go("bool")
+    stdin_once: bool = go("bool")
+    tty: bool = go("bool")
 
-    name: str = ""
-    image: str = ""
-    command: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
-    working_dir: str = ""
-    ports: tuple[ContainerPort, ...] = ()
-    env: tuple[EnvVar, ...] = ()
-    env_from: tuple[dict[str, Any], ...] = ()
-    resources: ResourceRequirements = shared(default=NO_RESOURCES)
-    resize_policy: tuple[ContainerResizePolicy, ...] = ()
-    restart_policy: str | None = None
-    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
-    volume_mounts: tuple[dict[str, Any], ...] = ()
-    liveness_probe: Probe | None = None
-    readiness_probe: Probe | None = None
-    startup_probe: Probe | None = None
-    lifecycle: Lifecycle | None = None
-    termination_message_path: str = ""
-    termination_message_policy: str = ""
-    image_pull_policy: str = ""
-    security_context: dict[str, Any] | None = None
-    target_container_name: str = ""
+
+class EphemeralContainer(Container):
+    target_container_name: str = go("string")
 
 
 class PodReadinessGate(Model):
-    condition_type: str = ""
+    condition_type: str = go("PodConditionType", always=True)
 
 
 class Toleration(Model):
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-    toleration_seconds: int | None = None
+    key: str = go("string")
+    operator: str = go("TolerationOperator")
+    value: str = go("string")
+    effect: str = go("TaintEffect")
+    toleration_seconds: int | None = go("*int64")
 
 
 class PodOS(Model):
-    name: str = ""
+    name: str = go("OSName", always=True)
 
 
 class LocalObjectReference(Model):
-    name: str = ""
+    name: str = go("string")
 
 
 class PodSpec(Model):
-    containers: tuple[Container, ...] = ()
-    init_containers: tuple[Container, ...] = ()
-    ephemeral_containers: tuple[Container, ...] = ()
-    volumes: tuple[dict[str, Any], ...] = ()
-    restart_policy: str = ""
-    termination_grace_period_seconds: int | None = None
-    active_deadline_seconds: int | None = None
-    dns_policy: str = ""
-    node_selector: dict[str, str] = shared(default={})
-    service_account_name: str = ""
-    node_name: str = ""
-    host_network: bool = False
-    host_pid: bool = False
-    host_ipc: bool = False
-    share_process_namespace: bool | None = None
-    security_context: dict[str, Any] | None = None
-    image_pull_secrets: tuple[LocalObjectReference, ...] = ()
-    hostname: str = ""
-    affinity: dict[str, Any] | None = None
-    tolerations: tuple[Toleration, ...] = ()
-    priority_class_name: str = ""
-    priority: int | None = None
-    readiness_gates: tuple[PodReadinessGate, ...] = ()
-    runtime_class_name: str | None = None
-    overhead: ResourceList = shared(default={})
-    os: PodOS | None = None
-    resources: ResourceRequirements | None = None
+    volumes: tuple[dict[str, Any], ...] = go("[]Volume", merge="name")
+    init_containers: tuple[Container, ...] = go("[]Container", merge="name")
+    containers: tuple[Container, ...] = go("[]Container", always=True, merge="name")
+    ephemeral_containers: tuple[EphemeralContainer, ...] = go("[]EphemeralContainer", merge="name")
+    restart_policy: str = go("RestartPolicy")
+    termination_grace_period_seconds: int | None = go("*int64")
+    active_deadline_seconds: int | None = go("*int64")
+    dns_policy: str = go("DNSPolicy")
+    node_selector: dict[str, str] = go("map[string]string")
+    service_account_name: str = go("string")
+    service_account: str = go("string")
+    automount_service_account_token: bool | None = go("*bool")
+    node_name: str = go("string")
+    host_network: bool = go("bool")
+    host_pid: bool = go("bool")
+    host_ipc: bool = go("bool")
+    share_process_namespace: bool | None = go("*bool")
+    security_context: dict[str, Any] | None = go("*PodSecurityContext")
+    image_pull_secrets: tuple[LocalObjectReference, ...] = go("[]LocalObjectReference", merge="name")
+    hostname: str = go("string")
+    subdomain: str = go("string")
+    affinity: dict[str, Any] | None = go("*Affinity")
+    scheduler_name: str = go("string")
+    tolerations: tuple[Toleration, ...] = go("[]Toleration")
+    host_aliases: tuple[dict[str, Any], ...] = go("[]HostAlias", merge="ip")
+    priority_class_name: str = go("string")
+    priority: int | None = go("*int32")
+    dns_config: dict[str, Any] | None = go("*PodDNSConfig")
+    readiness_gates: tuple[PodReadinessGate, ...] = go("[]PodReadinessGate")
+    runtime_class_name: str | None = go("*string")
+    enable_service_links: bool | None = go("*bool")
+    preemption_policy: str | None = go("*PreemptionPolicy")
+    overhead: ResourceList = go("ResourceList")
+    topology_spread_constraints: tuple[dict[str, Any], ...] = go("[]TopologySpreadConstraint", merge="topologyKey")
+    set_hostname_as_fqdn: bool | None = go("*bool")
+    os: PodOS | None = go("*PodOS")
+    host_users: bool | None = go("*bool")
+    scheduling_gates: tuple[dict[str, Any], ...] = go("[]PodSchedulingGate", merge="name")
+    resource_claims: tuple[dict[str, Any], ...] = go("[]PodResourceClaim", merge="name")
+    resources: ResourceRequirements | None = go("*ResourceRequirements")
+    hostname_override: str | None = go("*string")
+    scheduling_group: dict[str, Any] | None = go("*PodSchedulingGroup")
 
     def find_container(self, name: str) -> Container | None:
         """A container of any kind by its name."""
@@ -193,97 +222,95 @@ class PodSpec(Model):
 
 
 class ContainerStateWaiting(Model):
-    always_written: ClassVar[frozenset[str] | None] = frozenset()
-    reason: str = ""
-    message: str = ""
+    reason: str = go("string")
+    message: str = go("string")
 
 
 class ContainerStateRunning(Model):
-    started_at: str | None = None
+    started_at: str | None = go("Time")
 
 
 class ContainerStateTerminated(Model):
-    always_written: ClassVar[frozenset[str] | None] = frozenset({"exit_code"})
-    exit_code: int = 0
-    signal: int = 0
-    reason: str = ""
-    message: str = ""
-    started_at: str | None = None
-    finished_at: str | None = None
-    container_id: str = ""
+    exit_code: int = go("int32", always=True)
+    signal: int = go("int32")
+    reason: str = go("string")
+    message: str = go("string")
+    started_at: str | None = go("Time")
+    finished_at: str | None = go("Time")
+    container_id: str = go("string")
 
 
 class ContainerState(Model):
     """At most one of the three is set; none at all counts as waiting."""
 
-    waiting: ContainerStateWaiting | None = None
-    running: ContainerStateRunning | None = None
-    terminated: ContainerStateTerminated | None = None
+    waiting: ContainerStateWaiting | None = go("*ContainerStateWaiting")
+    running: ContainerStateRunning | None = go("*ContainerStateRunning")
+    terminated: ContainerStateTerminated | None = go("*ContainerStateTerminated")
 
 
 NO_STATE = ContainerState()
 
 
 class ContainerStatus(Model):
-    always_written: ClassVar[frozenset[str] | None] = frozenset(
-        {"name", "ready", "restart_count", "image", "image_id", "started"}
-    )
-    name: str = ""
-    state: ContainerState = shared(default=NO_STATE)
-    last_state: ContainerState = shared(default=NO_STATE)
-    ready: bool = False
-    restart_count: int = 0
-    image: str = ""
-    image_id: str = ""
-    container_id: str = ""
-    started: bool | None = None
-    allocated_resources: ResourceList = shared(default={})
-    resources: ResourceRequirements | None = None
-    volume_mounts: tuple[dict[str, Any], ...] = ()
-    stop_signal: str | None = None
+    name: str = go("string", always=True)
+    state: ContainerState = go("ContainerState")
+    last_state: ContainerState = go("ContainerState")
+    ready: bool = go("bool", always=True)
+    restart_count: int = go("int32", always=True)
+    image: str = go("string", always=True)
+    image_id: str = go("string", always=True)
+    container_id: str = go("string")
+    started: bool | None = go("*bool")
+    allocated_resources: ResourceList = go("ResourceList")
+    resources: ResourceRequirements | None = go("*ResourceRequirements")
+    volume_mounts: tuple[dict[str, Any], ...] = go("[]VolumeMountStatus", merge="mountPath")
+    user: dict[str, Any] | None = go("*ContainerUser")
+    allocated_resources_status: tuple[dict[str, Any], ...] = go("[]ResourceStatus", merge="name")
+    stop_signal: str | None = go("*Signal")
 
 
 class PodCondition(Model):
-    always_written: ClassVar[frozenset[str] | None] = frozenset({"type", "status"})
-    type: str = ""
-    observed_generation: int = 0
-    status: str = ""
-    last_probe_time: str | None = None
-    last_transition_time: str | None = None
-    reason: str = ""
-    message: str = ""
+    type: str = go("PodConditionType", always=True)
+    observed_generation: int = go("int64")
+    status: str = go("ConditionStatus", always=True)
+    last_probe_time: str | None = go("Time")
+    last_transition_time: str | None = go("Time")
+    reason: str = go("string")
+    message: str = go("string")
 
 
 class HostIP(Model):
-    ip: str = ""
+    ip: str = go("string", always=True)
 
 
 class PodIP(Model):
-    ip: str = ""
+    ip: str = go("string", always=True)
 
 
 class PodStatus(Model):
-    always_written: ClassVar[frozenset[str] | None] = frozenset()
-    observed_generation: int = 0
-    phase: str = ""
-    conditions: tuple[PodCondition, ...] = ()
-    message: str = ""
-    reason: str = ""
-    nominated_node_name: str = ""
-    host_ip: str = ""
-    host_ips: tuple[HostIP, ...] = ()
-    pod_ip: str = ""
-    pod_ips: tuple[PodIP, ...] = ()
-    start_time: str | None = None
-    init_container_statuses: tuple[ContainerStatus, ...] = ()
-    container_statuses: tuple[ContainerStatus, ...] = ()
-    qos_class: str = ""
-    ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
-    resize: str = ""
-    allocated_resources: ResourceList = shared(default={})
-    resources: ResourceRequirements | None = None
+    observed_generation: int = go("int64")
+    phase: str = go("PodPhase")
+    conditions: tuple[PodCondition, ...] = go("[]PodCondition", merge="type")
+    message: str = go("string")
+    reason: str = go("string")
+    nominated_node_name: str = go("string")
+    host_ip: str = go("string")
+    host_ips: tuple[HostIP, ...] = go("[]HostIP", merge="ip")
+    pod_ip: str = go("string")
+    pod_ips: tuple[PodIP, ...] = go("[]PodIP", merge="ip")
+    start_time: str | None = go("*Time")
+    init_container_statuses: tuple[ContainerStatus, ...] = go("[]ContainerStatus")
+    container_statuses: tuple[ContainerStatus, ...] = go("[]ContainerStatus")
+    qos_class: str = go("PodQOSClass")
+    ephemeral_container_statuses: tuple[ContainerStatus, ...] = go("[]ContainerStatus")
+    resize: str = go("PodResizeStatus")
+    resource_claim_statuses: tuple[dict[str, Any], ...] = go("[]PodResourceClaimStatus", merge="name")
+    extended_resource_claim_status: dict[str, Any] | None = go("*PodExtendedResourceClaimStatus")
+    allocated_resources: ResourceList = go("ResourceList")
+    resources: ResourceRequirements | None = go("*ResourceRequirements")
+    node_allocatable_resource_claim_statuses: tuple[dict[str, Any], ...] = go("[]NodeAllocatableResourceClaimStatus")
 
 
 class Pod(ApiObject):
-    spec: PodSpec = shared(default=PodSpec())
-    status: PodStatus = shared(default=PodStatus())
+    spec: PodSpec = go("PodSpec")
+    status: PodStatus = go("PodStatus")

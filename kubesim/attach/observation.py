@@ -153,11 +153,11 @@ def _find(statuses: Sequence[ContainerStatus], name: str) -> ContainerStatus:
 
 def event_time(event: Event) -> int:
     """When an Event was last said, whichever of the two ways of counting it uses; 0 if it does not tell."""
-    series = event.extra.get("series") or {}
+    series = event.series or {}
     for text in (
         series.get("lastObservedTime"),
         event.last_timestamp,
-        event.extra.get("eventTime"),
+        event.event_time,
         event.first_timestamp,
         event.metadata.creation_timestamp,
     ):
@@ -167,7 +167,7 @@ def event_time(event: Event) -> int:
 
 
 def event_count(event: Event) -> int:
-    series = event.extra.get("series") or {}
+    series = event.series or {}
     return int(series.get("count") or event.count or 1)
 
 

@@ -9,12 +9,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from kubesim.api.event import Event
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
+from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.attach.observation import Observation
 from kubesim.errors import InputError, not_json
 from kubesim.frozen import frozen
@@ -127,12 +126,9 @@ def _object(value: dict[str, Any], source: str, line: int | None, where: str) ->
     if made is Event:
         value = _as_core_event(value)
     try:
-        return made.from_json(value)
-    except ValidationError as error:
-        details = error.errors(include_url=False)[0]
-        field = where + ".".join(str(step) for step in details["loc"])
-        problem = details["msg"][:1].lower() + details["msg"][1:]
-        raise InputError(source, problem, line=line, field=field) from None
+        return made.from_json(decode(made.__name__, value))
+    except DecodeError as error:
+        raise InputError(source, str(error), line=line, field=where.rstrip(".")) from None
 
 
 def _as_core_event(value: dict[str, Any]) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def _in_environment(container: Container, where: str, namespace: str) -> Iterato
     for source in container.env_from:
         named += [(kind, "envFrom", source[f"{field}Ref"]) for kind, field in _FIELDS if source.get(f"{field}Ref")]
     for variable in container.env:
-        value = variable.extra.get("valueFrom") or {}
+        value = variable.value_from or {}
         place = f"env[{variable.name}]"
         named += [(kind, place, value[f"{field}KeyRef"]) for kind, field in _FIELDS if value.get(f"{field}KeyRef")]
     for kind, place, reference in named:

@@ -9,7 +9,7 @@ predictions. Nothing here waits or connects; the time of each observation is an 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesim.api.event import Event
 from kubesim.api.gotext import duration
@@ -39,7 +39,7 @@ from kubesim.attach.timing import told_wait
 from kubesim.attach.tolerances import CLOCK, TELLING, TRUNCATION
 from kubesim.attach.transitions import transition_divergences
 from kubesim.cluster.object_watch import ObjectKey
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, mutable
 from kubesim.kubelet.status.conditions import conditions_by_kubelet, find_condition
 
 KEPT_EVENTS = 40  # of each pod; older ones explain nothing
@@ -56,7 +56,7 @@ class Report:
     divergences: tuple[Divergence, ...] = ()
 
 
-@dataclass(slots=True)
+@mutable
 class Tracked:
     """One pod."""
 

@@ -170,4 +170,4 @@ def _resized(ours: Iterable[Container], real: Iterable[Container]) -> tuple[Cont
 
 def _plain(container: Container) -> Container:
     """Without what it would read from elsewhere."""
-    return container.changed(volume_mounts=(), env_from=(), env=tuple(e for e in container.env if not e.extra))
+    return container.changed(volume_mounts=(), env_from=(), env=tuple(e for e in container.env if e.value_from is None))

@@ -7,7 +7,6 @@ Mirrors: client-go's two-way patches as the kubelet sends them (pkg/util/pod Pat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from kubesim.api.model import Model
@@ -15,20 +14,20 @@ from kubesim.cluster.strategic import in_order
 
 M = TypeVar("M", bound=Model)
 
-POD_STATUS_KEYS: Mapping[str, str] = {"conditions": "type", "pod_ips": "ip", "host_ips": "ip"}
-NODE_STATUS_KEYS: Mapping[str, str] = {"conditions": "type"}
+# Two addresses of a node may be of one type, so PatchNodeStatus replaces the list. Claims are written by a controller.
+_REPLACED = frozenset({"addresses", "resource_claim_statuses"})
 
 
-def apply_changes(current: M, old: M, new: M, merge_keys: Mapping[str, str]) -> M:
-    """`current` with what changed from `old` to `new`. `merge_keys` names the lists that are merged, and by what."""
+def apply_changes(current: M, old: M, new: M) -> M:
+    """`current` with every difference between `old` and `new`. Lists are merged by their declared merge keys."""
     if current is old or current == old:
         return new
     changes: dict[str, Any] = {}
-    for name, after in new.__dict__.items():
-        before = getattr(old, name)
+    for name, field in new.declared.items():
+        before, after = getattr(old, name), getattr(new, name)
         if after != before:
-            key = merge_keys.get(name)
-            changes[name] = after if key is None else _merged(getattr(current, name), before, after, key)
+            key = None if name in _REPLACED else field.merge
+            changes[name] = _merged(getattr(current, name), before, after, key) if key else after
     before_extra, after_extra = old.extra, new.extra
     extra = {name: value for name, value in after_extra.items() if before_extra.get(name) != value}
     merged = current.changed(**changes)
@@ -45,7 +44,7 @@ def _merged(
         name = getattr(item, key)
         if name in after:
             known = before.get(name)
-            merged.append(after[name] if known is None else apply_changes(item, known, after[name], {}))
+            merged.append(after[name] if known is None else apply_changes(item, known, after[name]))
         elif name not in before:
             merged.append(item)
     present = {getattr(item, key) for item in current}

@@ -19,7 +19,7 @@ from kubesim.cluster.selectors import FieldSelector, SelectorError
 _POD: dict[str, Callable[[Pod], str]] = {
     "spec.nodeName": lambda pod: pod.spec.node_name,
     "spec.restartPolicy": lambda pod: pod.spec.restart_policy,
-    "spec.schedulerName": lambda pod: str(pod.spec.extra.get("schedulerName", "")),
+    "spec.schedulerName": lambda pod: pod.spec.scheduler_name,
     "spec.serviceAccountName": lambda pod: pod.spec.service_account_name,
     "spec.hostNetwork": lambda pod: "true" if pod.spec.host_network else "false",
     "status.phase": lambda pod: pod.status.phase,

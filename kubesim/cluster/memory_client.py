@@ -9,7 +9,7 @@ from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.clock import LoopClock
 from kubesim.cluster import registry
-from kubesim.cluster.changes import NODE_STATUS_KEYS, POD_STATUS_KEYS, apply_changes
+from kubesim.cluster.changes import apply_changes
 from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.kinds import RESOURCES
 from kubesim.cluster.registry import Target
@@ -78,7 +78,7 @@ class MemoryClient:
         await self._takes(self._latencies.patch)
         pod = self._store.get("Pod", namespace, name)
         assert isinstance(pod, Pod)
-        status = apply_changes(pod.status, old_status, new_status, POD_STATUS_KEYS)
+        status = apply_changes(pod.status, old_status, new_status)
         return self._store.write_pod_status(pod, uid, status)
 
     async def delete_pod(self, namespace: str, name: str, uid: str = "", *, grace_period_seconds: int = 0) -> None:
@@ -103,7 +103,7 @@ class MemoryClient:
     async def patch_node_status(self, name: str, old: Node, new: Node) -> Node:
         await self._takes(self._latencies.node)
         node = self._node(name)
-        status = apply_changes(node.status, old.status, new.status, NODE_STATUS_KEYS)
+        status = apply_changes(node.status, old.status, new.status)
         if status == node.status:
             return node
         written = self._store.write(node, node.changed(status=status))

@@ -14,6 +14,7 @@ from typing import Any
 
 from kubesim.api.gotext import quoted
 from kubesim.api.meta import CONFIG_MIRROR
+from kubesim.api.schema.codec import encode
 from kubesim.api.validation import formats
 from kubesim.api.validation.annotations import validate_pod_annotations
 from kubesim.api.validation.field import Errors, FieldError, JsonObject, Named, Raw
@@ -22,7 +23,6 @@ from kubesim.api.validation.options import Options
 from kubesim.api.validation.pod import validate_pod_spec
 from kubesim.api.validation.scheduling import validate_tolerations
 from kubesim.cluster.metadata_updates import FIELD_IS_IMMUTABLE, validate_object_meta_update
-from kubesim.cluster.wire import to_wire
 
 OPTIONS = Options(resource_is_pod=True)
 _UPDATABLE = (
@@ -54,14 +54,14 @@ def validate_pod_update(errors: Errors, new: JsonObject, old: JsonObject) -> Non
     if spec_of(new) == spec_of(old):
         return
     munged = _with_allowed_changes_undone(errors, new_spec, old_spec)
-    if to_wire("PodSpec", munged) != spec_of(old):
-        difference = "\n".join(_difference(spec_of(old), to_wire("PodSpec", munged), ""))
+    if encode("PodSpec", munged) != spec_of(old):
+        difference = "\n".join(_difference(spec_of(old), encode("PodSpec", munged), ""))
         errors.forbidden("spec", f"pod updates may not change fields other than {_UPDATABLE}\n{difference}\n")
 
 
 def spec_of(pod: JsonObject) -> JsonObject:
     """The spec in the form in which equal ones are equal."""
-    return to_wire("PodSpec", pod["spec"])
+    return encode("PodSpec", pod["spec"])
 
 
 def validate_metadata_and_spec(errors: Errors, new: JsonObject, old: JsonObject) -> None:

@@ -12,7 +12,7 @@ import hashlib
 from typing import Any
 
 from kubesim.api.meta import ApiObject
-from kubesim.api.schema.codec import DecodeError
+from kubesim.api.schema.codec import DecodeError, encode
 from kubesim.api.timestamps import format_time
 from kubesim.api.validation.field import Errors, FieldError, JsonObject
 from kubesim.cluster.admission import (
@@ -43,7 +43,7 @@ from kubesim.cluster.problems import (
 from kubesim.cluster.store import Store
 from kubesim.cluster.strategic import StrategicPatchError, go_value, strategic_merge_patch
 from kubesim.cluster.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
-from kubesim.cluster.wire import json_text, misfit, object_to_json, to_wire, unknown_fields
+from kubesim.cluster.wire import json_text, misfit, object_to_json, unknown_fields
 from kubesim.errors import ApiError
 from kubesim.frozen import frozen
 
@@ -198,7 +198,7 @@ def _replace(store: Store, target: Target, current: ApiObject, new: JsonObject, 
         raise invalid_object(resource, target.name, errors)
     if target.subresource == "resize":
         admit_pod_resize(store, new, old)
-    if to_wire(resource.kind, new) == to_wire(resource.kind, old):
+    if encode(resource.kind, new) == encode(resource.kind, old):
         return current
     obj = resource.model.from_json(new)
     return obj if dry_run else store.write(current, obj)

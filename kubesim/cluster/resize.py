@@ -10,9 +10,9 @@ from typing import Any
 from kubesim.api.meta import CONFIG_MIRROR
 from kubesim.api.pod import Pod
 from kubesim.api.resources import compute_pod_qos, pod_qos_class
+from kubesim.api.schema.codec import encode
 from kubesim.api.validation.field import Errors, JsonObject, Named
 from kubesim.cluster.pod_updates import spec_of, validate_metadata_and_spec
-from kubesim.cluster.wire import to_wire
 
 _RESIZABLE = ("cpu", "memory")
 _ONLY = "only cpu and memory resources"
@@ -61,7 +61,7 @@ def validate_pod_resize(errors: Errors, new: JsonObject, old: JsonObject) -> Non
     _validate_pod_level(errors, masked, old["spec"])
     if _validate_order(errors, new["spec"], old["spec"]):
         _validate_containers(errors, masked, old["spec"])
-        if not errors and to_wire("PodSpec", masked) != spec_of(old):
+        if not errors and encode("PodSpec", masked) != spec_of(old):
             errors.forbidden("spec", f"{_ONLY} are mutable")
 
 
@@ -103,7 +103,7 @@ def _validate_pod_level(errors: Errors, masked: JsonObject, old: JsonObject) -> 
 
 
 def _requirements(resources: JsonObject) -> JsonObject:
-    return to_wire("ResourceRequirements", resources)
+    return encode("ResourceRequirements", resources)
 
 
 def _validate_containers(errors: Errors, masked: JsonObject, old: JsonObject) -> None:
@@ -117,7 +117,7 @@ def _validate_containers(errors: Errors, masked: JsonObject, old: JsonObject) ->
         for n, (container, before) in enumerate(zip(masked.get(kind) or (), old.get(kind) or (), strict=True)):
             kept = {**container, "resources": _with_old_cpu_and_memory(_resources(container), _resources(before))}
             containers.append(kept)
-            if to_wire("Container", kept) != to_wire("Container", before):
+            if encode("Container", kept) != encode("Container", before):
                 where, whose = ("spec", "") if kind == "containers" else (f"spec.{kind}[{n}]", _INIT)
                 errors.forbidden(where, f"{_ONLY}{whose} are mutable")
             if kind == "initContainers" and container != before and _restarts_on_resize(container):

@@ -21,42 +21,6 @@ _RETAIN_KEYS = "$retainKeys"
 _DELETE_FROM = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
 
-# Lists of objects that are merged, and the field that says which elements belong together ...
-MERGE_KEYS: dict[tuple[str, str], str] = {
-    ("ObjectMeta", "ownerReferences"): "uid",
-    ("PodSpec", "volumes"): "name",
-    ("PodSpec", "initContainers"): "name",
-    ("PodSpec", "containers"): "name",
-    ("PodSpec", "ephemeralContainers"): "name",
-    ("PodSpec", "imagePullSecrets"): "name",
-    ("PodSpec", "hostAliases"): "ip",
-    ("PodSpec", "topologySpreadConstraints"): "topologyKey",
-    ("PodSpec", "schedulingGates"): "name",
-    ("PodSpec", "resourceClaims"): "name",
-    ("PodStatus", "conditions"): "type",
-    ("PodStatus", "hostIPs"): "ip",
-    ("PodStatus", "podIPs"): "ip",
-    ("PodStatus", "resourceClaimStatuses"): "name",
-    ("ContainerStatus", "volumeMounts"): "mountPath",
-    ("ContainerStatus", "allocatedResourcesStatus"): "name",
-    ("NodeStatus", "conditions"): "type",
-    ("NodeStatus", "addresses"): "type",
-    ("NamespaceStatus", "conditions"): "type",
-    ("ServiceAccount", "secrets"): "name",
-    **{
-        (container, field): key
-        for container in ("Container", "EphemeralContainer")
-        for field, key in (
-            ("ports", "containerPort"),
-            ("env", "name"),
-            ("volumeMounts", "mountPath"),
-            ("volumeDevices", "devicePath"),
-        )
-    },
-}
-# ... and lists of plain values that are merged as sets. All other lists are replaced.
-MERGED_SETS = {("ObjectMeta", "finalizers"), ("NodeSpec", "podCIDRs")}
-
 
 class StrategicPatchError(ValueError):
     """A patch that cannot be applied; `bad_request` if the patch itself is malformed."""
@@ -178,10 +142,13 @@ def _list_rule(type_: Type | None, name: str) -> tuple[str, Type | None, str]:
     """How a list is merged: the key of its elements (or none), their type, and whether it is merged at all."""
     list_type = _field_type(type_, name)
     element = list_type.element if list_type is not None else None
-    struct = type_.struct if type_ is not None else ""
-    if (struct, name) in MERGE_KEYS:
-        return MERGE_KEYS[(struct, name)], element, "merge"
-    return "", element, "merge" if (struct, name) in MERGED_SETS else "replace"
+    merge = _merge_of(type_, name)
+    return merge or "", element, "replace" if merge is None else "merge"
+
+
+def _merge_of(type_: Type | None, name: str) -> str | None:
+    field = struct_fields(type_.struct).get(name) if type_ is not None and type_.kind == "struct" else None
+    return field.merge if field else None
 
 
 def _merge_field_list(

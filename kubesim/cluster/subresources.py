@@ -49,7 +49,7 @@ def _why_not_bound(pod: Pod) -> str:
         return f"pod {name} is being deleted, cannot be assigned to a host"
     if pod.spec.node_name:
         return f'pod {name} is already assigned to node "{pod.spec.node_name}"'
-    if pod.spec.extra.get("schedulingGates"):
+    if pod.spec.scheduling_gates:
         return f"pod {name} has non-empty .spec.schedulingGates"
     return ""
 

@@ -1,6 +1,6 @@
-"""Objects as they travel: JSON written as Go writes it, `null`s and `{}`s included, and what of it no type declares.
+"""Objects as they travel: the JSON that a server answers, and the fields and values in it that no type declares.
 
-Mirrors: encoding/json encode.go (omitempty); apimachinery/pkg/runtime/serializer/json (strict decoding);
+Mirrors: apimachinery/pkg/runtime/serializer/json (strict decoding);
 apimachinery/pkg/runtime converter.go (what a strategic merge patch cannot be made of)
 """
 
@@ -10,8 +10,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from kubesim.api.gojson import dumps_in_order
 from kubesim.api.meta import ApiObject
-from kubesim.api.schema.types import Field, Type, parse_type, struct_fields
+from kubesim.api.schema.codec import encode
+from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.cluster.kinds import Resource, resource_of
 from kubesim.cluster.patch import Json, JsonObject
 
@@ -21,7 +23,7 @@ _GO_KINDS = {str: "string", int: "int64", float: "float64", bool: "bool", dict: 
 def object_to_json(obj: ApiObject, *, in_list: bool = False) -> JsonObject:
     """An object as a server answers it; items of lists do not repeat their kind."""
     resource = resource_of(obj.kind)
-    body = to_wire(resource.kind, obj.to_json()) if is_declared(resource) else obj.to_json()
+    body = encode(resource.kind, obj.to_json()) if is_declared(resource) else obj.to_json()
     if in_list:
         return {key: value for key, value in body.items() if key not in ("kind", "apiVersion")}
     return {"kind": obj.kind, "apiVersion": resource.api_version} | body
@@ -29,67 +31,6 @@ def object_to_json(obj: ApiObject, *, in_list: bool = False) -> JsonObject:
 
 def is_declared(resource: Resource) -> bool:
     return parse_type(resource.kind).kind == "struct"
-
-
-def to_wire(type_name: str, value: JsonObject) -> JsonObject:
-    """What Go would write for a struct of this type."""
-    out: JsonObject = {}
-    for name, field in struct_fields(type_name).items():
-        item = value.get(name)
-        if item is None:
-            if not _omitted(field):
-                out[name] = _zero(field.type)
-        elif not (field.omit_empty and _is_empty(field.type, item)):
-            out[name] = _encoded(field.type, item)
-    return out
-
-
-def _is_time(type_: Type) -> bool:
-    return type_.kind == "Time" or type_.go_name == "v1.MicroTime"
-
-
-def _omitted(field: Field) -> bool:
-    """Whether nothing is written for an absent field. Structs and times without a pointer are never empty to Go."""
-    type_ = field.type
-    if not field.omit_empty:
-        return False
-    if type_.pointer or field.name == "creationTimestamp":
-        return True
-    return type_.kind not in ("struct", "Quantity", "IntOrString") and not _is_time(type_)
-
-
-def _zero(type_: Type) -> Json:
-    if type_.pointer or type_.kind in ("list", "map", "raw") or _is_time(type_):
-        return None
-    match type_.kind:
-        case "struct":
-            return to_wire(type_.struct, {})
-        case "bool":
-            return False
-        case "int" | "IntOrString":
-            return 0
-        case "Quantity":
-            return "0"
-        case _:
-            return ""
-
-
-def _is_empty(type_: Type, value: Json) -> bool:
-    if type_.pointer or type_.kind in ("struct", "Quantity", "IntOrString"):
-        return False
-    return value in ("", 0, [], {}) and value is not None
-
-
-def _encoded(type_: Type, value: Json) -> Json:
-    match type_.kind:
-        case "struct":
-            return to_wire(type_.struct, value)
-        case "list":
-            return [_encoded(type_.of, item) for item in value]
-        case "map":
-            return {key: _encoded(type_.of, value[key]) for key in sorted(value)}
-        case _:
-            return value
 
 
 def unknown_fields(type_name: str, value: Json) -> Iterator[str]:
@@ -152,8 +93,7 @@ def _first(problems: Iterator[str | None]) -> str | None:
 
 def encoded(value: Json) -> bytes:
     """One line of JSON, as Go's encoder writes it: what could be taken for HTML is escaped."""
-    text = json_text(value).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-    return text.encode(errors="replace") + b"\n"
+    return dumps_in_order(value).encode(errors="replace") + b"\n"
 
 
 def json_text(value: Any) -> str:

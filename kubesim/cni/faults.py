@@ -30,7 +30,6 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -42,7 +41,7 @@ from kubesim.cni.invoke import Exec, pod_of
 from kubesim.cni.plugin_files import plugin_failure
 from kubesim.cni.process import Execution
 from kubesim.errors import PluginError
-from kubesim.frozen import frozen, replace
+from kubesim.frozen import frozen, mutable, replace
 from kubesim.part import part
 
 KIND, SAYS = "KUBESIM_FAULT", "KUBESIM_FAULT_SAYS"  # what a stand-in is told
@@ -67,7 +66,7 @@ _TERM = re.compile(r"(?:(?P<chance>\d+(?:\.\d+)?)%)?(?:(?P<count>\d+)\*)?(?P<kin
 _ARROW = re.compile(r'\s*->\s*(?=(?:[^"]*"[^"]*")*[^"]*\Z)')  # not within quotes
 
 
-@dataclass(slots=True)
+@mutable
 class Term:
     """`left` is how often it may still happen; None: always."""
 

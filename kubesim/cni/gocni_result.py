@@ -6,14 +6,14 @@ Mirrors: containerd/go-cni result.go, helper.go
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kubesim.api.goaddress import IP
 from kubesim.cni.results import Result, plain
 from kubesim.cni.types import DNS, Interface, IPConfig, Route
 from kubesim.errors import CniError
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, mutable
 
 
 @frozen
@@ -25,7 +25,7 @@ class InterfaceIP:
         return {"IP": str(self.ip or ""), "Gateway": str(self.gateway or "")}
 
 
-@dataclass(slots=True)
+@mutable
 class InterfaceConfig:
     """An interface that some plugin reported, also those on the host."""
 

@@ -5,10 +5,9 @@ Mirrors: containernetworking/cni pkg/types/create, pkg/types/internal, pkg/types
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final, TypeVar
 
-from kubesim.api.gojson import InOrder, dumps
+from kubesim.api.gojson import InOrder, dumps, dumps_in_order
 from kubesim.api.gostruct import OBJECT, STRING, Pointer, Slice, Struct, unmarshal
 from kubesim.api.gotext import listed, quoted
 from kubesim.cni.types import (
@@ -120,10 +119,7 @@ def plain(value: Any) -> Any:
 
 def print_result(result: AnyResult) -> str:
     """Indented text, as plugins print it."""
-    text = json.dumps(_ordered(result.to_json()), indent=4, ensure_ascii=False)
-    for char in "<>&\u2028\u2029":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return text
+    return dumps_in_order(_ordered(result.to_json()), indent=4)
 
 
 def _ordered(value: Any) -> Any:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, mutable
 
 
 @frozen
@@ -18,7 +18,7 @@ class Failure:
     differences: tuple[str, ...]
 
 
-@dataclass(slots=True)
+@mutable
 class CorpusResult:
     name: str
     cases: int = 0

@@ -59,7 +59,7 @@ def make_environment(
 
 
 def _value_from(variable: EnvVar) -> Mapping[str, Any] | None:
-    source: Mapping[str, Any] | None = variable.extra.get("valueFrom")
+    source: Mapping[str, Any] | None = variable.value_from
     return source
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -21,7 +21,7 @@ from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock.randomness import Stream, uuid4_text
 from kubesim.concurrency.token_bucket import TokenBucket
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, mutable
 
 MAX_CACHE_ENTRIES = 4096
 AGGREGATE_MAX_EVENTS = 10
@@ -75,7 +75,7 @@ class _LruCache(Generic[T]):
             entries.popitem(last=False)
 
 
-@dataclass(slots=True)
+@mutable
 class _Aggregate:
     last: int
     messages: dict[str, None] = field(default_factory=dict)
@@ -124,10 +124,10 @@ class EventCorrelator:
             return event, _event_key(event, about)
         # Go forgets one at random; the oldest is as good.
         del aggregate.messages[next(iter(aggregate.messages))]
-        combined = Event.make(
+        combined = Event(
             api_version=event.api_version,
             kind=event.kind,
-            metadata=ObjectMeta.make(
+            metadata=ObjectMeta(
                 name=self._names.make(event.involved_object.name, now), namespace=event.metadata.namespace
             ),
             involved_object=event.involved_object,

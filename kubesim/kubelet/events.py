@@ -84,7 +84,7 @@ class KubeletEvents:
                 )
             )
         if self._client is not None:
-            about = ObjectReference.make(
+            about = ObjectReference(
                 kind="Pod",
                 namespace=meta.namespace,
                 name=meta.name,
@@ -100,7 +100,7 @@ class KubeletEvents:
         if self._recorder.on:
             self._recorder.record(EventRecorded(node=self._node, type=type, reason=reason, message=message))
         if self._client is not None:
-            self._enqueue(ObjectReference.make(kind="Node", name=self._node, api_version="v1"), type, reason, message)
+            self._enqueue(ObjectReference(kind="Node", name=self._node, api_version="v1"), type, reason, message)
 
     def _enqueue(
         self,
@@ -114,10 +114,10 @@ class KubeletEvents:
         now = self._clock.now()
         moment = format_time(now)
         self._queue.try_send(
-            Event.make(
+            Event(
                 api_version="v1",
                 kind="Event",
-                metadata=ObjectMeta.make(
+                metadata=ObjectMeta(
                     name=self._names.make(about.name, now),
                     namespace=about.namespace or "default",
                     annotations=dict(annotations or {}),

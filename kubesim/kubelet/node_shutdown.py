@@ -13,7 +13,7 @@ import asyncio
 from bisect import bisect_left
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kubesim.api.pod import Pod, PodStatus
@@ -23,7 +23,7 @@ from kubesim.clock import LoopClock, wake
 from kubesim.concurrency import TaskSet
 from kubesim.errors import SyncError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, mutable
 from kubesim.kubelet.eviction.manager import KillPod, NodeEventRecorder, with_disruption_target
 from kubesim.podworkers.syncer import SyncContext
 from kubesim.podworkers.updates import PodStatusFn
@@ -46,7 +46,7 @@ class ShutdownGracePeriod:
     grace_period_s: int
 
 
-@dataclass(slots=True)
+@mutable
 class ShutdownGroup:
     period: ShutdownGracePeriod
     pods: list[Pod] = field(default_factory=list)

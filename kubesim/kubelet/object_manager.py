@@ -222,7 +222,7 @@ def _names_in_environment(container: Container) -> Iterator[tuple[str, str]]:
             if source.get(f"{field}Ref") is not None:
                 yield kind, source[f"{field}Ref"].get("name") or ""
     for variable in container.env:
-        value_from = variable.extra.get("valueFrom") or {}
+        value_from = variable.value_from or {}
         for kind, field in _KINDS:
             if value_from.get(f"{field}KeyRef") is not None:
                 yield kind, value_from[f"{field}KeyRef"].get("name") or ""

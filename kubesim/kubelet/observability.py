@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
+from kubesim.frozen import mutable
 from kubesim.kubelet.agent import Kubelet
 
 Labels = tuple[tuple[str, str], ...]
@@ -33,7 +34,7 @@ KNOWN_REJECTIONS = frozenset(
 _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
-@dataclass(slots=True)
+@mutable
 class Metric:
     """One metric with its samples: labels -> value."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kubesim.api.gojson import dumps_in_order
 from kubesim.api.pod import Container, Pod
 from kubesim.api.quantity import quantity
-from kubesim.runtime.hash_text import go_json
 
 
 def resize_event_message(prefix: str, pod: Pod, generation: int, error: str = "") -> str:
@@ -22,7 +22,7 @@ def resize_event_message(prefix: str, pod: Pod, generation: int, error: str = ""
     summary["generation"] = generation
     if error:
         summary["error"] = error
-    return f"{prefix}: {go_json(summary)}"
+    return f"{prefix}: {dumps_in_order(summary)}"
 
 
 def _containers(containers: Iterable[Container]) -> list[dict[str, Any]]:

@@ -137,7 +137,7 @@ class PodSync:
 
     async def _mark_ready_to_start(self, pod: Pod) -> None:
         status = self.views.statuses.get_pod_status(pod.metadata.uid) or pod.status
-        ready = PodCondition.make(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
+        ready = PodCondition(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
         self.views.statuses.set_pod_status(pod, status.changed(conditions=with_condition(status.conditions, ready)))
 
     # -- a pod that must end ------------------------------------------------------------------------------------

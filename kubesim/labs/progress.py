@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
 from kubesim.errors import UsageError
+from kubesim.frozen import mutable
 from kubesim.labs.load import Lab
 
 
-@dataclass(slots=True)
+@mutable
 class QuestionProgress:
     """`first` is the first answer, which is the prediction where one is asked for."""
 
@@ -27,7 +28,7 @@ class QuestionProgress:
     hints: int = 0
 
 
-@dataclass(slots=True)
+@mutable
 class LabProgress:
     questions: dict[str, QuestionProgress] = field(default_factory=dict)
     task_done: bool = False

@@ -10,15 +10,15 @@ Mirrors: pkg/kubelet/pod_workers.go podSyncStatus, PodWorkers (the query methods
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
+from kubesim.frozen import mutable
 from kubesim.podworkers.updates import PodStatusFn, UpdatePodOptions
 
 PodWorkerState = Literal["sync", "terminating", "terminated"]
 
 
-@dataclass(slots=True)
+@mutable
 class PodSyncStatus:
     """Moments are microseconds, None is Go's zero time; the grace period is in seconds."""
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.features import FeatureGates
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, mutable
 from kubesim.runtime.termination import KillReason
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePodStatus
 
@@ -92,7 +92,7 @@ class PodActions:
         self.containers_to_kill[record.id] = ContainerToKill(record.id, record.name, container, reason, message)
 
 
-@dataclass(slots=True)
+@mutable
 class Decision:
     """One computation under way: the facts it reads, the plan it fills, the sentences it says."""
 

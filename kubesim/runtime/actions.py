@@ -161,10 +161,10 @@ def _is_done(decision: Decision, container: Container) -> bool:
 def _adjust(decision: Decision) -> None:
     """The sandbox stands: bring its containers to what the pod asks for."""
     spec, actions = decision.pod.spec, decision.actions
-    for container in spec.ephemeral_containers:
-        if container.name not in decision.newest:
-            actions.ephemeral_containers_to_start.append(container)
-            decision.why.append(f"ephemeral container {container.name} has not run yet, so it is started")
+    for ephemeral in spec.ephemeral_containers:
+        if ephemeral.name not in decision.newest:
+            actions.ephemeral_containers_to_start.append(ephemeral)
+            decision.why.append(f"ephemeral container {ephemeral.name} has not run yet, so it is started")
     if not compute_init_container_actions(decision) or actions.kill_pod:
         return
     kept = False

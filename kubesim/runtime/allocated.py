@@ -99,7 +99,7 @@ def same_requirements(one: ResourceRequirements, other: ResourceRequirements) ->
     return (
         _same_amounts(one.limits, other.limits)
         and _same_amounts(one.requests, other.requests)
-        and one.extra == other.extra
+        and one.claims == other.claims
     )
 
 

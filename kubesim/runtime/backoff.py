@@ -9,15 +9,13 @@ pkg/kubelet/kuberuntime/kuberuntime_manager.go doBackOff.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubesim.api.gotext import duration
 from kubesim.api.pod import Container, Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import NEVER
 from kubesim.errors import BackoffError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, mutable
 from kubesim.runtime.naming import backoff_key, format_pod
 from kubesim.runtime.types import RuntimePodStatus
 
@@ -33,7 +31,7 @@ MAX_IMAGE_BACK_OFF = 300 * SECOND
 _ZERO_TIME = -62_135_596_800 * SECOND
 
 
-@dataclass(slots=True)
+@mutable
 class _Entry:
     backoff: int
     last_update: int

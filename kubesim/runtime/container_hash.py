@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from kubesim.api.gojson import dumps_in_order
 from kubesim.api.pod import Container
-from kubesim.runtime.hash_text import fnv1a, go_json
+from kubesim.runtime.hash_text import fnv1a
 
 
 def hash_container(container: Container) -> int:
@@ -19,7 +20,7 @@ def hash_container(container: Container) -> int:
 
 @lru_cache(maxsize=4096)
 def _hash(name: str, image: str) -> int:
-    encoded = go_json({"image": image, "name": name}).encode()
+    encoded = dumps_in_order({"image": image, "name": name}).encode()
     # Upstream hashes the printed form of the byte slice, not its bytes.
     printed = f"([]uint8)[{' '.join(map(str, encoded))}]"
     return fnv1a(printed.encode(), 32)

@@ -6,23 +6,14 @@ parsing, which %v shows), core/v1 generated.pb.go ResourceRequirements.String.
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
-from typing import Any
 
 from kubesim.api.pod import ResourceList, ResourceRequirements
 from kubesim.api.quantity import quantity
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _FNV = {32: (0x811C9DC5, 0x01000193), 64: (0xCBF29CE484222325, 0x100000001B3)}
 
 # Go escapes what could end a script element or a line of JavaScript; Python does not.
-_GO_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
-
-
-def go_json(value: Any) -> str:
-    """Compact JSON as Go's encoder writes it; the keys of a dict stay in the order given (Go: of the struct)."""
-    return _ENCODER.encode(value).translate(_GO_ESCAPES)
 
 
 def fnv1a(data: bytes, bits: int) -> int:
@@ -37,7 +28,7 @@ def fnv1a(data: bytes, bits: int) -> int:
 def resources_text(resources: ResourceRequirements) -> str:
     """ResourceRequirements.String(): part of the back-off key, so that new resources start a fresh back-off."""
     claims_text = ""
-    for claim in resources.extra.get("claims") or ():
+    for claim in resources.claims:
         claims_text += f"ResourceClaim{{Name:{claim.get('name', '')},Request:{claim.get('request', '')},}},"
     return (
         f"&ResourceRequirements{{Limits:{_resource_list_text(resources.limits)},"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 
 from kubesim.api.gotext import duration, quoted
 from kubesim.api.images import InvalidReference, apply_default_image_tag
@@ -22,7 +21,7 @@ from kubesim.clock import Clock
 from kubesim.concurrency.token_bucket import TokenBucket
 from kubesim.errors import KubesimError, RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, mutable
 from kubesim.runtime.backoff import Backoff, new_image_backoff
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.protocol import Runtime
@@ -59,7 +58,7 @@ class ImageError(KubesimError):
         super().__init__(f"{reason}: {message}")
 
 
-@dataclass(slots=True)
+@mutable
 class _Request:
     """Who wants which image: as written in the pod, and with the default tag; and what may open the registry."""
 

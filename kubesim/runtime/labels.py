@@ -11,10 +11,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kubesim.api.gojson import dumps_in_order
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Container, ContainerPort, Lifecycle, LifecycleHandler, Pod, PodSpec
 from kubesim.runtime.container_hash import hash_container
-from kubesim.runtime.hash_text import go_json
 
 POD_NAME = "io.kubernetes.pod.name"
 POD_NAMESPACE = "io.kubernetes.pod.namespace"
@@ -61,9 +61,9 @@ def new_container_annotations(container: Container, pod: Pod, restart_count: int
     if pod.spec.termination_grace_period_seconds is not None:
         annotations[POD_TERMINATION_GRACE_PERIOD] = str(pod.spec.termination_grace_period_seconds)
     if container.lifecycle is not None and container.lifecycle.pre_stop is not None:
-        annotations[CONTAINER_PRE_STOP_HANDLER] = go_json(_handler_json(container.lifecycle.pre_stop))
+        annotations[CONTAINER_PRE_STOP_HANDLER] = dumps_in_order(_handler_json(container.lifecycle.pre_stop))
     if container.ports:
-        annotations[CONTAINER_PORTS] = go_json([_port_json(port) for port in container.ports])
+        annotations[CONTAINER_PORTS] = dumps_in_order([_port_json(port) for port in container.ports])
     return annotations
 
 

@@ -9,16 +9,16 @@ Mirrors: pkg/kubelet/container/cache.go
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from kubesim.clock import Awaited, wake
 from kubesim.errors import KubesimError
+from kubesim.frozen import mutable
 from kubesim.runtime.types import RuntimePodStatus
 
 _ZERO_TIME = -(1 << 62)  # before every moment, as Go's zero time
 
 
-@dataclass(slots=True)
+@mutable
 class _Entry:
     status: RuntimePodStatus
     error: KubesimError | None
@@ -31,7 +31,7 @@ class _Entry:
         return self.status
 
 
-@dataclass(slots=True)
+@mutable
 class _Waiter:
     moment: int
     future: asyncio.Future[_Entry]

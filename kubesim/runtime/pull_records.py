@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesim.api.images import InvalidReference, trim_image_tag_digest
 from kubesim.errors import UsageError
+from kubesim.frozen import mutable
 from kubesim.runtime.pull_credentials import PullSecret
 
 VerificationPolicy = Callable[[str, bool], bool]
@@ -23,7 +24,7 @@ VerificationPolicy = Callable[[str, bool], bool]
 WRITE_WHILE_MATCHING_LIMIT = 100  # of secrets in one record
 
 
-@dataclass(slots=True)
+@mutable
 class _Access:
     """Who may use an image under one repository name."""
 

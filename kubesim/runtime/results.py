@@ -5,10 +5,11 @@ Mirrors: pkg/kubelet/container/sync_result.go; the texts are Go's, because event
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from kubesim.api.gotext import quoted
+from kubesim.frozen import mutable
 
 SyncAction = Literal[
     "StartContainer", "KillContainer", "CreatePodSandbox", "KillPodSandbox", "ResizePodInPlace", "RemoveContainer"
@@ -26,7 +27,7 @@ CREATE_CONTAINER_ERROR = "CreateContainerError"
 POST_START_HOOK_ERROR = "PostStartHookError"
 
 
-@dataclass(slots=True)
+@mutable
 class SyncResult:
     """One action on one target; `error` is the short reason that statuses show, `message` the long one."""
 
@@ -40,7 +41,7 @@ class SyncResult:
         self.error, self.message, self.retry_at = error, message, retry_at
 
 
-@dataclass(slots=True)
+@mutable
 class PodSyncResult:
     results: list[SyncResult] = field(default_factory=list)
     sync_error: str = ""

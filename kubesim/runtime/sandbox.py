@@ -11,14 +11,14 @@ Mirrors: containerd internal/cri/server/sandbox_run.go, sandbox_stop.go, sandbox
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from kubesim.api.gotext import quoted
 from kubesim.cni.context import BACKGROUND, Context, with_timeout
 from kubesim.cni.pod_network import PodNetwork, PodNetworkConfig
 from kubesim.errors import KubesimError, RuntimeCallError
-from kubesim.frozen import frozen, replace
+from kubesim.frozen import frozen, mutable, replace
 from kubesim.runtime.sandbox_rules import (
     Action,
     NameIndex,
@@ -65,7 +65,7 @@ class SandboxRequest:
     user_namespace: UserNamespace | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class PodSandbox:
     """A sandbox: what is stored of it, and its state. `netns_path` is empty on the host's network."""
 
@@ -118,7 +118,7 @@ async def _nothing(sandbox_id: str) -> None:
     pass
 
 
-@dataclass(slots=True)
+@mutable
 class Parts:
     """What a service is made of. Leases keep a sandbox' images from being collected; the default keeps none."""
 

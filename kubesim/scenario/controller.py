@@ -29,13 +29,13 @@ class Teller:
         node = metadata.name if about.kind == "Node" else ""
         self._recorder.record(EventRecorded(pod=pod, node=node, type=event_type, reason=reason, message=message))
         self._store.create(
-            Event.make(
+            Event(
                 api_version="v1",
                 kind="Event",
-                metadata=ObjectMeta.make(
+                metadata=ObjectMeta(
                     name=f"{metadata.name}.{self._name}.{self._told:x}", namespace=metadata.namespace or "default"
                 ),
-                involved_object=ObjectReference.make(
+                involved_object=ObjectReference(
                     kind=about.kind,
                     namespace=metadata.namespace,
                     name=metadata.name,
@@ -45,7 +45,7 @@ class Teller:
                 type=event_type,
                 reason=reason,
                 message=message,
-                source=EventSource.make(component=self._name),
+                source=EventSource(component=self._name),
                 first_timestamp=now,
                 last_timestamp=now,
                 count=1,

@@ -29,7 +29,7 @@ from kubesim.scenario.durations import Duration
 from kubesim.scenario.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.overlay import Overlay, configuration_error, read_in_scenario
 from kubesim.scenario.source_items import Manifest, ServeManifest, Sources
-from kubesim.scenario.strict import Strict, as_list, is_amount, is_amount_or_percentage, wrap
+from kubesim.scenario.strict import Strict, as_list, defaults, is_amount, is_amount_or_percentage, wrap
 
 API_VERSION = "kubesim.dev/v1alpha1"
 
@@ -116,7 +116,7 @@ class OnTerm(Strict):
     """What a container does about the TERM signal."""
 
     ignore: bool = False
-    after: DurationOrDraw = DurationDraw(value=0)
+    after: DurationOrDraw = defaults(value=0)
     exit_code: int = Field(default=0, ge=0, le=255)
 
 
@@ -128,13 +128,13 @@ class BehaviourItem(Strict):
     image: str = "*"
     times: int | None = Field(default=None, ge=1)
     run_for: DurationOrDraw | None = None
-    exit_code: ExitCodeOrDraw = ExitCodeDraw(value=0)
+    exit_code: ExitCodeOrDraw = defaults(value=0)
     oom_killed: bool = False
-    ready_after: DurationOrDraw = DurationDraw(value=0)
+    ready_after: DurationOrDraw = defaults(value=0)
     log: Annotated[tuple[Annotated[LogItem, wrap("text")], ...], BeforeValidator(as_list)] = ()
     termination_message: str = ""
     start_error: str = ""
-    on_term: OnTerm = OnTerm()
+    on_term: OnTerm = defaults()
     memory: Amount | None = None  # what a container uses; without it, what it requests
     disk: Amount | None = None
     processes: int | None = Field(default=None, ge=0)
@@ -342,11 +342,11 @@ def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
 
 class Spec(Strict):
     nodes: Annotated[tuple[NodeItem, ...], BeforeValidator(as_list)] = Field(
-        default=(NodeItem(name="node-1"),), min_length=1
+        default_factory=lambda: ({"name": "node-1"},), validate_default=True, min_length=1
     )
-    sources: Sources = Sources()
+    sources: Sources = defaults()
     runtime: Literal["simulated", "cni"] = "simulated"
-    cni: CniItem = CniItem()
+    cni: CniItem = defaults()
     profile: Literal["v1.36", "v1.12"] = "v1.36"
     feature_gates: dict[str, bool] = Field(default_factory=dict)
     kubelet_configuration: Annotated[KubeletConfiguration, PlainValidator(_configuration)] = Field(
@@ -422,7 +422,7 @@ class Scenario(Strict):
     api_version: Literal["kubesim.dev/v1alpha1"] = "kubesim.dev/v1alpha1"
     kind: Literal["Scenario"] = "Scenario"
     metadata: Metadata
-    spec: Spec = Spec()
+    spec: Spec = defaults()
 
     @property
     def name(self) -> str:

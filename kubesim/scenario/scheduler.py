@@ -148,8 +148,6 @@ class Scheduler:
 def why_not(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) -> Obstacle | None:
     """The first filter that the node does not pass."""
     node = info.node
-    if node.spec.extra.get("unschedulable"):
-        return Obstacle(("node(s) were unschedulable",), lasting=True)
     if not _tolerates_taints(pod, node, gates):
         return Obstacle(("node(s) had untolerated taint(s)",), lasting=True)
     if not matches_node_affinity(pod, node.metadata.name, node_labels(node)):

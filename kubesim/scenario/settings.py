@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
+from pydantic import BaseModel
+
 from kubesim.api.goyaml import YamlError, yaml_to_json
 from kubesim.api.images import InvalidReference, apply_default_image_tag
 from kubesim.api.quantity import quantity
@@ -132,9 +134,11 @@ def host_ip(number: int) -> str:
 
 def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:
     """Each image that the scenario mentions, as the kubelet asks for it, with the first item that is about it."""
+    if not spec.images:
+        return
     mentioned: dict[str, None] = {}
     _note_mentions(spec.objects, mentioned)
-    _note_mentions(spec.model_dump(include={"steps", "sources"}), mentioned)
+    _note_mentions((spec.steps, spec.sources), mentioned)
     for written in (*mentioned, *(item.name for item in spec.images)):
         try:
             name = apply_default_image_tag(written)
@@ -155,6 +159,8 @@ def _note_mentions(value: Any, mentioned: dict[str, None]) -> None:
             value = yaml_to_json(value)
         except YamlError:
             return
+    if isinstance(value, BaseModel):
+        value = dict(value)
     if isinstance(value, dict):
         for key, item in value.items():
             if key in ("image", "reference") and isinstance(item, str):  # of a container, of a volume

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.durations import Duration
 from kubesim.scenario.overlay import Overlay
-from kubesim.scenario.strict import Strict, as_list
+from kubesim.scenario.strict import Strict, as_list, defaults
 
 JsonObject = dict[str, Any]
 
@@ -63,7 +63,7 @@ class HttpSourceItem(ServeManifest):
     url: str = Field(default="", pattern=r"^(https?://.+)?$")
     header: dict[str, HeaderValues] = Field(default_factory=dict)
     check_every: PositiveDuration | None = None
-    tls: TlsItem = TlsItem()
+    tls: TlsItem = defaults()
 
     @property
     def answers(self) -> bool:
@@ -79,6 +79,6 @@ class BootstrapCheckpoint(Strict):
 class Sources(Strict):
     """Where pods come from beside the API server."""
 
-    file: FileSourceItem = FileSourceItem()
+    file: FileSourceItem = defaults()
     http: HttpSourceItem | None = None
     bootstrap_checkpoint: BootstrapCheckpoint | None = None

@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
@@ -18,7 +18,9 @@ PLANNED = ("faults", "invariants", "matrix")  # keys of the language that nothin
 class Strict(BaseModel):
     """Fields are spelled in camel case; one that does not exist is an error that names the nearest one that does."""
 
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, validate_by_name=False, strict=True)
+    model_config = ConfigDict(
+        frozen=True, alias_generator=to_camel, validate_by_name=False, strict=True, defer_build=True
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -40,6 +42,11 @@ def _unknown(key: str, known: list[str]) -> PydanticCustomError:
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
     return PydanticCustomError("unknown_field", "unknown field; {hint}", {"field": key, "hint": hint})
+
+
+def defaults(**fields: Any) -> Any:
+    """The default of a part that is an object. It is read with the rest: a schema of its own would cost start-up."""
+    return Field(default_factory=lambda: fields, validate_default=True)
 
 
 def as_list(value: Any) -> Any:

@@ -122,7 +122,7 @@ class TaintEviction:
             return
         self._tell.event(pod, "Normal", "TaintManagerEviction", f"Marking for deletion Pod {'/'.join(key)}")
         self._tell.write("delete", "pods", pod, "the pod does not tolerate a NoExecute taint of its node any longer")
-        condition = PodCondition.make(
+        condition = PodCondition(
             type="DisruptionTarget",
             status="True",
             reason="DeletionByTaintManager",

@@ -18,8 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import ValidationError
-
 from kubesim.api.pod import Pod
 from kubesim.errors import KubesimError, UsageError
 
@@ -95,7 +93,7 @@ def decode(text: str) -> Pod:
         content = found["Pod"]
         pod = Pod.from_json(content)
         intact = found["Checksum"] == _checksum(content)
-    except (ValueError, TypeError, KeyError, RecursionError, ValidationError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise CheckpointError(f"not a checkpoint: {str(error).splitlines()[0]}") from None
     if not intact:
         raise CheckpointError("checkpoint is corrupted")

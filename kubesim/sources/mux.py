@@ -13,7 +13,7 @@ Mirrors: pkg/kubelet/config/config.go PodConfig, podStorage.Merge, checkAndUpdat
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from kubesim.api.gotext import quoted
@@ -21,7 +21,7 @@ from kubesim.api.meta import CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import pod_full_name
 from kubesim.api.timestamps import format_micro_time
-from kubesim.frozen import frozen
+from kubesim.frozen import frozen, mutable
 
 Change = Literal["UPDATE", "DELETE", "RECONCILE"]  # of a pod that is known
 Operation = Literal["ADD", "REMOVE", "RESTORE"] | Change
@@ -56,7 +56,7 @@ class DroppedPod:
         )
 
 
-@dataclass(slots=True)
+@mutable
 class _Source:
     """What one source is known to want."""
 
@@ -70,7 +70,7 @@ class _Source:
         return len(self.given) != len(self.pods)
 
 
-@dataclass(slots=True)
+@mutable
 class _Changes:
     """The five lists. Known pods are listed by uid: their final state is looked up when all pods were compared."""
 

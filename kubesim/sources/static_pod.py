@@ -27,6 +27,7 @@ from kubesim.sources.kinds import ManifestError, interpret
 
 JsonObject = dict[str, Any]
 
+_HIDDEN_WHEN_EMPTY = ("resources", "status", "lastState")
 _TOLERATION = {"operator": "Exists", "effect": "NoExecute"}
 _FNV_OFFSET = 0x6C62272E07BB014262B821756295C58D
 _FNV_PRIME = 0x0000000001000000000000000000013B
@@ -163,7 +164,7 @@ def _make_static(pod: JsonObject, manifest: Manifest, gates: FeatureGates) -> Po
         raise _Refused(f"invalid pod: {errors}")
     if gates.enabled("PreventStaticPodAPIReferences"):
         _refuse_references(pod["spec"])
-    return Pod.from_json(encode("Pod", pod))
+    return Pod.from_json(pod)
 
 
 def apply_defaults(pod: JsonObject, manifest: Manifest) -> None:
@@ -198,12 +199,22 @@ def static_pod_uid(pod: JsonObject, manifest: Manifest) -> str:
 
     Upstream hashes a dump of its Go structures: the same things move the uid, but its value is another.
     """
-    content = gojson.dumps(encode("Pod", pod))
+    content = gojson.dumps(_without_empty(encode("Pod", pod)))
     if manifest.source == "file":
         origin = f"host:{manifest.node_name}file:{manifest.path}"
     else:
         origin = f"url:{manifest.path}"
     return f"{fnv1a_128((content + origin).encode(errors='surrogateescape')):032x}"
+
+
+def _without_empty(value: Any) -> Any:
+    """Without nulls, and without the structs of statuses and resources that Go writes as `{}`."""
+    if isinstance(value, list):
+        return [_without_empty(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {name: _without_empty(item) for name, item in value.items() if item is not None}
+    return {name: item for name, item in kept.items() if item != {} or name not in _HIDDEN_WHEN_EMPTY}
 
 
 def fnv1a_128(data: bytes) -> int:

@@ -1,7 +1,6 @@
 """What comes out of a watch: bytes -> lines -> changes, bookmarks and errors. Also lists, page by page.
 
-A change is decoded from its bytes straight into the model; that is most of what an event costs. `managedFields` are
-dropped: they are a third of a pod, and nothing here reads them.
+Managed fields are dropped: they are a third of a pod, and nothing here reads them.
 
 Mirrors: apimachinery/pkg/watch streamwatcher.go; client-go/rest/watch decoder.go
 """
@@ -9,20 +8,16 @@ Mirrors: apimachinery/pkg/watch streamwatcher.go; client-go/rest/watch decoder.g
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from pydantic import ValidationError, create_model
-from pydantic_core import from_json
-
 from kubesim.api.meta import ApiObject
+from kubesim.api.schema.codec import DecodeError
 from kubesim.errors import ApiError
 
 T = TypeVar("T", bound=ApiObject)
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 MAX_LINE = 32 * 1024 * 1024  # no object is nearly that long: whoever sends this does not send lines
-_TYPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"([A-Z]+)"')
 
 
 class Undecodable(ValueError):
@@ -80,16 +75,13 @@ class Decoder(Generic[T]):
         self._model = model
         self._kind = kind
         self._type_meta = {"kind": kind, "apiVersion": api_version}
-        line = create_model("Line", type=(str, ...), object=(model, ...))
-        self._validate: Any = line.__pydantic_validator__.validate_json
 
     def event(self, line: bytes) -> Change[T] | Bookmark:
         """One line. Raises the `ApiError` that the server sent instead, or `Undecodable`."""
-        found = _TYPE.match(line)
-        type = found[1].decode() if found else str(_object(line).get("type"))
+        value = _object(line)
+        type, body = str(value.get("type")), value.get("object")
         if type in ("ADDED", "MODIFIED", "DELETED"):
-            return Change(type, self._read(line))  # type: ignore[arg-type]  # one of the three, as was just seen
-        body = _object(line).get("object")
+            return Change(type, self._read(body))  # type: ignore[arg-type]  # one of the three, as was just seen
         if not isinstance(body, dict):
             raise Undecodable(f"an event of type {type} without an object")
         if type == "ERROR":
@@ -110,40 +102,32 @@ class Decoder(Generic[T]):
         for item in items:
             try:
                 whole = {**self._type_meta, **item} if isinstance(item, dict) else item
-                objects.append(self._checked(self._from_json(whole)))
+                objects.append(self._read(whole))
             except Undecodable:
                 unreadable.append(_name(item))
         token = str(metadata.get("continue") or "")
         return Page(objects, str(metadata["resourceVersion"]), token, unreadable)
 
-    def _read(self, line: bytes) -> T:
-        try:
-            return self._checked(self._validate(line).object)
-        except ValidationError:
-            # A null where the type has no pointer; if it is something else, that is told the second time.
-            return self._checked(self._from_json(_object(line).get("object")))
-
-    def _from_json(self, value: Any) -> T:
+    def _read(self, value: Any) -> T:
         if not isinstance(value, dict):
             raise Undecodable(f"no {self._kind}")
+        metadata = value.get("metadata")
+        if isinstance(metadata, dict):
+            metadata.pop("managedFields", None)
         try:
-            return self._model.from_json(value)
-        except ValidationError as error:
-            raise Undecodable(f"no {self._kind}: {str(error).splitlines()[0]}") from None
-
-    def _checked(self, obj: T) -> T:
-        metadata = obj.metadata
-        if obj.kind != self._kind or not metadata.name or not metadata.resource_version:
-            raise Undecodable(f"no {self._kind}, but a {obj.kind or 'thing without a kind'} named {metadata.name!r}")
-        if metadata.extra:
-            metadata.extra.pop("managedFields", None)
+            obj = self._model.from_json(value)
+        except DecodeError as error:
+            raise Undecodable(f"no {self._kind}: {error}") from None
+        name = obj.metadata.name
+        if obj.kind != self._kind or not name or not obj.metadata.resource_version:
+            raise Undecodable(f"no {self._kind}, but a {obj.kind or 'thing without a kind'} named {name!r}")
         return obj
 
 
 def _object(text: bytes) -> dict[str, Any]:
     try:
-        value = from_json(text)
-    except ValueError as error:
+        value = json.loads(text.decode())
+    except (ValueError, RecursionError) as error:
         raise Undecodable(f"no JSON: {error}") from None
     if not isinstance(value, dict):
         raise Undecodable("no JSON object")

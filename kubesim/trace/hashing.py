@@ -1,7 +1,8 @@
 """The trace hash: equal for equal runs, on every machine and Python version.
 
-Records are written as canonical JSON without the fields that come from outside the simulation. Where pod networks are
-real, addresses and the names of links come from outside too, and may be in any text: they are hashed as placeholders.
+The values of a record, without the fields that come from outside the simulation, are written as a JSON list in the
+order of their declaration: half the cost of writing them with their names. Where pod networks are real, addresses and
+the names of links come from outside too, and may be in any text: they are hashed as placeholders.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any
 
 from kubesim.trace.records import Record
 
@@ -19,6 +23,8 @@ _FROM_OUTSIDE = (
     (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b"), "<address>"),
     (re.compile(r"\bveth[0-9a-f]{8}\b"), "<link>"),
 )
+# Every key of a map in order, no spaces, and only ASCII: the same text wherever it is written.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 class HashSink:
@@ -27,18 +33,21 @@ class HashSink:
     def __init__(self, *, placeholders: bool = False) -> None:
         self._hash = hashlib.sha256()
         self._placeholders = placeholders
+        self._read: dict[type[Record], attrgetter[tuple[Any, ...]]] = {}
 
     def record(self, record: Record) -> None:
-        content = record.to_json()
-        for name in record.EXTERNAL:
-            content.pop(name, None)
-        content["t"] = record.t
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        kind = record.__class__
+        read = self._read.get(kind) or self._reader(kind)
+        text = _ENCODER.encode((kind.KIND, *read(record)))
         if self._placeholders:
             for pattern, placeholder in _FROM_OUTSIDE:
                 text = pattern.sub(placeholder, text)
         self._hash.update(text.encode())
-        self._hash.update(b"\n")
+
+    def _reader(self, kind: type[Record]) -> attrgetter[tuple[Any, ...]]:
+        """Reads all fields of a record of this kind but those that come from outside the simulation."""
+        names = [each.name for each in fields(kind) if each.name not in kind.EXTERNAL]
+        return self._read.setdefault(kind, attrgetter(*names))
 
     def hexdigest(self) -> str:
         return self._hash.hexdigest()

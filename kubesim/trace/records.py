@@ -8,11 +8,13 @@ outside the simulation (`EXTERNAL`) are left out of the trace hash.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, ClassVar
 
+from kubesim.frozen import mutable
 
-@dataclass(slots=True, kw_only=True)
+
+@mutable(kw_only=True)
 class Record:
     """What all records have. `seq`, `t` and `cause` are filled in by the recorder."""
 
@@ -59,7 +61,7 @@ def _fields(cls: type[Record]) -> tuple[str, ...]:
     return names
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class SourceSnapshot(Record):
     """A source told its full list of pods."""
 
@@ -69,7 +71,7 @@ class SourceSnapshot(Record):
     pods: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class ConfigUpdate(Record):
     """The mux turned a snapshot into an operation."""
 
@@ -80,7 +82,7 @@ class ConfigUpdate(Record):
     pods: tuple[str, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class LoopSelect(Record):
     """The sync loop took one item from one of its channels."""
 
@@ -90,7 +92,7 @@ class LoopSelect(Record):
     ready: tuple[str, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class Handler(Record):
     """A handler of the sync loop was called."""
 
@@ -100,7 +102,7 @@ class Handler(Record):
     pods: tuple[str, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class WorkerUpdate(Record):
     """A pod worker was told something."""
 
@@ -109,7 +111,7 @@ class WorkerUpdate(Record):
     update: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class WorkerState(Record):
     """A pod worker changed state: sync, terminating, terminated, finished."""
 
@@ -118,7 +120,7 @@ class WorkerState(Record):
     state: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class SyncBegin(Record):
     KIND: ClassVar[str] = "sync.begin"
     REF: ClassVar[str] = "pkg/kubelet/pod_workers.go podWorkerLoop"
@@ -126,7 +128,7 @@ class SyncBegin(Record):
     update: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class SyncEnd(Record):
     KIND: ClassVar[str] = "sync.end"
     REF: ClassVar[str] = "pkg/kubelet/pod_workers.go completeWork"
@@ -135,7 +137,7 @@ class SyncEnd(Record):
     requeue: int | None = None  # microseconds until the worker looks again
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class Actions(Record):
     """What compute_pod_actions decided."""
 
@@ -144,7 +146,7 @@ class Actions(Record):
     decision: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class CriCall(Record):
     KIND: ClassVar[str] = "cri.call"
     REF: ClassVar[str] = "cri-api RuntimeService"
@@ -152,7 +154,7 @@ class CriCall(Record):
     args: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class CriReturn(Record):
     KIND: ClassVar[str] = "cri.return"
     REF: ClassVar[str] = "cri-api RuntimeService"
@@ -161,7 +163,7 @@ class CriReturn(Record):
     error: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class CniExec(Record):
     KIND: ClassVar[str] = "cni.exec"
     REF: ClassVar[str] = "libcni/api.go"
@@ -173,7 +175,7 @@ class CniExec(Record):
     took: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class PlegEvent(Record):
     KIND: ClassVar[str] = "pleg.event"
     REF: ClassVar[str] = "pkg/kubelet/pleg/generic.go reconcilePodRecord"
@@ -181,7 +183,7 @@ class PlegEvent(Record):
     id: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class ProbeOutcome(Record):
     """A probe's verdict changed."""
 
@@ -191,7 +193,7 @@ class ProbeOutcome(Record):
     result: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class StatusSet(Record):
     """The status manager took a new status of a pod."""
 
@@ -204,7 +206,7 @@ class StatusSet(Record):
 _NODE_STATUS = "pkg/kubelet/kubelet_node_status.go tryUpdateNodeStatus"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class ApiWrite(Record):
     """The kubelet, or somebody else, changed an object at the API server."""
 
@@ -223,7 +225,7 @@ class ApiWrite(Record):
         )
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class EventRecorded(Record):
     KIND: ClassVar[str] = "event"
     REF: ClassVar[str] = "pkg/kubelet/events/event.go"
@@ -233,20 +235,20 @@ class EventRecorded(Record):
     field_path: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class Fault(Record):
     KIND: ClassVar[str] = "fault"
     fault: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class Expectation(Record):
     KIND: ClassVar[str] = "expect"
     expectation: str = ""
     met: bool = False
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class Note(Record):
     """Anything a reader should know that no other kind says."""
 

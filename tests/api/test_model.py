@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from kubesim.api.model import json_name
 from kubesim.api.pod import ContainerStateTerminated, ContainerStatus, Pod, PodStatus
+from kubesim.api.schema.codec import DecodeError
 
 MANIFEST: dict[str, Any] = {
     "apiVersion": "v1",
@@ -35,7 +35,7 @@ MANIFEST: dict[str, Any] = {
                 "unknownContainerField": ["kept"],
             }
         ],
-        "hostNetwork": False,
+        "hostNetwork": True,
         "terminationGracePeriodSeconds": 0,
         "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone"}],
         "dnsConfig": {"options": [{"name": "ndots", "value": "5"}]},
@@ -100,7 +100,7 @@ def test_null_in_a_list_is_a_zero_value() -> None:
 
 
 def test_a_wrong_type_is_an_error() -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(DecodeError, match=r"PodSpec.spec.containers of type \[\]v1.Container"):
         Pod.from_json({"spec": {"containers": "all of them"}})
 
 
@@ -115,12 +115,27 @@ def test_copies_share_the_rest() -> None:
     assert other.changed(status=pod.status) == pod
 
 
-def test_statuses_are_written_as_go_writes_them() -> None:
+def test_objects_are_written_as_go_writes_them() -> None:
     """Zero values are left out, except those of fields without omitempty."""
     terminated = ContainerStateTerminated(exit_code=0, reason="", signal=0, finished_at="2026-01-01T00:00:00Z")
     assert terminated.to_json() == {"exitCode": 0, "finishedAt": "2026-01-01T00:00:00Z"}
     status = ContainerStatus(name="main", ready=False, restart_count=0, image="x", image_id="", container_id="")
     assert status.to_json() == {"name": "main", "ready": False, "restartCount": 0, "image": "x", "imageID": ""}
+    assert ContainerStatus(started=False).to_json() == {"started": False}  # what a pointer points to is written
+    assert Pod.from_json({"spec": {"hostNetwork": False, "nodeSelector": {}}}).to_json() == {"spec": {}}
+
+
+def test_objects_cannot_be_changed_in_place_and_have_no_hash() -> None:
+    status = PodStatus(phase="Running")
+    with pytest.raises(AttributeError, match=r"cannot be changed: use changed\(phase=...\)"):
+        status.phase = "Failed"  # type: ignore[misc]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(status)
+
+
+def test_an_absent_field_equals_a_zero_value() -> None:
+    assert PodStatus(phase="Running", reason="") == PodStatus(phase="Running", pod_ips=())
+    assert PodStatus(phase="Running", reason="x") != PodStatus(phase="Running", pod_ips=())
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from kubesim.api.gojson import dumps_in_order
 from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.api.pod_kinds import pod_full_name
 from kubesim.runtime import labels, naming
-from kubesim.runtime.hash_text import go_json, quantity_text, resources_text
+from kubesim.runtime.hash_text import quantity_text, resources_text
 
 POD = Pod.from_json(
     {
@@ -92,9 +93,8 @@ def test_unreadable_annotations_count_as_absent() -> None:
 
 
 def test_go_json_is_compact_and_escapes_html() -> None:
-    assert (
-        go_json({"b": "<&>\u2028é", "a": [1, True, None]}) == '{"b":"\\u003c\\u0026\\u003e\\u2028é","a":[1,true,null]}'
-    )
+    text = dumps_in_order({"b": "<&>\u2028é", "a": [1, True, None]})
+    assert text == '{"b":"\\u003c\\u0026\\u003e\\u2028é","a":[1,true,null]}'
 
 
 def test_a_hook_that_opens_a_port_is_written_and_what_cannot_be_read_is_nothing() -> None:

@@ -63,6 +63,36 @@ def test_a_change_keeps_everything_but_who_wrote_it(type: str) -> None:
     assert event.object.to_json() == {**POD, "metadata": metadata}
 
 
+TEXTS = st.sampled_from(["", "a", ',"spec":{', ',"status":{', '"', "\\", "}}"])
+SPECS = st.fixed_dictionaries(
+    {"containers": st.lists(st.fixed_dictionaries({"name": TEXTS, "image": TEXTS}), max_size=2)},
+    optional={
+        "nodeName": TEXTS,
+        "volumes": st.just([{"name": "v", "ephemeral": {"volumeClaimTemplate": {"metadata": {}, "spec": {"a": 1}}}}]),
+        "future": st.just({"x": 1, "status": {"spec": {}}}),
+    },
+)
+STATUSES = st.fixed_dictionaries(
+    {}, optional={"podIP": TEXTS, "message": TEXTS, "future": st.just({"x": 1, "status": {"y": 2}}), "phase": TEXTS}
+)
+METADATA = st.fixed_dictionaries(
+    {"name": st.sampled_from("ab"), "uid": st.sampled_from("uv"), "resourceVersion": st.just("1")},
+    optional={"annotations": st.dictionaries(TEXTS, TEXTS, max_size=2), "future": st.just({"n": "", "spec": {"z": 3}})},
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["ADDED", "MODIFIED", "DELETED"]), METADATA, SPECS, STATUSES), max_size=6))
+def test_changes_are_read_one_after_the_other(events: list[tuple[str, Any, Any, Any]]) -> None:
+    decoder: Decoder[Pod] = Decoder(Pod, "Pod")
+    for type, metadata, spec, status in events:
+        pod = {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": status}
+        text = json.dumps({"type": type, "object": pod}, separators=(",", ":")).encode()
+        event = decoder.event(text)
+        assert isinstance(event, Change)
+        assert event.object == Pod.from_json(pod)
+        assert event.object.to_json() == Pod.from_json(pod).to_json()
+
+
 def test_what_go_writes_as_null_is_absent() -> None:
     event = DECODER.event(line("ADDED", {**POD, "spec": {"containers": None}}))
     assert isinstance(event, Change)

@@ -1,43 +1,45 @@
 """JSON objects read and written by their declared types.
 
-Reading drops what the type does not know, refuses what does not fit (in Go's words) and gives quantities and times
-their canonical text; writing leaves out what is empty, unless the declaration says that it is always written.
+Reading drops the fields that the type does not have, refuses a value that does not fit (in Go's words) and gives
+quantities and times their canonical text. Writing gives what Go would write, `null`s and `{}`s included.
 In between an object is a plain dict: absent means the zero value, and an empty list is still not an absent one.
 
-Mirrors: sigs.k8s.io/json decode.go (object, array, literalStore); encoding/json encode.go
+Mirrors: sigs.k8s.io/json decode.go (object, array, literalStore); encoding/json encode.go (omitempty)
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
 from typing import Any
 
 from kubesim.api.gojson import Json, Number, dumps, kind_of
+from kubesim.api.gostruct import (
+    Bool,
+    GoType,
+    Integer,
+    Map,
+    Misfit,
+    Slice,
+    State,
+    Text,
+    as_number,
+    decode_alone,
+    is_text,
+)
 from kubesim.api.gotext import quoted
 from kubesim.api.quantity import parse_quantity
 from kubesim.api.schema.types import Field, Type, parse_type, struct_fields
 from kubesim.api.timestamps import format_time, parse_time
 
-# Of the other kinds there are only pointers.
-_ZEROS: dict[str, Callable[[], Any]] = {
-    "string": str, "bool": bool, "int": int, "IntOrString": int, "Quantity": lambda: "0", "list": list, "map": dict,
-    "struct": dict,
-}  # fmt: skip
-# The containers of statuses and resources are objects in Go and always written; nobody wants to read `{}` for them.
-_HIDDEN_WHEN_EMPTY = {"resources", "status", "lastState"}
-_PYTHON_NUMBERS = (int, float)
+JsonObject = dict[str, Any]
+
+_SCALAR_ZEROS = {"bool": False, "int": 0, "IntOrString": 0, "Quantity": "0"}
 
 
 class DecodeError(ValueError):
     """A JSON value that does not fit its type."""
-
-
-class _Absent:
-    """What decoding gives for null, and for a value whose misfit was noted."""
-
-
-_ABSENT = _Absent()
 
 
 def decode(type_name: str, value: Json) -> Any:
@@ -45,174 +47,176 @@ def decode(type_name: str, value: Json) -> Any:
 
     Numbers may be Python's, which count as written as Python writes them.
     """
-    decoder, type_ = _Decoder(), parse_type(type_name)
-    out = decoder.value(type_, value)
-    if decoder.misfit:
-        raise DecodeError(decoder.misfit)
-    return _or_zero(type_, out)
+    type_ = parse_type(type_name)
+    if value is None and type_.kind == "list":
+        return []
+    try:
+        return decode_alone(_go_type(type_), value)
+    except ValueError as error:
+        raise DecodeError(str(error)) from None
 
 
-class _Decoder:
-    def __init__(self) -> None:
-        self.misfit = ""
-        self.struct = ""
-        self.path: list[str] = []
+@cache
+def _go_type(type_: Type) -> GoType:
+    match type_.kind:
+        case "struct":
+            return _Struct(type_)
+        case "list":
+            return Slice(_go_type(type_.of))
+        case "map":
+            return Map(_go_type(type_.of), type_.go_name)
+        case "bool":
+            return Bool(type_.go_name)
+        case "int":
+            return Integer(type_.go_name, -(1 << type_.bits - 1), (1 << type_.bits - 1) - 1)
+        case "string":
+            return Text(type_.go_name)
+        case kind:
+            return _SPECIAL[kind](type_.go_name)
 
-    def value(self, type_: Type, value: Json) -> Any:
-        if value is None and type_.kind != "Quantity":
-            return _ABSENT
-        if type(value) in _PYTHON_NUMBERS:
-            value = Number(json.dumps(value))
-        match type_.kind:
-            case "struct":
-                return self.object(type_, value)
-            case "list":
-                return self.list(type_, value)
-            case "map":
-                return self.map(type_, value)
-            case "string":
-                return value if _is_text(value) else self.note(kind_of(value), type_.go_name)
-            case "bool":
-                return value if isinstance(value, bool) else self.note(kind_of(value), type_.go_name)
-            case "int":
-                return self.integer(type_, value)
-            case "Quantity":
-                return self.quantity(type_, value)
-            case "IntOrString":
-                return value if _is_text(value) else self.own_integer(value)
-            case "Time":
-                return self.time(value)
-            case _:  # of no declared type: numbers become numbers
-                return json.loads(dumps(value))
 
-    def note(self, found: str, go_name: str) -> _Absent:
-        """A misfit does not end the reading: the first one is kept."""
-        self.misfit = self.misfit or self.message(found, go_name)
-        return _ABSENT
+class _Struct(GoType):
+    """A struct of the API: keys match exactly, and a null leaves its field absent."""
 
-    def message(self, found: str, go_name: str) -> str:
-        where = f"Go struct field {self.struct}.{'.'.join(self.path)}" if self.struct else "Go value"
-        return f"json: cannot unmarshal {found} into {where} of type {go_name}"
+    def __init__(self, type_: Type) -> None:
+        super().__init__(type_.go_name)
+        self.short = type_.struct
 
-    def object(self, type_: Type, value: Json) -> Any:
+    def zero(self) -> JsonObject:
+        return {}
+
+    @cached_property
+    def fields(self) -> dict[str, tuple[GoType, list[str], bool]]:
+        """By name: the type, the steps of its path in errors, and whether a null is read, too."""
+        return {
+            name: (
+                _go_type(field.type),
+                [field.embedded_in, name] if field.embedded_in else [name],
+                field.type.kind == "Quantity" and not field.type.pointer,
+            )
+            for name, field in struct_fields(self.short).items()
+        }
+
+    def decode(self, state: State, value: Any, old: Any) -> Any:
         if not isinstance(value, dict):
-            return self.note(kind_of(value), type_.go_name)
-        fields = struct_fields(type_.struct)
-        outer, depth = self.struct, len(self.path)
-        out: dict[str, Any] = {}
+            return old if value is None else self.misfit(state, kind_of(value), old)
+        outer, depth = state.struct, len(state.path)
+        out: JsonObject = {}
         for key, item in value.items():
-            field = fields.get(key)
-            if field is None:
+            found = self.fields.get(key)
+            if found is None:
                 continue
-            if type(item) is str and field.type.kind == "string":  # the most frequent ones, and nothing is wrong
-                out[key] = item
+            type_, steps, reads_null = found
+            if item is None and not reads_null:
                 continue
-            self.struct = type_.struct
-            if field.embedded_in:
-                self.path.append(field.embedded_in)
-            self.path.append(key)
-            decoded = self.value(field.type, item)
-            if decoded is not _ABSENT:
-                out[key] = decoded
-            self.struct = outer
-            del self.path[depth:]
+            state.struct = self.short
+            state.path += steps
+            out[key] = type_.decode(state, item, type_.zero())
+            # An error leaves the context as it is: it says where the decoding ended.
+            state.struct = outer
+            del state.path[depth:]
         return out
 
-    def list(self, type_: Type, value: Json) -> Any:
-        if not isinstance(value, list):
-            return self.note(kind_of(value), type_.go_name)
-        return [_or_zero(type_.of, self.value(type_.of, item)) for item in value]
 
-    def map(self, type_: Type, value: Json) -> Any:
-        if not isinstance(value, dict):
-            return self.note(kind_of(value), type_.go_name)
-        return {key: _or_zero(type_.of, self.value(type_.of, item)) for key, item in value.items()}
+# The types below decode themselves upstream, and their errors end the reading at once.
 
-    def integer(self, type_: Type, value: Json) -> Any:
-        if not isinstance(value, Number):
-            return self.note(kind_of(value), type_.go_name)
-        number = _parse_int(value, type_.bits)
-        return self.note(f"number {value}", type_.go_name) if number is None else number
 
-    # The kinds below decode themselves upstream, and their errors end the reading at once.
+class _Quantity(GoType):
+    def zero(self) -> str:
+        return "0"
 
-    def own_integer(self, value: Json) -> int:
-        number = _parse_int(value, 32) if isinstance(value, Number) else None
-        if number is None:
-            found = f"number {value}" if isinstance(value, Number) else kind_of(value)
-            raise DecodeError(self.message(found, "int32"))
-        return number
-
-    def quantity(self, type_: Type, value: Json) -> Any:
+    def decode(self, state: State, value: Any, old: Any) -> Any:
         if value is None:
-            return _ABSENT if type_.pointer else "0"
-        try:
-            return str(parse_quantity(value.strip() if isinstance(value, str) else "?"))
-        except ValueError as error:
-            raise DecodeError(str(error)) from None
+            return old
+        text = as_number(value)
+        return str(parse_quantity(text.strip() if isinstance(text, str) else "?"))
 
-    def time(self, value: Json) -> str:
-        if not _is_text(value):
-            raise DecodeError(self.message(kind_of(value), "string"))
+
+class _IntOrString(GoType):
+    def decode(self, state: State, value: Any, old: Any) -> Any:
+        if is_text(value):
+            return value
+        number = as_number(value)
+        if not isinstance(number, Number):
+            raise Misfit(kind_of(value), "int32")
+        if not number.removeprefix("-").isdigit() or not -(1 << 31) <= int(number) < 1 << 31:
+            raise Misfit(f"number {number}", "int32")
+        return int(number)
+
+
+class _Time(GoType):
+    def decode(self, state: State, value: Any, old: Any) -> Any:
+        if not is_text(value):
+            raise Misfit(kind_of(value), "string")
         try:
             return format_time(parse_time(value))
         except ValueError:
             layout = '"2006-01-02T15:04:05Z07:00"'
-            raise DecodeError(
-                f'parsing time {quoted(value)} as {layout}: cannot parse {quoted(value)} as "2006"'
-            ) from None
+            problem = f'parsing time {quoted(value)} as {layout}: cannot parse {quoted(value)} as "2006"'
+            raise ValueError(problem) from None
 
 
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str) and not isinstance(value, Number)
+class _Raw(GoType):
+    """A value of no declared type."""
+
+    def decode(self, state: State, value: Any, old: Any) -> Any:
+        return json.loads(dumps(value))
 
 
-def _parse_int(text: str, bits: int) -> int | None:
-    if not text.removeprefix("-").isdigit():
-        return None
-    number = int(text)
-    return number if -(1 << bits - 1) <= number < 1 << bits - 1 else None
+_SPECIAL: Mapping[str, Callable[[str], GoType]] = {
+    "Quantity": _Quantity,
+    "IntOrString": _IntOrString,
+    "Time": _Time,
+    "raw": _Raw,
+}
 
 
-def _or_zero(type_: Type, value: Any) -> Any:
-    return _zero(type_) if value is _ABSENT else value
-
-
-def _zero(type_: Type) -> Any:
-    return _ZEROS[type_.kind]()
-
-
-def encode(type_name: str, value: dict[str, Any]) -> dict[str, Any]:
-    """The object as Go would write it, without its nulls."""
-    out: dict[str, Any] = {}
+def encode(type_name: str, value: JsonObject) -> JsonObject:
+    """The object as Go would write it."""
+    out: JsonObject = {}
     for name, field in struct_fields(type_name).items():
-        encoded = _encode_field(field, value.get(name))
-        if encoded is not None and (encoded != {} or name not in _HIDDEN_WHEN_EMPTY):
-            out[name] = encoded
+        item = value.get(name)
+        if item is None:
+            if not _omitted(field):
+                out[name] = _zero(field.type)
+        elif not (field.omit_empty and _is_empty(field.type, item)):
+            out[name] = _encoded(field.type, item)
     return out
 
 
-def _encode_field(field: Field, value: Any) -> Any:
+def _is_time(type_: Type) -> bool:
+    return type_.kind == "Time" or type_.go_name == "v1.MicroTime"
+
+
+def _omitted(field: Field) -> bool:
+    """Whether nothing is written for an absent field. Structs and times without a pointer are never empty to Go."""
     type_ = field.type
-    if value is None:
-        if type_.pointer or type_.kind in ("list", "map", "Time", "raw"):
-            return None
-        if type_.kind != "Quantity" and type_.kind != "struct" and field.omit_empty:
-            return None
-        return _encode(type_, _zero(type_))
-    if field.omit_empty and not type_.pointer and type_.kind not in ("struct", "IntOrString"):
-        if value in ("", 0, [], {}):
-            return None
-    return _encode(type_, value)
+    if not field.omit_empty:
+        return False
+    if type_.pointer or field.name == "creationTimestamp":
+        return True
+    return type_.kind not in ("struct", "Quantity", "IntOrString") and not _is_time(type_)
 
 
-def _encode(type_: Type, value: Any) -> Any:
+def _zero(type_: Type) -> Json:
+    if type_.pointer or type_.kind in ("list", "map", "raw") or _is_time(type_):
+        return None
+    return encode(type_.struct, {}) if type_.kind == "struct" else _SCALAR_ZEROS.get(type_.kind, "")
+
+
+def _is_empty(type_: Type, value: Json) -> bool:
+    if type_.pointer or type_.kind in ("struct", "Quantity", "IntOrString"):
+        return False
+    return value in ("", 0, [], {}) and value is not None
+
+
+def _encoded(type_: Type, value: Json) -> Json:
     match type_.kind:
         case "struct":
             return encode(type_.struct, value)
         case "list":
-            return [_encode(type_.of, item) for item in value]
+            return [_encoded(type_.of, item) for item in value]
         case "map":
-            return {key: _encode(type_.of, item) for key, item in value.items()}
+            return {key: _encoded(type_.of, value[key]) for key in sorted(value)}
         case _:
             return value

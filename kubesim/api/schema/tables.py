@@ -1,8 +1,9 @@
-"""Pod as the API declares it: every struct that a Pod or a PodList is made of, one line of text each.
+"""The structs of a Pod and a PodList that no class declares (see `kubesim.api.pod`), one line of text each.
 
-`field type` in the order of the declaration; `!` marks a field that is written even when it is empty; `@Name` opens,
-and `@` closes, the fields of an embedded struct. Types that are not declared here are named strings (`PullPolicy`) or
-have rules of their own (`Time`, `Quantity`, `IntOrString`, `ResourceList`).
+`field type` in the order of the declaration; `!` marks a field that is written even when it is empty; `+key` a list
+that a strategic merge patch merges by that key; `@Name` opens, and `@` closes, the fields of an embedded struct.
+Types that are declared nowhere are named strings (`PullPolicy`) or have rules of their own (`Time`, `Quantity`,
+`IntOrString`, `ResourceList`).
 
 Mirrors: k8s.io/api/core/v1/types.go, apimachinery/pkg/apis/meta/v1/types.go
 """
@@ -10,11 +11,6 @@ Mirrors: k8s.io/api/core/v1/types.go, apimachinery/pkg/apis/meta/v1/types.go
 from __future__ import annotations
 
 META = """
-ObjectMeta: name string, generateName string, namespace string, selfLink string, uid UID, resourceVersion string,
-  generation int64, creationTimestamp Time, deletionTimestamp *Time, deletionGracePeriodSeconds *int64, labels
-  map[string]string, annotations map[string]string, ownerReferences []OwnerReference, finalizers []string,
-  managedFields []ManagedFieldsEntry
-OwnerReference: apiVersion! string, kind! string, name! string, uid! UID, controller *bool, blockOwnerDeletion *bool
 ManagedFieldsEntry: manager string, operation ManagedFieldsOperationType, apiVersion string, time *Time, fieldsType
   string, fieldsV1 *FieldsV1, subresource string
 LabelSelector: matchLabels map[string]string, matchExpressions []LabelSelectorRequirement
@@ -24,69 +20,33 @@ ShardInfo: selector! string
 """
 
 POD = """
-Pod: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec PodSpec, status PodStatus
-PodSpec: volumes []Volume, initContainers []Container, containers! []Container, ephemeralContainers
-  []EphemeralContainer, restartPolicy RestartPolicy, terminationGracePeriodSeconds *int64, activeDeadlineSeconds
-  *int64, dnsPolicy DNSPolicy, nodeSelector map[string]string, serviceAccountName string, serviceAccount string,
-  automountServiceAccountToken *bool, nodeName string, hostNetwork bool, hostPID bool, hostIPC bool,
-  shareProcessNamespace *bool, securityContext *PodSecurityContext, imagePullSecrets []LocalObjectReference, hostname
-  string, subdomain string, affinity *Affinity, schedulerName string, tolerations []Toleration, hostAliases
-  []HostAlias, priorityClassName string, priority *int32, dnsConfig *PodDNSConfig, readinessGates []PodReadinessGate,
-  runtimeClassName *string, enableServiceLinks *bool, preemptionPolicy *PreemptionPolicy, overhead ResourceList,
-  topologySpreadConstraints []TopologySpreadConstraint, setHostnameAsFQDN *bool, os *PodOS, hostUsers *bool,
-  schedulingGates []PodSchedulingGate, resourceClaims []PodResourceClaim, resources *ResourceRequirements,
-  hostnameOverride *string, schedulingGroup *PodSchedulingGroup
 Volume: name! string, @VolumeSource, hostPath *HostPathVolumeSource, emptyDir *EmptyDirVolumeSource, gcePersistentDisk
-  *GCEPersistentDiskVolumeSource, awsElasticBlockStore *AWSElasticBlockStoreVolumeSource, gitRepo
-  *GitRepoVolumeSource, secret *SecretVolumeSource, nfs *NFSVolumeSource, iscsi *ISCSIVolumeSource, glusterfs
-  *GlusterfsVolumeSource, persistentVolumeClaim *PersistentVolumeClaimVolumeSource, rbd *RBDVolumeSource, flexVolume
-  *FlexVolumeSource, cinder *CinderVolumeSource, cephfs *CephFSVolumeSource, flocker *FlockerVolumeSource, downwardAPI
-  *DownwardAPIVolumeSource, fc *FCVolumeSource, azureFile *AzureFileVolumeSource, configMap *ConfigMapVolumeSource,
-  vsphereVolume *VsphereVirtualDiskVolumeSource, quobyte *QuobyteVolumeSource, azureDisk *AzureDiskVolumeSource,
-  photonPersistentDisk *PhotonPersistentDiskVolumeSource, projected *ProjectedVolumeSource, portworxVolume
-  *PortworxVolumeSource, scaleIO *ScaleIOVolumeSource, storageos *StorageOSVolumeSource, csi *CSIVolumeSource,
-  ephemeral *EphemeralVolumeSource, image *ImageVolumeSource
-LocalObjectReference: name string
+  *GCEPersistentDiskVolumeSource, awsElasticBlockStore *AWSElasticBlockStoreVolumeSource, gitRepo *GitRepoVolumeSource,
+  secret *SecretVolumeSource, nfs *NFSVolumeSource, iscsi *ISCSIVolumeSource, glusterfs *GlusterfsVolumeSource,
+  persistentVolumeClaim *PersistentVolumeClaimVolumeSource, rbd *RBDVolumeSource, flexVolume *FlexVolumeSource, cinder
+  *CinderVolumeSource, cephfs *CephFSVolumeSource, flocker *FlockerVolumeSource, downwardAPI *DownwardAPIVolumeSource,
+  fc *FCVolumeSource, azureFile *AzureFileVolumeSource, configMap *ConfigMapVolumeSource, vsphereVolume
+  *VsphereVirtualDiskVolumeSource, quobyte *QuobyteVolumeSource, azureDisk *AzureDiskVolumeSource, photonPersistentDisk
+  *PhotonPersistentDiskVolumeSource, projected *ProjectedVolumeSource, portworxVolume *PortworxVolumeSource, scaleIO
+  *ScaleIOVolumeSource, storageos *StorageOSVolumeSource, csi *CSIVolumeSource, ephemeral *EphemeralVolumeSource, image
+  *ImageVolumeSource
 ObjectFieldSelector: apiVersion string, fieldPath! string
 ResourceFieldSelector: containerName string, resource! string, divisor Quantity
-Container: name! string, image string, command []string, args []string, workingDir string, ports []ContainerPort,
-  envFrom []EnvFromSource, env []EnvVar, resources ResourceRequirements, resizePolicy []ContainerResizePolicy,
-  restartPolicy *ContainerRestartPolicy, restartPolicyRules []ContainerRestartRule, volumeMounts []VolumeMount,
-  volumeDevices []VolumeDevice, livenessProbe *Probe, readinessProbe *Probe, startupProbe *Probe, lifecycle
-  *Lifecycle, terminationMessagePath string, terminationMessagePolicy TerminationMessagePolicy, imagePullPolicy
-  PullPolicy, securityContext *SecurityContext, stdin bool, stdinOnce bool, tty bool
-ContainerPort: name string, hostPort int32, containerPort! int32, protocol Protocol, hostIP string
 EnvFromSource: prefix string, configMapRef *ConfigMapEnvSource, secretRef *SecretEnvSource
 ConfigMapEnvSource: @LocalObjectReference, name string, @, optional *bool
 SecretEnvSource: @LocalObjectReference, name string, @, optional *bool
-EnvVar: name! string, value string, valueFrom *EnvVarSource
 EnvVarSource: fieldRef *ObjectFieldSelector, resourceFieldRef *ResourceFieldSelector, configMapKeyRef
   *ConfigMapKeySelector, secretKeyRef *SecretKeySelector, fileKeyRef *FileKeySelector
 ConfigMapKeySelector: @LocalObjectReference, name string, @, key! string, optional *bool
 SecretKeySelector: @LocalObjectReference, name string, @, key! string, optional *bool
 FileKeySelector: volumeName! string, path! string, key! string, optional *bool
-ResourceRequirements: limits ResourceList, requests ResourceList, claims []ResourceClaim
 ResourceClaim: name! string, request string
-ContainerResizePolicy: resourceName! ResourceName, restartPolicy! ResourceResizeRestartPolicy
-ContainerRestartRule: action ContainerRestartRuleAction, exitCodes *ContainerRestartRuleOnExitCodes
-ContainerRestartRuleOnExitCodes: operator ContainerRestartRuleOnExitCodesOperator, values []int32
 VolumeMount: name! string, readOnly bool, recursiveReadOnly *RecursiveReadOnlyMode, mountPath! string, subPath string,
   mountPropagation *MountPropagationMode, subPathExpr string
 VolumeDevice: name! string, devicePath! string
-Probe: @ProbeHandler, exec *ExecAction, httpGet *HTTPGetAction, tcpSocket *TCPSocketAction, grpc *GRPCAction, @,
-  initialDelaySeconds int32, timeoutSeconds int32, periodSeconds int32, successThreshold int32, failureThreshold
-  int32, terminationGracePeriodSeconds *int64
-ExecAction: command []string
-HTTPGetAction: path string, port! IntOrString, host string, scheme URIScheme, httpHeaders []HTTPHeader
-HTTPHeader: name! string, value! string
-TCPSocketAction: port! IntOrString, host string
-GRPCAction: port! int32, service! *string
-Lifecycle: postStart *LifecycleHandler, preStop *LifecycleHandler, stopSignal *Signal
-LifecycleHandler: exec *ExecAction, httpGet *HTTPGetAction, tcpSocket *TCPSocketAction, sleep *SleepAction
-SleepAction: seconds! int64
 SecurityContext: capabilities *Capabilities, privileged *bool, seLinuxOptions *SELinuxOptions, windowsOptions
-  *WindowsSecurityContextOptions, runAsUser *int64, runAsGroup *int64, runAsNonRoot *bool, readOnlyRootFilesystem
-  *bool, allowPrivilegeEscalation *bool, procMount *ProcMountType, seccompProfile *SeccompProfile, appArmorProfile
+  *WindowsSecurityContextOptions, runAsUser *int64, runAsGroup *int64, runAsNonRoot *bool, readOnlyRootFilesystem *bool,
+  allowPrivilegeEscalation *bool, procMount *ProcMountType, seccompProfile *SeccompProfile, appArmorProfile
   *AppArmorProfile
 Capabilities: add []Capability, drop []Capability
 SELinuxOptions: user string, role string, type string, level string
@@ -94,17 +54,10 @@ WindowsSecurityContextOptions: gmsaCredentialSpecName *string, gmsaCredentialSpe
   hostProcess *bool
 SeccompProfile: type! SeccompProfileType, localhostProfile *string
 AppArmorProfile: type! AppArmorProfileType, localhostProfile *string
-EphemeralContainer: @EphemeralContainerCommon, name! string, image string, command []string, args []string, workingDir
-  string, ports []ContainerPort, envFrom []EnvFromSource, env []EnvVar, resources ResourceRequirements, resizePolicy
-  []ContainerResizePolicy, restartPolicy *ContainerRestartPolicy, restartPolicyRules []ContainerRestartRule,
-  volumeMounts []VolumeMount, volumeDevices []VolumeDevice, livenessProbe *Probe, readinessProbe *Probe, startupProbe
-  *Probe, lifecycle *Lifecycle, terminationMessagePath string, terminationMessagePolicy TerminationMessagePolicy,
-  imagePullPolicy PullPolicy, securityContext *SecurityContext, stdin bool, stdinOnce bool, tty bool, @,
-  targetContainerName string
 PodSecurityContext: seLinuxOptions *SELinuxOptions, windowsOptions *WindowsSecurityContextOptions, runAsUser *int64,
-  runAsGroup *int64, runAsNonRoot *bool, supplementalGroups []int64, supplementalGroupsPolicy
-  *SupplementalGroupsPolicy, fsGroup *int64, sysctls []Sysctl, fsGroupChangePolicy *PodFSGroupChangePolicy,
-  seccompProfile *SeccompProfile, appArmorProfile *AppArmorProfile, seLinuxChangePolicy *PodSELinuxChangePolicy
+  runAsGroup *int64, runAsNonRoot *bool, supplementalGroups []int64, supplementalGroupsPolicy *SupplementalGroupsPolicy,
+  fsGroup *int64, sysctls []Sysctl, fsGroupChangePolicy *PodFSGroupChangePolicy, seccompProfile *SeccompProfile,
+  appArmorProfile *AppArmorProfile, seLinuxChangePolicy *PodSELinuxChangePolicy
 Sysctl: name! string, value! string
 Affinity: nodeAffinity *NodeAffinity, podAffinity *PodAffinity, podAntiAffinity *PodAntiAffinity
 NodeAffinity: requiredDuringSchedulingIgnoredDuringExecution *NodeSelector,
@@ -120,15 +73,12 @@ PodAffinityTerm: labelSelector *LabelSelector, namespaces []string, topologyKey!
 WeightedPodAffinityTerm: weight! int32, podAffinityTerm! PodAffinityTerm
 PodAntiAffinity: requiredDuringSchedulingIgnoredDuringExecution []PodAffinityTerm,
   preferredDuringSchedulingIgnoredDuringExecution []WeightedPodAffinityTerm
-Toleration: key string, operator TolerationOperator, value string, effect TaintEffect, tolerationSeconds *int64
 HostAlias: ip! string, hostnames []string
 PodDNSConfig: nameservers []string, searches []string, options []PodDNSConfigOption
 PodDNSConfigOption: name string, value *string
-PodReadinessGate: conditionType! PodConditionType
 TopologySpreadConstraint: maxSkew! int32, topologyKey! string, whenUnsatisfiable! UnsatisfiableConstraintAction,
   labelSelector *LabelSelector, minDomains *int32, nodeAffinityPolicy *NodeInclusionPolicy, nodeTaintsPolicy
   *NodeInclusionPolicy, matchLabelKeys []string
-PodOS: name! OSName
 PodSchedulingGate: name! string
 PodResourceClaim: name! string, resourceClaimName *string, resourceClaimTemplateName *string
 PodSchedulingGroup: podGroupName *string
@@ -145,8 +95,7 @@ SecretVolumeSource: secretName string, items []KeyToPath, defaultMode *int32, op
 KeyToPath: key! string, path! string, mode *int32
 NFSVolumeSource: server! string, path! string, readOnly bool
 ISCSIVolumeSource: targetPortal! string, iqn! string, lun! int32, iscsiInterface string, fsType string, readOnly bool,
-  portals []string, chapAuthDiscovery bool, chapAuthSession bool, secretRef *LocalObjectReference, initiatorName
-  *string
+  portals []string, chapAuthDiscovery bool, chapAuthSession bool, secretRef *LocalObjectReference, initiatorName *string
 GlusterfsVolumeSource: endpoints! string, path! string, readOnly bool
 PersistentVolumeClaimVolumeSource: claimName! string, readOnly bool
 RBDVolumeSource: monitors! []string, image! string, fsType string, pool string, user string, keyring string, secretRef
@@ -190,8 +139,8 @@ CSIVolumeSource: driver! string, readOnly *bool, fsType *string, volumeAttribute
 EphemeralVolumeSource: volumeClaimTemplate *PersistentVolumeClaimTemplate
 PersistentVolumeClaimTemplate: metadata ObjectMeta, spec! PersistentVolumeClaimSpec
 PersistentVolumeClaimSpec: accessModes []PersistentVolumeAccessMode, selector *LabelSelector, resources
-  VolumeResourceRequirements, volumeName string, storageClassName *string, volumeMode *PersistentVolumeMode,
-  dataSource *TypedLocalObjectReference, dataSourceRef *TypedObjectReference, volumeAttributesClassName *string
+  VolumeResourceRequirements, volumeName string, storageClassName *string, volumeMode *PersistentVolumeMode, dataSource
+  *TypedLocalObjectReference, dataSourceRef *TypedObjectReference, volumeAttributesClassName *string
 VolumeResourceRequirements: limits ResourceList, requests ResourceList
 TypedLocalObjectReference: apiGroup! *string, kind! string, name! string
 TypedObjectReference: apiGroup! *string, kind! string, name! string, namespace *string
@@ -199,26 +148,6 @@ ImageVolumeSource: reference string, pullPolicy PullPolicy
 """
 
 STATUS = """
-PodStatus: observedGeneration int64, phase PodPhase, conditions []PodCondition, message string, reason string,
-  nominatedNodeName string, hostIP string, hostIPs []HostIP, podIP string, podIPs []PodIP, startTime *Time,
-  initContainerStatuses []ContainerStatus, containerStatuses []ContainerStatus, qosClass PodQOSClass,
-  ephemeralContainerStatuses []ContainerStatus, resize PodResizeStatus, resourceClaimStatuses
-  []PodResourceClaimStatus, extendedResourceClaimStatus *PodExtendedResourceClaimStatus, allocatedResources
-  ResourceList, resources *ResourceRequirements, nodeAllocatableResourceClaimStatuses
-  []NodeAllocatableResourceClaimStatus
-PodCondition: type! PodConditionType, observedGeneration int64, status! ConditionStatus, lastProbeTime Time,
-  lastTransitionTime Time, reason string, message string
-HostIP: ip! string
-PodIP: ip! string
-ContainerStatus: name! string, state ContainerState, lastState ContainerState, ready! bool, restartCount! int32,
-  image! string, imageID! string, containerID string, started *bool, allocatedResources ResourceList, resources
-  *ResourceRequirements, volumeMounts []VolumeMountStatus, user *ContainerUser, allocatedResourcesStatus
-  []ResourceStatus, stopSignal *Signal
-ContainerState: waiting *ContainerStateWaiting, running *ContainerStateRunning, terminated *ContainerStateTerminated
-ContainerStateWaiting: reason string, message string
-ContainerStateRunning: startedAt Time
-ContainerStateTerminated: exitCode! int32, signal int32, reason string, message string, startedAt Time, finishedAt
-  Time, containerID string
 VolumeMountStatus: name! string, mountPath! string, readOnly bool, recursiveReadOnly *RecursiveReadOnlyMode,
   volumeStatus *VolumeStatus
 VolumeStatus: image *ImageVolumeStatus

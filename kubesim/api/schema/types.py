@@ -1,4 +1,4 @@
-"""The declared types as objects: what the tables say, parsed once when it is first asked for.
+"""The declared types as objects, from the classes and the tables; parsed when they are first asked for.
 
 Mirrors: reflect.Type, as far as encoding/json looks at it
 """
@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Literal
 
+from kubesim.api import event, node, pod  # noqa: F401  # they fill MODELS
+from kubesim.api.model import MODELS
 from kubesim.api.schema import kinds, tables
 from kubesim.frozen import frozen
 
@@ -44,24 +46,32 @@ class Type:
 
 @frozen
 class Field:
+    """`merge`: how a strategic merge patch merges a list: by this key of its elements, or as a set if it is empty."""
+
     name: str
     type: Type
     omit_empty: bool
     embedded_in: str
+    merge: str | None
 
 
 @cache
 def struct_fields(name: str) -> Mapping[str, Field]:
     """The fields of a struct by their JSON names, in the order of declaration."""
+    if name in MODELS:
+        declared = MODELS[name].declared.values()
+        return {d.name: Field(d.name, parse_type(d.type), d.omit_empty, d.embedded_in, d.merge) for d in declared}
     fields: dict[str, Field] = {}
     embedded_in = ""
     for entry in _declarations()[name].split(", "):
         if entry.startswith("@"):
             embedded_in = entry[1:]
             continue
-        field_name, type_text = entry.split(" ")
-        json_name = field_name.rstrip("!")
-        fields[json_name] = Field(json_name, parse_type(type_text), json_name == field_name, embedded_in)
+        field_text, type_text = entry.split(" ")
+        field_text, merged, key = field_text.partition("+")
+        json_name = field_text.rstrip("!")
+        type_ = parse_type(type_text)
+        fields[json_name] = Field(json_name, type_, json_name == field_text, embedded_in, key if merged else None)
     return fields
 
 
@@ -83,7 +93,7 @@ def parse_type(text: str) -> Type:
         return Type("int", text, bits=_INTEGERS[text])
     if text in _SPECIAL:
         return Type(*_SPECIAL[text])
-    if text in _declarations():
+    if text in MODELS or text in _declarations():
         return Type("struct", f"v1.{text}", struct=text)
     return Type("string", f"v1.{text}")
 

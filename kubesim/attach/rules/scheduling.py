@@ -13,7 +13,7 @@ from kubesim.kubelet.status.conditions import POD_SCHEDULED
 def unscheduled(seen: Observation) -> Cause:
     """No node yet: gated, refused by every node, or not looked at."""
     spec = seen.pod.spec
-    gates = [str(gate.get("name")) for gate in spec.extra.get("schedulingGates") or ()]
+    gates = [str(gate.get("name")) for gate in spec.scheduling_gates]
     condition = seen.condition(POD_SCHEDULED)
     facts = [Fact("spec.nodeName", '""'), *seen.condition_facts(POD_SCHEDULED)]
     if gates:
@@ -50,6 +50,6 @@ def unscheduled(seen: Observation) -> Cause:
             Step("scheduled", "the scheduler binds it to a node"),
             Step("unschedulable", "or says that no node fits", firm=False),
         ),
-        remedies=(f"see that the scheduler {spec.extra.get('schedulerName', 'default-scheduler')!r} runs",),
+        remedies=(f"see that the scheduler {spec.scheduler_name or 'default-scheduler'!r} runs",),
         facts=tuple(facts),
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from kubesim.api.goaddress import IP, IPNet, parse_cidr
@@ -21,6 +21,7 @@ from kubesim.cni.results import print_result as result_text
 from kubesim.cni.skel import CmdArgs, CNIFuncs, delegate_add, delegate_del, plugin_main
 from kubesim.cni.types import ROUTE_TYPE, Route
 from kubesim.errors import CniError
+from kubesim.frozen import mutable
 
 SUBNET_FILE: Final = "/run/flannel/subnet.env"
 DATA_DIR: Final = "/var/lib/cni/flannel"
@@ -39,7 +40,7 @@ _CONF = Struct(
 )
 
 
-@dataclass(slots=True)
+@mutable
 class SubnetEnv:
     """What flanneld wrote down for this node."""
 

@@ -8,19 +8,20 @@ Mirrors: pkg/scheduler/framework/types.go Resource, NodeInfo; kube-scheduler/fra
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesim.api.names import is_scalar_resource_name
 from kubesim.api.node import Node
 from kubesim.api.pod import ContainerPort, Pod
 from kubesim.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources, pod_requests, quantities
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.frozen import mutable
 from kubesim.runtime.restart_policy import is_restartable_init_container
 
 _ANY_IP = "0.0.0.0"
 
 
-@dataclass(slots=True)
+@mutable
 class NodeResources:
     """Amounts as admission compares them; `scalars` are extended resources, huge pages and attachable volumes."""
 

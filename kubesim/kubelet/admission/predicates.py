@@ -176,7 +176,7 @@ def _without_missing_resources(pod: Pod, allocatable: NodeResources, gates: Feat
         return pod
     claimed: set[tuple[str, str]] = set()
     if gates.enabled("DRAExtendedResource"):
-        claim = pod.status.extra.get("extendedResourceClaimStatus") or {}
+        claim = pod.status.extended_resource_claim_status or {}
         claimed = {(m.get("containerName", ""), m.get("resourceName", "")) for m in claim.get("requestMappings") or ()}
 
     def is_missing(container: Container, name: str) -> bool:

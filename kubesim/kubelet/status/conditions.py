@@ -194,10 +194,10 @@ def generate_all_containers_restarting_condition(
     """AllContainersRestarting: a rule asked for it and some old container is still there. It has no generation."""
     if phase in (SUCCEEDED, FAILED):
         reason = reasons.POD_COMPLETED if phase == SUCCEEDED else reasons.POD_FAILED
-        return PodCondition.make(type=ALL_CONTAINERS_RESTARTING, status=FALSE, reason=reason)
+        return PodCondition(type=ALL_CONTAINERS_RESTARTING, status=FALSE, reason=reason)
     if not should_all_containers_restart(pod, runtime, old) or all_containers_restart_cleaned_up(pod, runtime):
-        return PodCondition.make(type=ALL_CONTAINERS_RESTARTING, status=FALSE)
-    return PodCondition.make(
+        return PodCondition(type=ALL_CONTAINERS_RESTARTING, status=FALSE)
+    return PodCondition(
         type=ALL_CONTAINERS_RESTARTING,
         status=TRUE,
         reason=reasons.RESTART_ALL_CONTAINERS_STARTED,
@@ -223,7 +223,7 @@ def _shared_condition(
     kind: str, generation: int, status: str, reason: str, message: str, since: str | None = None
 ) -> PodCondition:
     # Pods say the same few things again and again, and a condition never changes: one object serves them all.
-    made = PodCondition.make(type=kind, observed_generation=generation, status=status, reason=reason, message=message)
+    made = PodCondition(type=kind, observed_generation=generation, status=status, reason=reason, message=message)
     return made if since is None else made.changed(last_transition_time=since)
 
 

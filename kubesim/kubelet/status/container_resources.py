@@ -6,6 +6,7 @@ Mirrors: pkg/kubelet/kubelet_pods.go convertContainerStatusResources (inside con
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from kubesim.api.pod import NO_RESOURCES, Container, ContainerStatus, ResourceList, ResourceRequirements
 from kubesim.api.quantity import quantity
@@ -72,10 +73,11 @@ def requirements(
     limits: ResourceList, requests: ResourceList, like: ResourceRequirements | None = None
 ) -> ResourceRequirements:
     """Limits and requests without what is empty, and with the other fields (claims) of `like`."""
-    fields: dict[str, ResourceList] = {}
+    fields: dict[str, Any] = {}
     if limits:
         fields["limits"] = limits
     if requests:
         fields["requests"] = requests
-    made = ResourceRequirements.make(**fields) if fields else NO_RESOURCES
-    return made if like is None or not like.extra else made.with_extra(like.extra)
+    if like is not None and like.claims:
+        fields["claims"] = like.claims
+    return ResourceRequirements(**fields) if fields else NO_RESOURCES

@@ -47,7 +47,7 @@ _CREATION_TIME = attrgetter("created_at")
 
 _REMOVED_FOR_RESTART = "The container is removed because RestartAllContainers in place"
 _WAITING_FOR_RESTART_OF_ALL = ContainerState(
-    waiting=ContainerStateWaiting.make(reason=RESTARTING_ALL_CONTAINERS, message=_REMOVED_FOR_RESTART)
+    waiting=ContainerStateWaiting(reason=RESTARTING_ALL_CONTAINERS, message=_REMOVED_FOR_RESTART)
 )
 _TERMINATED_BY_RESTART_OF_ALL = ContainerStateTerminated(
     exit_code=_KILLED, reason=RESTARTING_ALL_CONTAINERS, message=_REMOVED_FOR_RESTART
@@ -58,7 +58,7 @@ _TERMINATED_OUT_OF_SIGHT = ContainerStateTerminated(
     message="The container could not be located when the pod was deleted.  The container used to be Running",
 )
 _COMPLETED_BY_INFERENCE = ContainerState(
-    terminated=ContainerStateTerminated.make(
+    terminated=ContainerStateTerminated(
         exit_code=0,
         reason="Completed",
         message="Unable to get init container status from container runtime and pod has been initialized, "
@@ -156,8 +156,8 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
         )
     if record.state == "unknown" and old is not None and old.state.running is not None:
         # It ran and is not to be found: over, which is different from "never began" to whoever counts runs.
-        return ContainerState.make(
-            terminated=ContainerStateTerminated.make(
+        return ContainerState(
+            terminated=ContainerStateTerminated(
                 exit_code=_KILLED,
                 reason=RESTARTING_ALL_CONTAINERS if pod_restarting else CONTAINER_STATUS_UNKNOWN,
                 message="The container could not be located when the pod was terminated",
@@ -172,8 +172,8 @@ def _state_of_record(record: ContainerRecord, old: ContainerStatus | None, pod_r
 @lru_cache(maxsize=REMEMBERED_PODS)
 def _running_since(started_at: int | None) -> ContainerState:
     if started_at is None:
-        return ContainerState.make(running=ContainerStateRunning.make())
-    return ContainerState.make(running=ContainerStateRunning.make(started_at=format_time(started_at)))
+        return ContainerState(running=ContainerStateRunning())
+    return ContainerState(running=ContainerStateRunning(started_at=format_time(started_at)))
 
 
 @lru_cache(maxsize=REMEMBERED_PODS)
@@ -185,20 +185,19 @@ def _exited(
         times["started_at"] = format_time(started_at)
     if finished_at is not None:
         times["finished_at"] = format_time(finished_at)
-    terminated = ContainerStateTerminated.make(
+    terminated = ContainerStateTerminated(
         exit_code=exit_code, reason=reason, message=message, container_id=container_id, **times
     )
-    return ContainerState.make(terminated=terminated)
+    return ContainerState(terminated=terminated)
 
 
-@lru_cache(maxsize=4096)
 def _ended(terminated: ContainerStateTerminated) -> ContainerState:
-    return ContainerState.make(terminated=terminated)
+    return ContainerState(terminated=terminated)
 
 
 @lru_cache(maxsize=4096)
 def _waiting_because(reason: str, message: str) -> ContainerState:
-    return ContainerState.make(waiting=ContainerStateWaiting.make(reason=reason, message=message))
+    return ContainerState(waiting=ContainerStateWaiting(reason=reason, message=message))
 
 
 def _course_without_record(old: ContainerStatus | None, inputs: StatusInputs, pod_restarting: bool) -> _Course:
@@ -269,7 +268,7 @@ def _status_from_record(
             fields["allocated_resources"] = canonical(container.resources.requests)
     if record.stop_signal and inputs.gates.enabled("ContainerStopSignals"):
         fields["stop_signal"] = record.stop_signal
-    return ContainerStatus.make(
+    return ContainerStatus(
         name=record.name,
         state=course.state,
         last_state=course.last_state,
@@ -291,7 +290,7 @@ def _status_without_record(
             fields["started"] = False
         return old.changed(**fields) if fields else old
     fields = {"started": False} if probed else {}
-    return ContainerStatus.make(
+    return ContainerStatus(
         name=container.name,
         state=course.state,
         last_state=course.last_state,

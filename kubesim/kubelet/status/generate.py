@@ -55,7 +55,7 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
     phase, reason, message = _phase_and_why(inputs, old, regular + init)
     if init:
         init = with_probe_results_of_init(inputs, init)
-    return PodStatus.make(
+    return PodStatus(
         phase=phase,
         reason=reason,
         message=message,
@@ -154,7 +154,7 @@ def _addresses(
             pod_ips = host_network_pod_ips(pod_ips, [address.ip for address in host_ips])
     if pod_ips:
         fields["pod_ip"] = pod_ips[0]
-        fields["pod_ips"] = tuple(PodIP.make(ip=ip) for ip in pod_ips)
+        fields["pod_ips"] = tuple(PodIP(ip=ip) for ip in pod_ips)
     return fields
 
 
@@ -162,4 +162,4 @@ def _addresses(
 def _host_ips(addresses: tuple[str, ...]) -> tuple[HostIP, ...]:
     """The node's addresses as every pod of it shows them: the first, and the second if there are just two."""
     spelled = [parsed[1] if (parsed := parse_ip(address)) else address for address in addresses]
-    return tuple(HostIP.make(ip=ip) for ip in (spelled if len(spelled) == 2 else spelled[:1]))
+    return tuple(HostIP(ip=ip) for ip in (spelled if len(spelled) == 2 else spelled[:1]))

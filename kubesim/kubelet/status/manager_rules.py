@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from operator import attrgetter, is_not
 from typing import Any
 
@@ -63,9 +62,15 @@ _TIMED_CONDITIONS = frozenset(
      ALL_CONTAINERS_RESTARTING}
 )  # fmt: skip
 # Fields of a status that belong to others; they ride along as extra fields.
-_FOREIGN_FIELDS = ("resourceClaimStatuses", "extendedResourceClaimStatus", "nodeAllocatableResourceClaimStatuses")
-_COMPARED_APART = frozenset({"conditions", "allocated_resources", "resources"})
-_CONTAINER_LISTS = frozenset({"init_container_statuses", "container_statuses", "ephemeral_container_statuses"})
+_FOREIGN_FIELDS = (
+    "resource_claim_statuses",
+    "extended_resource_claim_status",
+    "node_allocatable_resource_claim_statuses",
+)
+_CONTAINER_LISTS = ("init_container_statuses", "container_statuses", "ephemeral_container_statuses")
+_COMPARED_APART = {"conditions", "allocated_resources", "resources", *_FOREIGN_FIELDS, *_CONTAINER_LISTS}
+_foreign_values, _container_lists = attrgetter(*_FOREIGN_FIELDS), attrgetter(*_CONTAINER_LISTS)
+_plain_values = attrgetter("extra", *(name for name in PodStatus.declared if name not in _COMPARED_APART))
 _NAME = attrgetter("name")
 _BROKEN_BYTE = re.compile("[\udc80-\udcff]")
 
@@ -125,33 +130,18 @@ def with_transition_times(
     conditions: tuple[PodCondition, ...], old: tuple[PodCondition, ...], now: int
 ) -> tuple[PodCondition, ...]:
     """The kubelet's conditions with their times: the old one while the condition's status is the same, else now."""
-    timed, turned = _with_old_times(conditions, old)
-    if not turned:
-        return timed
-    out, since = list(timed), format_time(now)
-    for place in turned:
-        out[place] = condition_since(out[place], since)
-    return tuple(out)
-
-
-@lru_cache(maxsize=4096)
-def _with_old_times(
-    conditions: tuple[PodCondition, ...], old: tuple[PodCondition, ...]
-) -> tuple[tuple[PodCondition, ...], list[int]]:
-    """Those that are as they were have the old time; and the places of those that are not."""
     before = {condition.type: condition for condition in reversed(old)}
     untimed = set(_TIMED_CONDITIONS)  # of each type the first one counts
-    timed, turned = list(conditions), []
-    for place, condition in enumerate(conditions):
+    timed = []
+    for condition in conditions:
         kind = condition.type
         if kind in untimed:
             untimed.remove(kind)
             was = before.get(kind)
-            if was is not None and was.status == condition.status:
-                timed[place] = condition_since(condition, was.last_transition_time)
-            else:
-                turned.append(place)
-    return tuple(timed), turned
+            same = was is not None and was.status == condition.status
+            condition = condition_since(condition, was.last_transition_time if was and same else format_time(now))
+        timed.append(condition)
+    return tuple(timed)
 
 
 def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
@@ -216,30 +206,21 @@ def is_pod_status_by_kubelet_equal(old: PodStatus, new: PodStatus, gates: Featur
             return False
     elif old == new:
         return True
-    left, right = old.__dict__, new.__dict__
-    for name, value in left.items():
-        other = right[name]
-        if value is other or name in _COMPARED_APART:
-            continue
-        if not _same_containers(value, other) if name in _CONTAINER_LISTS else value != other:
-            return False
+    if _plain_values(old) != _plain_values(new):
+        return False
+    if not all(map(_same_containers, _container_lists(old), _container_lists(new))):
+        return False
     if not _same_amounts(old.allocated_resources, new.allocated_resources):
         return False
-    return _same_resources(old.resources, new.resources) and _own_extra(old) == _own_extra(new)
+    return _same_resources(old.resources, new.resources)
 
 
-@lru_cache(maxsize=4096)
 def _said_by_kubelet(conditions: tuple[PodCondition, ...], own: frozenset[str]) -> Mapping[str, tuple[str, str, str]]:
     return {c.type: (c.status, c.reason, c.message) for c in conditions if c.type in own or c.type == DISRUPTION_TARGET}
 
 
-def _own_extra(status: PodStatus) -> dict[str, Any]:
-    extra = status.extra
-    return {name: value for name, value in extra.items() if name not in _FOREIGN_FIELDS} if extra else extra
-
-
 def _same_containers(left: Sequence[ContainerStatus], right: Sequence[ContainerStatus]) -> bool:
-    return len(left) == len(right) and all(map(_same_container, left, right))
+    return left is right or (len(left) == len(right) and all(map(_same_container, left, right)))
 
 
 def _same_container(left: ContainerStatus, right: ContainerStatus) -> bool:
@@ -261,7 +242,7 @@ def _same_resources(left: ResourceRequirements | None, right: ResourceRequiremen
     return left == right or (
         _same_amounts(left.requests, right.requests)
         and _same_amounts(left.limits, right.limits)
-        and left.extra == right.extra
+        and left.claims == right.claims
     )
 
 
@@ -328,11 +309,10 @@ def _update_condition(conditions: list[PodCondition], condition: PodCondition, n
 
 
 def _with_foreign_fields(status: PodStatus, old: PodStatus) -> PodStatus:
-    mine, theirs = status.extra, old.extra
-    if not mine and not theirs:
+    if _foreign_values(old) == _foreign_values(status):
         return status
-    extra = {name: value for name, value in mine.items() if name not in _FOREIGN_FIELDS}
-    return status.with_extra(extra | {name: theirs[name] for name in _FOREIGN_FIELDS if name in theirs})
+    theirs = {name: getattr(old, name) for name in _FOREIGN_FIELDS if getattr(old, name) != getattr(status, name)}
+    return status.changed(**theirs)
 
 
 def can_be_deleted(pod: Pod, pod_is_finished: bool) -> bool:

@@ -7,10 +7,8 @@ pkg/kubelet/cm/helpers_linux.go CPURequestsFromConfig, CPULimitsFromConfig, Memo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
-from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.phases import RUNNING
 from kubesim.api.pod import NO_RESOURCES, Pod, PodSpec, PodStatus, ResourceList, ResourceRequirements
 from kubesim.api.quantity import BINARY_SI, Quantity
@@ -39,19 +37,14 @@ def pod_level_resources(inputs: StatusInputs, old: PodStatus) -> Mapping[str, An
     return {**fields, "resources": _in_force(spec.resources or NO_RESOURCES, memory, before, *limits)}
 
 
-# Every status of a pod says this, and most say what the one before said: then it is the very same object.
-
-
-@lru_cache(maxsize=REMEMBERED_PODS)
 def _allocated(spec: PodSpec, skip_pod_level: bool) -> Mapping[str, Any]:
-    pod = Pod.make(spec=spec)
+    pod = Pod(spec=spec)
     requests = _texts(pod_requests(pod, skip_pod_level=skip_pod_level))
     limits = _texts(pod_limits(pod, skip_pod_level=skip_pod_level))
     resources = requirements(limits, dict(requests), spec.resources)
     return {"resources": resources, "allocated_resources": requests} if requests else {"resources": resources}
 
 
-@lru_cache(maxsize=1024)
 def _in_force(
     allocated: ResourceRequirements,
     memory_request: str | None,

@@ -6,17 +6,17 @@ Mirrors: pkg/kubelet/status/status_manager.go (podResizeConditions, SetPodResize
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from kubesim.api.pod import Pod, PodCondition
 from kubesim.api.timestamps import format_time
+from kubesim.frozen import mutable
 from kubesim.kubelet.status.conditions import POD_RESIZE_IN_PROGRESS, POD_RESIZE_PENDING, TRUE
 
 DEFERRED = "Deferred"
 INFEASIBLE = "Infeasible"
 
 
-@dataclass(slots=True)
+@mutable
 class _OfPod:
     pending: PodCondition | None = None
     in_progress: PodCondition | None = None

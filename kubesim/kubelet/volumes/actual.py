@@ -6,12 +6,12 @@ Mirrors: pkg/kubelet/volumemanager/cache/actual_state_of_world.go
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from kubesim.frozen import mutable
 from kubesim.kubelet.volumes.spec import VolumePlugin
 
 
-@dataclass(slots=True)
+@mutable
 class MountedVolume:
     """A volume that is mounted for a pod. An uncertain one may be: an earlier kubelet left it behind."""
 

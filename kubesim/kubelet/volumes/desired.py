@@ -7,15 +7,15 @@ Mirrors: pkg/kubelet/volumemanager/cache/desired_state_of_world.go
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kubesim.api.pod import Pod
+from kubesim.frozen import mutable
 from kubesim.kubelet.volumes.spec import VolumePlugin, VolumeSpec, unique_volume_name
 
 MAX_POD_ERRORS = 10
 
 
-@dataclass(slots=True)
+@mutable
 class VolumeToMount:
     """A volume for one pod. `outer_names` are those that the pod gives it: a claim may be used under several."""
 

@@ -8,15 +8,14 @@ Mirrors: pkg/volume/util/nestedpendingoperations; pkg/util/goroutinemap/exponent
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.frozen import mutable
 
 INITIAL_BACKOFF = 500 * MILLISECOND
 MAX_BACKOFF = 122 * SECOND
 
 
-@dataclass(slots=True)
+@mutable
 class _Operation:
     """`uid` is empty if the operation is for the volume as a whole."""
 

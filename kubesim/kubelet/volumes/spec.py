@@ -89,6 +89,6 @@ def used_names(pod: Pod) -> tuple[dict[str, None], dict[str, None]]:
         for container in containers:
             for mount in container.volume_mounts:
                 mounts[mount["name"]] = None
-            for device in container.extra.get("volumeDevices") or ():
+            for device in container.volume_devices:
                 devices[device["name"]] = None
     return mounts, devices

@@ -65,7 +65,7 @@ class ShellProcess:
             self.files,
             self.view,
             memory_limit=_memory_limit(container),
-            stdin_open=bool(container.extra.get("stdin")),
+            stdin_open=container.stdin,
             pids=self.pids,
             randomness=self.randomness,
             note=self._assumed,

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from kubesim.api.pod import Container, Pod
+from kubesim.frozen import mutable
 from kubesim.runtime.expansion import expand
 from kubesim.runtime.simulated.shell import VirtualFiles, Volume
 from kubesim.runtime.simulated.shell.files import STANDARD_DIRECTORIES
@@ -35,7 +35,7 @@ _SPECIAL: Mapping[str, PathKind] = {
 SharedStorage = dict[str, Volume]  # by name; for all nodes of a simulation
 
 
-@dataclass(slots=True)
+@mutable
 class _Placed:
     directory: VolumeDirectory
     volume: Volume

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from kubesim.frozen import frozen, replace
+from kubesim.frozen import frozen, mutable, replace
 from kubesim.trace import records as r
 
 _ENDED = re.compile(r"container \S+ ended with exit code (\d+) \((.*)\)")
@@ -75,7 +75,7 @@ class Call:
     args: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@mutable
 class Picture:
     """By uid where the records have one, else by id."""
 

@@ -154,7 +154,7 @@ def test_what_has_no_type_stays_as_it_is() -> None:
 class TestWriting:
     def test_what_is_empty_is_left_out(self) -> None:
         container = {"name": "c", "image": "", "command": [], "stdin": False, "env": [{"name": "A", "value": ""}]}
-        assert encode("Container", container) == {"name": "c", "env": [{"name": "A"}]}
+        assert encode("Container", container) == {"name": "c", "env": [{"name": "A"}], "resources": {}}
 
     def test_but_not_what_is_given_by_a_pointer(self) -> None:
         spec = {"containers": [], "hostUsers": False, "terminationGracePeriodSeconds": 0, "runtimeClassName": ""}
@@ -162,7 +162,7 @@ class TestWriting:
 
     def test_nor_what_is_always_written(self) -> None:
         assert encode("ContainerStatus", {}) == {
-            "name": "", "ready": False, "restartCount": 0, "image": "", "imageID": "", "state": {},
+            "name": "", "ready": False, "restartCount": 0, "image": "", "imageID": "", "state": {}, "lastState": {},
         }  # fmt: skip
         assert encode("TCPSocketAction", {}) == {"port": 0}
         assert encode("ResourceFieldSelector", {}) == {"resource": "", "divisor": "0"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from kubesim.frozen import mutable
 
 
-@dataclass(slots=True)
+@mutable
 class Options:
     """Letters and long names that were given, with the value of the last of each (empty if it takes none)."""
 
