@@ -19,7 +19,6 @@ from kubesim.clock.randomness import uuid4_text
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
-from kubesim.frozen import frozen, replace
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
 from kubesim.runtime.cni_settings import NetworkPicture
@@ -38,6 +37,7 @@ from kubesim.scenario.volume_binder import VolumeBinder
 from kubesim.scenario.world import SimulatedWorld
 from kubesim.sources.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
+from kubesim.values import replace, value_object
 
 if TYPE_CHECKING:
     from kubesim.runtime.cni_nodes import CniNodes
@@ -47,7 +47,7 @@ DEFAULT_LATENCIES = Latencies()
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
 
 
-@frozen
+@value_object
 class RunResult:
     """What is left to say when a run is over. Durations are microseconds."""
 

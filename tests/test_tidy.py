@@ -16,7 +16,7 @@ PACKAGE = ROOT / "kubesim"
 
 # Lowest first: a package or module imports only from itself and from those before it.
 LAYERS = (
-    "frozen", "part", "errors", "shipped", "features", "api", "kubeletconfig", "clock", "concurrency", "trace",
+    "values", "errors", "shipped", "features", "api", "kubeletconfig", "clock", "concurrency", "trace",
     "cluster", "cni", "node", "sources", "runtime", "podworkers", "kubelet", "scenario", "attach", "labs", "app",
     "conformance", "cli", "__main__",
 )  # fmt: skip

@@ -12,7 +12,7 @@ import re
 import socket
 from typing import Final
 
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 _LEADING_ZEROS = re.compile(r"\b0+(?=[0-9])")
 _MAPPED = bytes(10) + b"\xff\xff"
@@ -43,7 +43,7 @@ def ip_text(address: bytes) -> str:
     return str(ipaddress.IPv6Address(address))
 
 
-@frozen
+@value_object
 class IP:
     """A net.IP that is there."""
 
@@ -57,7 +57,7 @@ class IP:
         return ip_text(self.packed)
 
 
-@frozen
+@value_object
 class IPNet:
     """An address with the length of its network's prefix; no address at all is the zero value."""
 

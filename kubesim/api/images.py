@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from kubesim.api.gotext import quoted
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 DEFAULT_DOMAIN = "docker.io"
 DEFAULT_TAG = "latest"
@@ -36,7 +36,7 @@ class InvalidReference(ValueError):
     """Not the name of an image; the text is the one that upstream's parser gives."""
 
 
-@frozen
+@value_object
 class ImageReference:
     name: str
     tag: str = ""

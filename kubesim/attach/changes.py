@@ -12,7 +12,6 @@ from kubesim.api.pod import ContainerStatus, Pod
 from kubesim.attach.observation import moment
 from kubesim.attach.statement import ChangeKind
 from kubesim.attach.tolerances import TRUNCATION
-from kubesim.frozen import frozen
 from kubesim.kubelet.status.conditions import (
     INITIALIZED,
     POD_READY_TO_START_CONTAINERS,
@@ -23,12 +22,13 @@ from kubesim.kubelet.status.conditions import (
     TRUE,
     find_condition,
 )
+from kubesim.values import value_object
 
 # What people and other parts of a cluster do; everything else is the kubelet's or the program's.
 OUTSIDE = frozenset({"deletion-requested", "changed-by-others", "scheduled", "unschedulable"})
 
 
-@frozen
+@value_object
 class Change:
     """`earliest` and `latest`: when it happened, by its own time in the status (`timed`), else by when it was seen."""
 

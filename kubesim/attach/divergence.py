@@ -7,12 +7,12 @@ from typing import Any, Literal
 from kubesim.api.timestamps import format_micro_time
 from kubesim.attach.observation import Observation
 from kubesim.attach.statement import Fact
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 DivergenceKind = Literal["status", "transition", "early", "late", "lag"]
 
 
-@frozen
+@value_object
 class Divergence:
     """`kind`: a status by itself, a step from one to the next, too early, too late, told too late."""
 

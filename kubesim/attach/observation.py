@@ -17,9 +17,9 @@ from kubesim.api.timestamps import parse_time
 from kubesim.attach.statement import Fact
 from kubesim.cluster.object_watch import ObjectKey
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
 from kubesim.kubelet.status.conditions import find_condition
 from kubesim.runtime.restart_policy import is_restartable_init_container
+from kubesim.values import value_object
 
 ContainerKind = Literal["init", "sidecar", "regular", "ephemeral"]
 
@@ -38,7 +38,7 @@ _STATUS_FIELDS = {
 NO_STATUS = ContainerStatus()
 
 
-@frozen
+@value_object
 class CrashEntry:
     """A container's place in the kubelet's crash back-off, as far as it could be followed."""
 
@@ -46,7 +46,7 @@ class CrashEntry:
     last_update: int
 
 
-@frozen
+@value_object
 class Memory:
     """What watching taught, by container name."""
 
@@ -56,7 +56,7 @@ class Memory:
     watched_since: int | None = None
 
 
-@frozen
+@value_object
 class ContainerView:
     """A container of the spec beside its status."""
 
@@ -96,7 +96,7 @@ class ContainerView:
         return Fact(f"{self.path}.{field_name}", str(value))
 
 
-@frozen
+@value_object
 class Observation:
     """A pod at a moment. `node` is None when it was not asked for; `node_gone` when it was, and there is none."""
 

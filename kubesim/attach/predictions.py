@@ -17,7 +17,7 @@ from kubesim.attach.divergence import Divergence, DivergenceKind
 from kubesim.attach.page import window_text
 from kubesim.attach.statement import Due, Fact, Statement, Window
 from kubesim.attach.tolerances import DOING, EARLY, RELIST
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 Outcome = Literal["kept", "early", "late", "dropped"]
 Key = tuple[Due, str]
@@ -39,7 +39,7 @@ _BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "re
 _HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # found at a glance: they cost a sync no time
 
 
-@frozen
+@value_object
 class Prediction:
     """`window` holds for the moment itself; tolerances are added when somebody is to be blamed."""
 
@@ -70,7 +70,7 @@ class Prediction:
         return None if self.done_by is None else self.done_by + RELIST
 
 
-@frozen
+@value_object
 class Verdict:
     """How a prediction came out, and between which moments what it is about happened."""
 

@@ -16,9 +16,9 @@ from kubesim.api.pod import Pod
 from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.attach.observation import Observation
 from kubesim.errors import InputError, not_json
-from kubesim.frozen import frozen
 from kubesim.scenario.text_files import STANDARD_INPUT, read_text
 from kubesim.scenario.yaml_source import read_documents
+from kubesim.values import value_object
 
 MAX_BYTES = 1 << 29
 KINDS: dict[str, type[ApiObject]] = {"Pod": Pod, "Event": Event, "Node": Node}
@@ -26,7 +26,7 @@ KINDS: dict[str, type[ApiObject]] = {"Pod": Pod, "Event": Event, "Node": Node}
 T = TypeVar("T", bound=ApiObject)
 
 
-@frozen
+@value_object
 class Objects:
     """What was found, in the order in which it came."""
 

@@ -18,7 +18,7 @@ from kubesim.cluster.object_watch import ObjectKey
 from kubesim.cluster.remote.transport import Transport
 from kubesim.errors import TransportError, UsageError
 from kubesim.kubelet.status.conditions import READY, TRUE, find_condition
-from kubesim.part import part
+from kubesim.values import part
 
 ROUND = 1 * SECOND  # how often it is seen which objects are of interest
 PAUSE = 50 * MILLISECOND  # between two looks

@@ -14,7 +14,7 @@ from kubesim.api.pod import Container, Pod
 from kubesim.cluster.object_watch import ObjectKey
 from kubesim.cluster.remote.transport import METADATA_ONLY, Call, Transport, read_all
 from kubesim.errors import UsageError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 Purpose = Literal["volume", "environment", "pull"]
 _PLURALS = {"ConfigMap": "configmaps", "Secret": "secrets"}
@@ -22,7 +22,7 @@ _FIELDS = (("ConfigMap", "configMap"), ("Secret", "secret"))
 PATIENCE_S = 5.0
 
 
-@frozen
+@value_object
 class Reference:
     """`where` is the field that names the object; `container` is empty unless one container alone needs it."""
 

@@ -39,14 +39,14 @@ from kubesim.attach.timing import told_wait
 from kubesim.attach.tolerances import CLOCK, TELLING, TRUNCATION
 from kubesim.attach.transitions import transition_divergences
 from kubesim.cluster.object_watch import ObjectKey
-from kubesim.frozen import frozen, mutable
 from kubesim.kubelet.status.conditions import conditions_by_kubelet, find_condition
+from kubesim.values import mutable, value_object
 
 KEPT_EVENTS = 40  # of each pod; older ones explain nothing
 _RETRIED = ("ErrImageNeverPull", "InspectFailed")
 
 
-@frozen
+@value_object
 class Report:
     """What one observation brought: how the pod stands now, which predictions came out how, what departs."""
 

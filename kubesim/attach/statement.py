@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 Stage = Literal[
     "unscheduled",
@@ -68,7 +68,7 @@ Due = Literal[
 ]
 
 
-@frozen
+@value_object
 class Window:
     """Between these moments (microseconds since the epoch); None = no bound is known."""
 
@@ -81,7 +81,7 @@ class Window:
         return self.latest is None or moment <= self.latest + tolerance
 
 
-@frozen
+@value_object
 class Step:
     """Something that follows. Firm: the kubelet does it by itself; else it depends on the program or on others."""
 
@@ -99,7 +99,7 @@ def upper_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-@frozen
+@value_object
 class Fact:
     """A field that shows it."""
 
@@ -107,7 +107,7 @@ class Fact:
     value: str
 
 
-@frozen
+@value_object
 class Cause:
     """One thing that holds the pod where it is."""
 
@@ -122,7 +122,7 @@ class Cause:
     unseen: tuple[str, ...] = ()  # what cannot be known from outside
 
 
-@frozen
+@value_object
 class Statement:
     """What is said about one pod at one moment."""
 

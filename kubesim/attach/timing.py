@@ -19,7 +19,6 @@ from kubesim.attach.runtime_truth import newest_end, runtime_status
 from kubesim.attach.statement import Window
 from kubesim.attach.tolerances import RECONCILER, TRUNCATION
 from kubesim.errors import BackoffError, SyncError
-from kubesim.frozen import frozen
 from kubesim.podworkers.requeue import JITTER_FACTOR, Intervals, requeue_after
 from kubesim.runtime.backoff import (
     CRASH_LOOP_RESET_AFTER,
@@ -31,6 +30,7 @@ from kubesim.runtime.backoff import (
 from kubesim.runtime.naming import backoff_key
 from kubesim.runtime.restart_policy import is_restartable_init_container
 from kubesim.runtime.termination import MINIMUM_GRACE_PERIOD_S, termination_grace_period
+from kubesim.values import value_object
 
 INTERVALS = Intervals()
 # A failed mount: twice as long from failure to failure.
@@ -42,7 +42,7 @@ COUNTED = "the most that this restartCount allows; the kubelet does not tell it"
 _WAIT_IN_MESSAGE = re.compile(r"back-off (\S+) restarting failed container=")
 
 
-@frozen
+@value_object
 class CrashWait:
     """When a crashed container may start: `wait` after its end, and how sure that is."""
 

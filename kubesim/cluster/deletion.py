@@ -19,7 +19,7 @@ from kubesim.api.timestamps import SECOND, format_time, parse_time
 from kubesim.api.validation.field import Errors, Named
 from kubesim.cluster.kinds import resource_of
 from kubesim.cluster.problems import conflict, forbidden, invalid_options
-from kubesim.frozen import frozen, replace
+from kubesim.values import replace, value_object
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
@@ -29,7 +29,7 @@ _SYSTEM_PRIORITIES = ("system-cluster-critical", "system-node-critical")
 _PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
 
 
-@frozen
+@value_object
 class DeleteOptions:
     grace_s: int | None = None
     uid: str = ""
@@ -39,7 +39,7 @@ class DeleteOptions:
     dry_run: bool = False
 
 
-@frozen
+@value_object
 class Deletion:
     """`marked` is written first, if it is set; `removed` says that the object goes then."""
 

@@ -11,10 +11,10 @@ from kubesim.api.event import Event
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class Resource:
     """One kind. `selectable` are the fields beside name and namespace by which its objects can be selected."""
 

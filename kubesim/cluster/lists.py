@@ -24,12 +24,12 @@ from kubesim.cluster.store import Store
 from kubesim.cluster.watches import Selection
 from kubesim.cluster.wire import object_to_json
 from kubesim.errors import ApiError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 _TOKEN_VERSION = "meta.k8s.io/v1"
 
 
-@frozen
+@value_object
 class ListOptions:
     selection: Selection
     limit: int = 0

@@ -14,10 +14,10 @@ from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.kinds import RESOURCES
 from kubesim.cluster.registry import Target
 from kubesim.cluster.store import Store
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class ApiLatencies:
     """How long requests take. One that takes none does not give others a turn either."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from kubesim.cluster.kinds import Resource
 from kubesim.errors import ApiError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 _STREAMS = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
@@ -22,7 +22,7 @@ _META_GROUP, _META_VERSIONS = "meta.k8s.io", ("v1", "v1beta1")
 _ITEM, _LIST = "PartialObjectMetadata", "PartialObjectMetadataList"
 
 
-@frozen
+@value_object
 class Form:
     """`kind` is what to make of an object before it is sent; empty: nothing."""
 

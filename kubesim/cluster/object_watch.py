@@ -18,7 +18,7 @@ from kubesim.clock import LoopClock
 from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
-from kubesim.part import part
+from kubesim.values import part
 
 RECONNECT = 1 * SECOND
 LIST_LATENCY = 2 * MILLISECOND

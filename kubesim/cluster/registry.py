@@ -45,7 +45,7 @@ from kubesim.cluster.strategic import StrategicPatchError, go_value, strategic_m
 from kubesim.cluster.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
 from kubesim.cluster.wire import json_text, misfit, object_to_json, unknown_fields
 from kubesim.errors import ApiError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -60,7 +60,7 @@ _SET_BY_THE_SERVER = ("uid", "creationTimestamp", "deletionTimestamp", "deletion
 _GO_TYPES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
 
-@frozen
+@value_object
 class Target:
     """What a request is about. The name is empty for a collection, the namespace for kinds that have none."""
 

@@ -41,14 +41,14 @@ from kubesim.cluster.subresources import bind, evict
 from kubesim.cluster.watches import Watch, WatchEvent
 from kubesim.cluster.wire import object_to_json, unknown_fields
 from kubesim.errors import ApiError
-from kubesim.frozen import frozen, replace
+from kubesim.values import replace, value_object
 
 _META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions", "DELETE": "DeleteOptions"}
 
 
-@frozen
+@value_object
 class Request:
     """Header names in lower case."""
 
@@ -58,7 +58,7 @@ class Request:
     body: str = ""
 
 
-@frozen
+@value_object
 class Response:
     """Either a JSON body, or plain text, or a stream of watch events."""
 
@@ -86,7 +86,7 @@ def handle(store: Store, request: Request) -> Response:
         return Response(error.code, status_of(error))
 
 
-@frozen
+@value_object
 class _Call:
     request: Request
     query: Mapping[str, str]

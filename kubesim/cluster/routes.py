@@ -7,7 +7,7 @@ from typing import Literal
 from kubesim.cluster.kinds import BY_PATH, RESOURCES, Resource
 from kubesim.cluster.problems import method_not_allowed, no_such_resource
 from kubesim.cluster.registry import Target
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 _SUBRESOURCE_METHODS = {
     "status": ("GET", "PUT", "PATCH"),
@@ -27,7 +27,7 @@ class NotOurs(LookupError):
     """A path of no known group: a plain `404 page not found`."""
 
 
-@frozen
+@value_object
 class Route:
     """`namespace` None means all namespaces. `watch` is the old spelling `/api/v1/watch/...`."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import FieldError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 _SPECIAL = "=!(),><"
 _SYMBOLS = {")", ",", "!", "==", "=", ">", "<", "!=", "("}
@@ -24,7 +24,7 @@ class SelectorError(ValueError):
     """A selector that cannot be understood."""
 
 
-@frozen
+@value_object
 class Requirement:
     """What a selector asks of one label."""
 
@@ -53,7 +53,7 @@ class Requirement:
         return int(value) > int(bound) if self.operator == "gt" else int(value) < int(bound)
 
 
-@frozen
+@value_object
 class LabelSelector:
     requirements: tuple[Requirement, ...] = ()
 
@@ -193,14 +193,14 @@ def _tokens(text: str) -> Iterable[tuple[str, str]]:
         yield (word if word in ("in", "notin") else "identifier"), word
 
 
-@frozen
+@value_object
 class FieldTerm:
     field: str
     value: str
     equal: bool
 
 
-@frozen
+@value_object
 class FieldSelector:
     terms: tuple[FieldTerm, ...] = ()
 

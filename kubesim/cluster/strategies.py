@@ -27,7 +27,7 @@ from kubesim.cluster.pod_updates import (
     validate_pod_update,
 )
 from kubesim.cluster.resize import drop_other_updates, validate_pod_resize
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 _KEPT_BY_SUBRESOURCES = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "generation")
@@ -120,7 +120,7 @@ def validate_create(resource: Resource, obj: JsonObject) -> Errors:
 # -- updates --------------------------------------------------------------------------------------------------------
 
 
-@frozen
+@value_object
 class Strategy:
     """`prepare` resets in place what this way of writing cannot change; `validate` judges what is left."""
 

@@ -17,7 +17,7 @@ from kubesim.cluster.deletion import DeleteOptions, check_preconditions
 from kubesim.cluster.problems import bad_request, conflict, internal_error, precondition_failed
 from kubesim.cluster.registry import Target
 from kubesim.cluster.store import Store
-from kubesim.frozen import replace
+from kubesim.values import replace
 
 
 def bind(store: Store, target: Target, binding: JsonObject, *, dry_run: bool = False) -> None:

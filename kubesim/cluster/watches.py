@@ -19,7 +19,7 @@ from kubesim.cluster.fields import field_value
 from kubesim.cluster.kinds import resource_of
 from kubesim.cluster.problems import expired
 from kubesim.cluster.selectors import FieldSelector, LabelSelector
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 HISTORY_LIMIT = 4096
 QUEUE_LIMIT = 10_000
@@ -37,7 +37,7 @@ class WatchEvent(NamedTuple):
     previous: ApiObject | None = None
 
 
-@frozen
+@value_object
 class Selection:
     """Which objects of a kind somebody wants to see: of a namespace (None: of all), by labels, by fields."""
 

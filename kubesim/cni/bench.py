@@ -28,7 +28,7 @@ from kubesim.cni.plugin_files import find_in_path
 from kubesim.cni.process import RealExec
 from kubesim.cni.results import result_of_plugin
 from kubesim.errors import KubesimError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 _CONFLIST = {
     "cniVersion": "1.0.0",
@@ -45,7 +45,7 @@ _CONFLIST = {
 _STATE_DIR = "/var/lib/cni"
 
 
-@frozen
+@value_object
 class Run:
     """Seconds on the wall, and seconds of CPU of this process alone."""
 
@@ -53,7 +53,7 @@ class Run:
     cpu: float
 
 
-@frozen
+@value_object
 class Pair:
     bare: Run
     library: Run
@@ -63,7 +63,7 @@ class Pair:
         return self.library.wall / self.bare.wall
 
 
-@frozen
+@value_object
 class Job:
     """One execution of a plugin, prepared."""
 

@@ -19,7 +19,7 @@ from kubesim.api.gotext import quoted
 from kubesim.cni.gofile import describe_os_error
 from kubesim.cni.results import AnyResult, convert, create_from_bytes, plain
 from kubesim.errors import CniError
-from kubesim.frozen import frozen, replace
+from kubesim.values import replace, value_object
 
 DEFAULT_CACHE_DIR: Final = "/var/lib/cni"
 KIND: Final = "cniCacheV1"
@@ -40,7 +40,7 @@ _CACHED = Struct(
 )
 
 
-@frozen
+@value_object
 class RuntimeConf:
     """What a runtime says about one attachment of a container to a network."""
 
@@ -51,7 +51,7 @@ class RuntimeConf:
     capability_args: Mapping[str, Any] | None = None
 
 
-@frozen
+@value_object
 class NetworkAttachment:
     """An ADD that the cache remembers."""
 

@@ -19,7 +19,7 @@ from kubesim.cni.results import plain
 from kubesim.cni.types import DNS, DNS_TYPE, NO_DNS, dns_from
 from kubesim.cni.versions import CURRENT, at_least, greater_than
 from kubesim.errors import CniError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 _ATTACHMENT = Struct("types.GCAttachment", {"containerID": STRING, "ifname": STRING})
 _PLUGIN_FIELDS: dict[str, GoType] = {
@@ -35,7 +35,7 @@ _PLUGIN_FIELDS: dict[str, GoType] = {
 _PLUGIN = Struct("types.PluginConf", _PLUGIN_FIELDS)
 
 
-@frozen
+@value_object
 class PluginConf:
     """The fields of a plugin's configuration that libcni itself knows (types.PluginConf)."""
 
@@ -66,7 +66,7 @@ class PluginConf:
         return out | {key: value for key, value in known.items() if value}
 
 
-@frozen
+@value_object
 class PluginConfig:
     """One plugin of a network: what libcni knows of it, and all of it."""
 
@@ -80,7 +80,7 @@ class PluginConfig:
         return f"type={quoted(self.network.type)}{name}"
 
 
-@frozen
+@value_object
 class NetworkConfigList:
     """A network: a chain of plugins."""
 

@@ -18,7 +18,7 @@ from kubesim.cni.conf import NetworkConfigList, PluginConf, PluginConfig, go_typ
 from kubesim.cni.conf_files import EXTENSIONS, conf_files, conf_list_from_any_file, read_file
 from kubesim.cni.types import DNS_TYPE
 from kubesim.errors import CniError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 VENDOR_DIR: Final = "/opt/{type}/bin"
 
@@ -35,7 +35,7 @@ _NET_CONF = Struct(
 )
 
 
-@frozen
+@value_object
 class Pick:
     """The network chosen, and the files passed over with the reason; without a network, the error."""
 

@@ -14,12 +14,12 @@ from kubesim.cni.conf import NetworkConfigList
 from kubesim.cni.conf_files import EXTENSIONS, conf_list_from_any_file
 from kubesim.cni.plugin_files import find_in_path
 from kubesim.errors import CniError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 Fate = Literal["loaded", "bad", "not reached", "ignored"]
 
 
-@frozen
+@value_object
 class FileFate:
     """What becomes of one file. `why` is empty for one that is loaded."""
 

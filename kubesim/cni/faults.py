@@ -41,8 +41,7 @@ from kubesim.cni.invoke import Exec, pod_of
 from kubesim.cni.plugin_files import plugin_failure
 from kubesim.cni.process import Execution
 from kubesim.errors import PluginError
-from kubesim.frozen import frozen, mutable, replace
-from kubesim.part import part
+from kubesim.values import mutable, part, replace, value_object
 
 KIND, SAYS = "KUBESIM_FAULT", "KUBESIM_FAULT_SAYS"  # what a stand-in is told
 _HANG_S = 1.0  # for which one really hangs
@@ -141,7 +140,7 @@ def _starts(stdin: bytes) -> str:
     return str(ipam.get("type", "")) if isinstance(ipam, dict) else ""
 
 
-@frozen
+@value_object
 class Fault:
     """For which plugin and verb (`*`: all) and which pods (a glob), and what happens."""
 
@@ -159,7 +158,7 @@ class Fault:
         return replace(self, terms=[copy(term) for term in self.terms])
 
 
-@frozen
+@value_object
 class StandIns:
     """Where stand-ins for plugins that others start are, and for which there are some."""
 

@@ -23,7 +23,7 @@ from kubesim.cni.results import Result, current
 from kubesim.concurrency.rwlock import RWLock
 from kubesim.concurrency.wait_group import run_together
 from kubesim.errors import CniError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 DEFAULT_CONF_DIR: Final = "/etc/cni/net.d"
 DEFAULT_BIN_DIR: Final = "/opt/cni/bin"
@@ -37,7 +37,7 @@ _LOOPBACK = b"""{
 }"""
 
 
-@frozen
+@value_object
 class Settings:
     """How networks are loaded. `min_networks` is how many make it ready."""
 
@@ -49,7 +49,7 @@ class Settings:
     cache_dir: str = DEFAULT_CACHE_DIR
 
 
-@frozen
+@value_object
 class Network:
     """A loaded network and the interface that it gets in every namespace."""
 
@@ -57,7 +57,7 @@ class Network:
     ifname: str
 
 
-@frozen
+@value_object
 class Namespace:
     """What is attached to the networks: a network namespace, and what the plugins are told about its owner."""
 

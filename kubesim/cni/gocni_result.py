@@ -13,10 +13,10 @@ from kubesim.api.goaddress import IP
 from kubesim.cni.results import Result, plain
 from kubesim.cni.types import DNS, Interface, IPConfig, Route
 from kubesim.errors import CniError
-from kubesim.frozen import frozen, mutable
+from kubesim.values import mutable, value_object
 
 
-@frozen
+@value_object
 class InterfaceIP:
     ip: IP | None
     gateway: IP | None
@@ -45,7 +45,7 @@ class InterfaceConfig:
         }
 
 
-@frozen
+@value_object
 class CNIResult:
     interfaces: dict[str, InterfaceConfig]
     dns: tuple[DNS, ...] = ()

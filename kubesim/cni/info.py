@@ -10,12 +10,12 @@ from typing import Any, Final
 from kubesim.cni.gocni import CNI
 from kubesim.cni.pod_network import network_not_ready_message
 from kubesim.errors import CniError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 NETWORK_PLUGIN_NOT_READY: Final = "NetworkPluginNotReady"
 
 
-@frozen
+@value_object
 class Condition:
     type: str
     status: bool = True

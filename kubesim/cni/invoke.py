@@ -21,7 +21,7 @@ from kubesim.cni.context import BACKGROUND, Context
 from kubesim.cni.results import AnyResult, result_of_plugin
 from kubesim.cni.versions import CURRENT, decode_plugin_info
 from kubesim.errors import PluginError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
 class Exec(Protocol):
@@ -31,7 +31,7 @@ class Exec(Protocol):
     async def exec_plugin(self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context) -> bytes: ...
 
 
-@frozen
+@value_object
 class Args:
     """What a plugin is told through its environment."""
 

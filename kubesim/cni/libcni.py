@@ -25,10 +25,10 @@ from kubesim.cni.results import AnyResult
 from kubesim.cni.validation import validate_container_id, validate_interface_name, validate_network_name
 from kubesim.cni.versions import at_least
 from kubesim.errors import CniError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class GCAttachment:
     """An attachment that is still valid, for GC."""
 
@@ -39,7 +39,7 @@ class GCAttachment:
         return {"containerID": self.container_id, "ifname": self.ifname}
 
 
-@frozen
+@value_object
 class GCArgs:
     """What GC is told. No list at all reaches the plugins as null."""
 

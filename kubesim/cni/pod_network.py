@@ -18,7 +18,7 @@ from kubesim.cni.gocni import CNI, Namespace
 from kubesim.cni.gocni_result import CNIResult
 from kubesim.cni.gofile import errno_text
 from kubesim.errors import CniError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 POD_ANNOTATIONS: Final = "io.kubernetes.cri.pod-annotations"
 _PROTOCOLS = {0: "tcp", 1: "udp", 2: "sctp"}
@@ -26,7 +26,7 @@ _UNLIMITED_BURST = 2**32 - 1
 _LEAST_BANDWIDTH, _MOST_BANDWIDTH = 1000, 10**15
 
 
-@frozen
+@value_object
 class PortMapping:
     """CRI's: the protocol is a number, and mappings without a host port are there too."""
 
@@ -36,14 +36,14 @@ class PortMapping:
     host_ip: str = ""
 
 
-@frozen
+@value_object
 class DNSConfig:
     servers: Sequence[str] | None = None
     searches: Sequence[str] | None = None
     options: Sequence[str] | None = None
 
 
-@frozen
+@value_object
 class PodNetworkConfig:
     """The part of a PodSandboxConfig that networking looks at."""
 
@@ -56,7 +56,7 @@ class PodNetworkConfig:
     cgroup_parent: str = ""
 
 
-@frozen
+@value_object
 class PodNetwork:
     """What a sandbox keeps of its set-up."""
 
@@ -162,7 +162,7 @@ def select_pod_ips(ips: Sequence[IP | None], preference: str) -> tuple[str, tupl
     return texts[chosen], (*texts[:chosen], *texts[chosen + 1 :])
 
 
-@frozen
+@value_object
 class PodNetworkSettings:
     """How the CRI plugin is configured. `bring_up_loopback` is given where no loopback plugin shall run: it sets the
     interface of the namespace up itself."""

@@ -33,7 +33,7 @@ from kubesim.cni.gofile import errno_text
 from kubesim.cni.plugin_files import find_in_path, plugin_failure
 from kubesim.cni.process_tree import kill_all
 from kubesim.errors import PluginError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 AT_ONCE: Final = 64
 MOST_OUTPUT: Final = 16 * 1024 * 1024  # bytes of each stream
@@ -44,7 +44,7 @@ _CHUNK = 65536
 _CHUNKS = 64  # that are read in a row
 
 
-@frozen
+@value_object
 class Execution:
     """One run of a plugin, for whoever wants to know. `how` is empty for success, else Go's words: `exit status 1`."""
 

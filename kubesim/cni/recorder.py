@@ -9,7 +9,7 @@ import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 _MARK = "KUBESIM_STARTED_BY_A_PLUGIN"
 _STAND_IN = """#!/bin/sh
@@ -29,7 +29,7 @@ exit $code
 """
 
 
-@frozen
+@value_object
 class Recorded:
     """One execution. `delegated`: another plugin started it."""
 

@@ -29,7 +29,7 @@ from kubesim.cni.types import (
 )
 from kubesim.cni.versions import CURRENT, decode_version
 from kubesim.errors import CniError
-from kubesim.frozen import frozen, replace
+from kubesim.values import replace, value_object
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ _RESULT_100 = Struct(
 )
 
 
-@frozen
+@value_object
 class Result020:
     """0.1.0 and 0.2.0: one address for each family."""
 
@@ -82,7 +82,7 @@ class Result020:
         return out
 
 
-@frozen
+@value_object
 class Result:
     """From 0.3.0 on. Entries of the lists can be null, and are passed on as that."""
 

@@ -47,12 +47,12 @@ from kubesim.cni.validation import (
 )
 from kubesim.cni.versions import ALL, CURRENT, at_least, decode_version
 from kubesim.errors import CniError, PluginError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 _NAMED = Struct('struct { Name string "json:\\"name\\"" }', {"name": STRING}, short="")
 
 
-@frozen
+@value_object
 class CmdArgs:
     """What a command is told: the environment, and its configuration on stdin."""
 
@@ -78,7 +78,7 @@ class CmdArgs:
 Command = Callable[[CmdArgs], None]
 
 
-@frozen
+@value_object
 class CNIFuncs:
     """The commands of a plugin; one that is missing succeeds without doing anything."""
 
@@ -89,7 +89,7 @@ class CNIFuncs:
     status: Command | None = None
 
 
-@frozen
+@value_object
 class _Variable:
     name: str
     required_for: frozenset[str]

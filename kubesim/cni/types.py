@@ -13,10 +13,10 @@ from typing import Any, Final
 from kubesim.api.goaddress import IP, NO_NET, IPNet, ip_from_text, parse_cidr
 from kubesim.api.gojson import InOrder
 from kubesim.api.gostruct import INT, STRING, FromText, GoType, Own, Pointer, Slice, Struct
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class DNS:
     nameservers: tuple[str, ...] = ()
     domain: str = ""
@@ -39,7 +39,7 @@ class DNS:
 NO_DNS: Final = DNS()
 
 
-@frozen
+@value_object
 class Route:
     dst: IPNet = NO_NET
     gw: IP | None = None
@@ -63,7 +63,7 @@ class Route:
         return out
 
 
-@frozen
+@value_object
 class Interface:
     """mtu, socket_path and pci_id exist from 1.0.0 on."""
 
@@ -84,7 +84,7 @@ class Interface:
         return out
 
 
-@frozen
+@value_object
 class IPConfig:
     """An address of a pod. `version` ("4" or "6") exists in 0.3.0 to 0.4.0 and is None elsewhere."""
 
@@ -105,7 +105,7 @@ class IPConfig:
         return out
 
 
-@frozen
+@value_object
 class IPConfig020:
     """The one address of a family in 0.1.0 and 0.2.0, with its routes."""
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from kubesim.clock import Awaited, wake
 from kubesim.clock.randomness import Stream
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 T = TypeVar("T")
 
@@ -108,7 +108,7 @@ class Channel(Generic[T]):
         }
 
 
-@frozen
+@value_object
 class Selected:
     """What a select answered: the channel, its item, and which channels were ready when it looked."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
-from kubesim.frozen import frozen, mutable
+from kubesim.values import mutable, value_object
 
 
-@frozen
+@value_object
 class Failure:
     """A case whose answer was not the right one; `differences` in words."""
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from kubesim.conformance.story_views import EventView, Json, StatusView, event_view, status_view
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 Story = Mapping[str, Any]
 
@@ -39,7 +39,7 @@ def _delay_is_off(expected: float, actual: float) -> bool:
 # -- statuses -----------------------------------------------------------------------------------------------------
 
 
-@frozen
+@value_object
 class _Shown:
     """A status that differs from the one before it."""
 
@@ -155,7 +155,7 @@ def _plus(cost: tuple[int, int], *, unpaired: int = 0, pairs: int = 0) -> tuple[
 # -- events -------------------------------------------------------------------------------------------------------
 
 
-@frozen
+@value_object
 class _Match:
     """An event that both have; `place` is where it stands in what was produced."""
 

@@ -15,13 +15,13 @@ from kubesim.conformance import stories
 from kubesim.conformance.results import CorpusResult, Failure, Watcher
 from kubesim.conformance.story_files import TRACES, read_story, story_name
 from kubesim.conformance.story_rule import story_differences
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 SEEDS = range(1, 21)
 _ANSWERS = ("statuses", "events")
 
 
-@frozen
+@value_object
 class Attempt:
     """One playing of a story: what came out, and in which ways that is not what happened."""
 

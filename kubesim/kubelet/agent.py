@@ -39,7 +39,6 @@ from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.sync_loop import SyncLoop
 from kubesim.kubelet.sync_pod import PodSync
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumeParts
-from kubesim.part import part
 from kubesim.podworkers.requeue import Delays, Intervals
 from kubesim.podworkers.resyncs import Resyncs
 from kubesim.podworkers.state import PodSyncStatuses
@@ -54,6 +53,7 @@ from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.protocol import Runtime
 from kubesim.sources.checkpoint import PodCheckpoints
 from kubesim.sources.config import ConfigStream
+from kubesim.values import part
 
 
 @part

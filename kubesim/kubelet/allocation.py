@@ -28,10 +28,10 @@ from kubesim.kubelet.resize_events import resize_event_message
 from kubesim.kubelet.resize_feasibility import why_infeasible
 from kubesim.kubelet.status.conditions import POD_RESIZE_PENDING
 from kubesim.kubelet.status.resize_conditions import INFEASIBLE
-from kubesim.part import part
 from kubesim.runtime.allocated import AllocationState, resizable_containers
 from kubesim.runtime.resize_actions import container_resources
 from kubesim.trace import Recorder
+from kubesim.values import part
 
 INITIAL_RETRY_DELAY = 30 * SECOND
 RETRY_DELAY = 3 * MINUTE

@@ -16,12 +16,12 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.status.manager import StatusManager
-from kubesim.part import part
 from kubesim.podworkers.resyncs import Resyncs
 from kubesim.podworkers.state import PodSyncStatuses
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.trace import Recorder
+from kubesim.values import part
 
 
 @part

@@ -21,7 +21,7 @@ from kubesim.api.model import REMEMBERED_PODS
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock.randomness import Stream, uuid4_text
 from kubesim.concurrency.token_bucket import TokenBucket
-from kubesim.frozen import frozen, mutable
+from kubesim.values import mutable, value_object
 
 MAX_CACHE_ENTRIES = 4096
 AGGREGATE_MAX_EVENTS = 10
@@ -81,7 +81,7 @@ class _Aggregate:
     messages: dict[str, None] = field(default_factory=dict)
 
 
-@frozen
+@value_object
 class _Observation:
     """What was last seen of an event object."""
 

@@ -26,9 +26,9 @@ from kubesim.kubelet.status.conditions import (
     generate_pod_ready_condition,
 )
 from kubesim.kubelet.volumes.manager import VolumeManager
-from kubesim.part import part
 from kubesim.podworkers.updates import UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
+from kubesim.values import part
 
 
 @part

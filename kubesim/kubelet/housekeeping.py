@@ -22,13 +22,13 @@ from kubesim.kubelet.context import Context, PodViews
 from kubesim.kubelet.mirror import MirrorClient
 from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.volumes.manager import VolumeManager
-from kubesim.part import part
 from kubesim.podworkers.updates import KillPodOptions, UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.gc import GCPolicy, evict_containers, evict_sandboxes
 from kubesim.runtime.manager import RuntimeManager
 from kubesim.runtime.types import RuntimePod
 from kubesim.trace.records import Handler
+from kubesim.values import part
 
 
 @part

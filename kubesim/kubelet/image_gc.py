@@ -17,15 +17,15 @@ from kubesim.clock import NEVER as NOT_EVER
 from kubesim.clock import LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import ImageGCError, RuntimeCallError
-from kubesim.frozen import frozen, replace
 from kubesim.runtime.protocol import ImageInfo, Runtime
+from kubesim.values import replace, value_object
 
 IMAGE_GC_PERIOD = 5 * MINUTE
 NEVER = -1  # not seen in use since the kubelet came up
 _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
-@frozen
+@value_object
 class ImageGCPolicy:
     high_threshold_percent: int = 85
     low_threshold_percent: int = 80
@@ -37,7 +37,7 @@ class ImageGCPolicy:
         return self.high_threshold_percent == 100 and self.max_age == 0
 
 
-@frozen
+@value_object
 class ImageRecord:
     id: str
     first_detected: int

@@ -14,23 +14,23 @@ from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import RuntimeCallError
-from kubesim.frozen import frozen
 from kubesim.runtime.labels import POD_NAME, POD_NAMESPACE
 from kubesim.runtime.naming import POD_LOGS_ROOT
 from kubesim.runtime.protocol import ContainerInfo, Runtime
+from kubesim.values import value_object
 
 COMPRESSED = ".gz"
 TEMPORARY = ".tmp"
 
 
-@frozen
+@value_object
 class LogRotatePolicy:
     max_size: int = 10 << 20  # bytes; a negative number: logs are not rotated
     max_files: int = 5
     monitoring_period: int = 10 * SECOND
 
 
-@frozen
+@value_object
 class Rotation:
     """What to do with the files of one log, in this order."""
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from kubesim.api.pod import Pod
 from kubesim.cluster.client import ApiClient
-from kubesim.frozen import frozen
 from kubesim.kubelet.context import Context, PodViews
 from kubesim.kubelet.eviction.manager import EvictionManager, NodeEventRecorder
 from kubesim.kubelet.eviction.stats import StatsProvider
@@ -21,15 +20,15 @@ from kubesim.kubelet.log_rotation import ContainerLogManager, LogFiles
 from kubesim.kubelet.node_conditions import NodeHealth, NodeStatusUpdater
 from kubesim.kubelet.node_shutdown import NodeShutdown, WaitForUnmount
 from kubesim.kubelet.runtime_state import RuntimeState
-from kubesim.part import part
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.helper import MemoryUsage
 from kubesim.runtime.protocol import Runtime
+from kubesim.values import part, value_object
 
 Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
 
 
-@frozen
+@value_object
 class NodeParts:
     """What these parts need beside the rest of an agent."""
 

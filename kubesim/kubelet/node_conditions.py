@@ -20,10 +20,10 @@ from kubesim.clock.randomness import Stream
 from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import JitteredTicker
 from kubesim.errors import ApiError
-from kubesim.frozen import frozen
 from kubesim.kubelet.eviction.signals import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from kubesim.trace import Recorder
 from kubesim.trace.records import ApiWrite
+from kubesim.values import value_object
 
 UPDATE_PERIOD = 10 * SECOND
 UPDATE_JITTER = 0.04
@@ -32,7 +32,7 @@ READY = "Ready"
 REQUIRED_CAPACITIES = ("cpu", "memory", "pods", "ephemeral-storage")
 
 
-@frozen
+@value_object
 class _Words:
     """Reason, message and event of a pressure condition that is true, and of one that is not."""
 
@@ -56,7 +56,7 @@ _PRESSURE: Mapping[str, _Words] = {
 }
 
 
-@frozen
+@value_object
 class NodeHealth:
     """The pressure conditions that hold, and why the node is not ready (empty texts: nothing)."""
 

@@ -23,10 +23,10 @@ from kubesim.clock import LoopClock, wake
 from kubesim.concurrency import TaskSet
 from kubesim.errors import SyncError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen, mutable
 from kubesim.kubelet.eviction.manager import KillPod, NodeEventRecorder, with_disruption_target
 from kubesim.podworkers.syncer import SyncContext
 from kubesim.podworkers.updates import PodStatusFn
+from kubesim.values import mutable, value_object
 
 WaitForUnmount = Callable[[SyncContext, Pod], Coroutine[Any, Any, None]]
 
@@ -38,7 +38,7 @@ SHUTTING_DOWN = "node is shutting down"
 DEFAULT_PRIORITY = 0
 
 
-@frozen
+@value_object
 class ShutdownGracePeriod:
     """The time for pods of at least this priority, and less than the next one's."""
 

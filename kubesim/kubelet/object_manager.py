@@ -20,7 +20,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.cluster.object_watch import ObjectKey, ObjectWatcher
 from kubesim.errors import KubesimError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 SYNC_TIMEOUT = 1 * SECOND
 CONFIG_MAP, SECRET = "ConfigMap", "Secret"
@@ -55,7 +55,7 @@ class _Item:
         self.waiters: dict[asyncio.Future[bool], None] = {}
 
 
-@frozen
+@value_object
 class _References:
     """What a pod refers to, and the spec that says so."""
 

@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
-from kubesim.frozen import mutable
 from kubesim.kubelet.agent import Kubelet
+from kubesim.values import mutable
 
 Labels = tuple[tuple[str, str], ...]
 

@@ -18,12 +18,12 @@ from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen, replace
 from kubesim.kubelet.pleg_records import PodLifecycleEvent, PodRecords, compute_events, keep_pod_ips
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 from kubesim.trace import Recorder
 from kubesim.trace.records import PlegEvent
+from kubesim.values import replace, value_object
 
 RELIST_PERIOD = 1 * SECOND
 RELIST_THRESHOLD = 3 * MINUTE
@@ -39,7 +39,7 @@ class PodLister(Protocol):
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus: ...
 
 
-@frozen
+@value_object
 class _RelistRequest:
     uid: str
     moment: int

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Literal
 
-from kubesim.frozen import frozen
 from kubesim.runtime.types import ListedContainer, RuntimePod, RuntimePodStatus
+from kubesim.values import value_object
 
 EventType = Literal["ContainerStarted", "ContainerDied", "ContainerRemoved", "ContainerChanged", "PodSync"]
 
@@ -22,7 +22,7 @@ _WAS = {"running": "was running", "exited": "was dead", "unknown": "was neither 
 _NOW = {"running": "runs", "exited": "is dead", "unknown": "is neither running nor dead", "non-existent": "is gone"}
 
 
-@frozen
+@value_object
 class PodLifecycleEvent:
     """A change of a pod. `data` is the id of the container or sandbox as listed; `cause` the event's trace record."""
 

@@ -22,9 +22,9 @@ from kubesim.kubelet.status.generate import generate_api_pod_status
 from kubesim.kubelet.status.inputs import StatusInputs
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.status.probe_overlay import readiness_workers_to_trigger
-from kubesim.part import part
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.types import RuntimePodStatus
+from kubesim.values import part
 
 
 @part

@@ -16,11 +16,11 @@ from kubesim.api.pod_kinds import is_critical_pod
 from kubesim.api.resources import BEST_EFFORT, BURSTABLE, CPU, GUARANTEED, MEMORY, PODS, pod_qos_class
 from kubesim.errors import KubesimError, SyncError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
 from kubesim.kubelet.admission.predicates import AdmissionResult, Failure, InsufficientResource
 from kubesim.kubelet.eviction.manager import KillPod, with_disruption_target
 from kubesim.kubelet.eviction.ranking import requested
 from kubesim.runtime.helper import EventRecorder
+from kubesim.values import value_object
 
 PREEMPTING = "Preempting"
 MESSAGE = "Preempted in order to admit critical pod"
@@ -28,7 +28,7 @@ DISRUPTION_MESSAGE = "Pod was preempted by Kubelet to accommodate a critical pod
 UNEXPECTED_ADMISSION_ERROR = "UnexpectedAdmissionError"
 
 
-@frozen
+@value_object
 class Requirement:
     """So much of a resource must become free; cpu is counted in thousandths."""
 

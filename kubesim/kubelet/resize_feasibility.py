@@ -9,14 +9,14 @@ from kubesim.api.pod import Pod
 from kubesim.api.quantity import quantity
 from kubesim.api.resources import CPU, GUARANTEED, MEMORY, pod_qos_class
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
 from kubesim.runtime.allocated import resizable_containers
+from kubesim.values import value_object
 
 STATIC = "static"
 STATIC_MEMORY = "Static"
 
 
-@frozen
+@value_object
 class NodePolicies:
     """A static manager gives cpus or memory away for good."""
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import field
 
 from kubesim.api.timestamps import MILLISECOND, MINUTE, SECOND
-from kubesim.frozen import frozen
 from kubesim.kubelet.eviction.thresholds import EvictionConfig
 from kubesim.kubelet.image_gc import ImageGCPolicy
 from kubesim.kubelet.log_rotation import LogRotatePolicy
 from kubesim.kubelet.node_shutdown import ShutdownGracePeriod
 from kubesim.kubelet.resize_feasibility import NodePolicies
 from kubesim.runtime.images import ImagePullSettings
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class KubeletSettings:
     node_name: str = "node-1"
     host_ips: tuple[str, ...] = ("10.0.0.1",)

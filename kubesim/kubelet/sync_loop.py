@@ -23,11 +23,11 @@ from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.probes.results import Update
 from kubesim.kubelet.runtime_state import RuntimeState
 from kubesim.kubelet.status.active_deadline import active_deadline
-from kubesim.part import part
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.sources.config import ConfigStream
 from kubesim.sources.mux import PodUpdate
 from kubesim.trace.records import Handler, LoopSelect, Note
+from kubesim.values import part
 
 
 @part

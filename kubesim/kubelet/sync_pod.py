@@ -11,7 +11,6 @@ from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.clock import go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
-from kubesim.frozen import replace
 from kubesim.kubelet.context import Context, PodViews
 from kubesim.kubelet.environment import Find
 from kubesim.kubelet.mirror import MirrorClient
@@ -23,13 +22,13 @@ from kubesim.kubelet.resize_events import resize_event_message
 from kubesim.kubelet.runtime_state import RuntimeState
 from kubesim.kubelet.status.conditions import with_condition
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
-from kubesim.part import part
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType
 from kubesim.runtime.manager import ProbeResults, RuntimeManager
 from kubesim.runtime.pod_listing import api_pod, running_pod
 from kubesim.runtime.results import PodSyncResult
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
+from kubesim.values import part, replace
 
 READY_TO_START = "PodReadyToStartContainers"
 ALL_RESTARTING = "AllContainersRestarting"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from kubesim.frozen import frozen
 from kubesim.kubeletconfig.table import KIND, STRUCTS
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class Field:
     name: str
     type: str  # as in Go, without the star of a pointer

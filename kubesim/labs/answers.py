@@ -13,11 +13,11 @@ from typing import Any
 from kubesim.api.goduration import parse_duration
 from kubesim.api.gotext import duration
 from kubesim.errors import UsageError
-from kubesim.frozen import frozen
 from kubesim.labs.language import CountLookup, Moment, Question
 from kubesim.trace.records import Record
 from kubesim.trace.stepping import Condition
 from kubesim.trace.stepping.conditions import look_up
+from kubesim.values import value_object
 
 _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
 MILLISECOND = 1000
@@ -27,7 +27,7 @@ class NoAnswer(UsageError):
     """The run does not have what a question asks for, or an answer cannot be read."""
 
 
-@frozen
+@value_object
 class Truth:
     """What the run says: the value, in words, and the records that show it (for an order: one for each item)."""
 
@@ -37,7 +37,7 @@ class Truth:
     origin: int = 0  # for a time: the moment from which it counts
 
 
-@frozen
+@value_object
 class Verdict:
     """`hint` is for a wrong answer; `parting` the record at which answer and run part, if there is one."""
 

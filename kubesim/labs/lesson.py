@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 
-from kubesim.frozen import frozen
 from kubesim.labs.answers import judge, look_up_truth
 from kubesim.labs.explain import answer_lines, prediction_lines, walk_lines, wrapped
 from kubesim.labs.language import Moment, Question
@@ -19,9 +18,10 @@ from kubesim.labs.progress import LabProgress
 from kubesim.scenario.language import Expect, Scenario
 from kubesim.scenario.load import load_scenario
 from kubesim.trace.records import Record
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class Run:
     """What a played scenario left."""
 

@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from kubesim.errors import InputError, UsageError
-from kubesim.frozen import frozen
 from kubesim.labs.language import LabFile, Solution
 from kubesim.labs.network import NetworkExercise
 from kubesim.scenario.language import Scenario
@@ -23,13 +22,14 @@ from kubesim.scenario.load import load_scenario
 from kubesim.scenario.strict import Strict
 from kubesim.scenario.yaml_source import Marked, read_documents
 from kubesim.shipped import shipped
+from kubesim.values import value_object
 
 VARIABLE = "KUBESIM_LABS"
 _FOLDER = re.compile(r"(\d{2})-([a-z0-9]+(?:-[a-z0-9]+)*)")
 S = TypeVar("S", bound=Strict)
 
 
-@frozen
+@value_object
 class Lab:
     """A lab that was read; its scenarios are read when they are needed."""
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kubesim.errors import UsageError
-from kubesim.frozen import mutable
 from kubesim.labs.load import Lab
+from kubesim.values import mutable
 
 
 @mutable

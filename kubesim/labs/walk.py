@@ -13,7 +13,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from kubesim.frozen import frozen
 from kubesim.labs.explain import WIDTH, shown, stop_record
 from kubesim.labs.language import StopItem, WalkFile
 from kubesim.labs.lesson import Play
@@ -22,11 +21,12 @@ from kubesim.scenario.load import parse_scenario
 from kubesim.trace.records import CriCall, Record
 from kubesim.trace.stepping import Stepper
 from kubesim.trace.stepping.screen import node_lines
+from kubesim.values import value_object
 
 FILE = Path(str(files("kubesim.labs") / "pod_creation.yaml"))
 
 
-@frozen
+@value_object
 class Stop:
     """One stop, with what it shows."""
 
@@ -37,7 +37,7 @@ class Stop:
     extra: tuple[str, ...] = ()
 
 
-@frozen
+@value_object
 class Walk:
     title: str
     intro: str

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import Randomness
-from kubesim.frozen import frozen
 from kubesim.podworkers.syncer import min_backoff_expiration
+from kubesim.values import value_object
 
 NETWORK_NOT_READY = "network is not ready"
 TRANSIENT_BACKOFF = 1 * SECOND
 JITTER_FACTOR = 0.5
 
 
-@frozen
+@value_object
 class Intervals:
     """The kubelet's settings: how often a pod is synced without cause, and how long a failed one waits."""
 
@@ -23,7 +23,7 @@ class Intervals:
     backoff: int = 10 * SECOND
 
 
-@frozen
+@value_object
 class Requeue:
     """A delay before jitter, and why it is that long."""
 

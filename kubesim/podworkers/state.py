@@ -15,7 +15,6 @@ from typing import Literal
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import is_static_pod
-from kubesim.frozen import frozen, replace
 from kubesim.podworkers.sync_status import PodSyncStatus, PodWorkerQueries, PodWorkerState
 from kubesim.podworkers.updates import (
     KillPodOptions,
@@ -25,13 +24,14 @@ from kubesim.podworkers.updates import (
     merge_update,
 )
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
+from kubesim.values import replace, value_object
 
 Callbacks = tuple[Callable[[], None], ...]
 
 _DEFAULT_KILL = KillPodOptions()
 
 
-@frozen
+@value_object
 class UpdateDecision:
     """What an update led to. `terminating` is the reason in words if it made the pod terminate."""
 
@@ -44,7 +44,7 @@ class UpdateDecision:
     completed: Callbacks = ()
 
 
-@frozen
+@value_object
 class PodWork:
     """What a worker does next: which sync, and with what."""
 
@@ -57,7 +57,7 @@ class PodWork:
 NoWork = Literal["wait", "never", "nothing"]
 
 
-@frozen
+@value_object
 class PodWorkerSync:
     """A worker as housekeeping sees it."""
 
@@ -67,7 +67,7 @@ class PodWorkerSync:
     static: bool = False
 
 
-@frozen
+@value_object
 class KnownPods:
     """The workers to wake (they must end their pod), and those to stop."""
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from kubesim.frozen import mutable
 from kubesim.podworkers.updates import PodStatusFn, UpdatePodOptions
+from kubesim.values import mutable
 
 PodWorkerState = Literal["sync", "terminating", "terminated"]
 

@@ -11,9 +11,9 @@ from typing import Protocol, TypeVar
 
 from kubesim.api.pod import Pod
 from kubesim.errors import BackoffError, SyncCancelled, SyncError
-from kubesim.frozen import frozen
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
+from kubesim.values import value_object
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ def _finish(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
-@frozen
+@value_object
 class SyncOutcome:
     """How a SyncPod ended. `terminal`: the pod has come to its end by itself. `settled`: the sync found nothing to do,
     and the next one will find nothing either unless something touches the pod. `post_sync` is called when the worker

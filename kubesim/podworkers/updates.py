@@ -10,14 +10,14 @@ from collections.abc import Callable
 from typing import Literal
 
 from kubesim.api.pod import Pod, PodStatus
-from kubesim.frozen import frozen
 from kubesim.runtime.types import RuntimePod
+from kubesim.values import value_object
 
 SyncPodType = Literal["sync", "update", "create", "kill"]
 PodStatusFn = Callable[[PodStatus], PodStatus]
 
 
-@frozen
+@value_object
 class KillPodOptions:
     """How to kill. `completed` is called when the containers are stopped, or when there is nothing to wait for."""
 
@@ -27,7 +27,7 @@ class KillPodOptions:
     completed: Callable[[], None] | None = None
 
 
-@frozen
+@value_object
 class UpdatePodOptions:
     """Either a pod from configuration, or a running pod that no configuration knows and that can only be killed."""
 

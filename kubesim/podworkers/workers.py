@@ -19,7 +19,6 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, go, wake
 from kubesim.concurrency.tasks import end
 from kubesim.errors import KubesimError, SyncError
-from kubesim.part import part
 from kubesim.podworkers.requeue import Delays, requeue_after
 from kubesim.podworkers.resyncs import Resyncs
 from kubesim.podworkers.state import PodSyncStatuses, PodWork
@@ -30,6 +29,7 @@ from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.types import RuntimePodStatus
 from kubesim.trace import Recorder
 from kubesim.trace.records import SyncBegin, SyncEnd, WorkerState, WorkerUpdate
+from kubesim.values import part
 
 MIN_KILL_TIMEOUT_S = 10
 

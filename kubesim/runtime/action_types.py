@@ -9,19 +9,19 @@ resourceRequirements.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.features import FeatureGates
-from kubesim.frozen import frozen, mutable
 from kubesim.runtime.termination import KillReason
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePodStatus
+from kubesim.values import mutable, value_object
 
 ResizableResource = Literal["cpu", "memory"]
 
 
-@frozen
+@value_object
 class ContainerToKill:
     """Message is what the Killing event says."""
 
@@ -32,7 +32,7 @@ class ContainerToKill:
     message: str
 
 
-@frozen
+@value_object
 class ContainerResources:
     """The resources that can change while a container runs: bytes and milli-CPUs, 0 where nothing is said."""
 
@@ -42,7 +42,7 @@ class ContainerResources:
     cpu_request_milli: int = 0
 
 
-@frozen
+@value_object
 class ContainerToUpdate:
     container: Container
     id: str
@@ -50,7 +50,7 @@ class ContainerToUpdate:
     current: ContainerResources
 
 
-@frozen
+@value_object
 class ContainerToReset:
     """A record to remove because all containers restart; killed before if it may run."""
 
@@ -59,7 +59,7 @@ class ContainerToReset:
     kill: bool
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable(kw_only=True)
 class PodActions:
     """The plan, in the order in which SyncPod carries it out. `why` has one sentence per decision."""
 

@@ -15,14 +15,14 @@ from collections.abc import Iterator, Mapping
 from kubesim.api.pod import Container, Pod, PodSpec, ResourceList, ResourceRequirements
 from kubesim.api.resources import quantities
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
 from kubesim.runtime.restart_policy import is_restartable_init_container
+from kubesim.values import value_object
 
 _POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 _INIT_CONTAINERS = "InPlacePodVerticalScalingInitContainers"
 
 
-@frozen
+@value_object
 class PodAllocation:
     """By container name; `pod` is None where the pod itself asks for nothing."""
 

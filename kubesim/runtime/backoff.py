@@ -15,9 +15,9 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import NEVER
 from kubesim.errors import BackoffError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen, mutable
 from kubesim.runtime.naming import backoff_key, format_pod
 from kubesim.runtime.types import RuntimePodStatus
+from kubesim.values import mutable, value_object
 
 CRASH_LOOP_BACK_OFF = "CrashLoopBackOff"
 
@@ -121,7 +121,7 @@ def new_image_backoff() -> Backoff:
     return Backoff(IMAGE_BACK_OFF_PERIOD, MAX_IMAGE_BACK_OFF)
 
 
-@frozen
+@value_object
 class InBackOff:
     """A container that has to wait: what its status, the event and the pod worker are told."""
 

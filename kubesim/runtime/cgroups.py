@@ -33,8 +33,8 @@ from kubesim.api.resources import (
     pod_requests,
 )
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
 from kubesim.runtime.restart_policy import is_restartable_init_container
+from kubesim.values import value_object
 
 CgroupName = tuple[str, ...]
 
@@ -54,7 +54,7 @@ GUARANTEED_OOM_SCORE_ADJ = -997
 BEST_EFFORT_OOM_SCORE_ADJ = 1000
 
 
-@frozen
+@value_object
 class ResourceConfig:
     """What is written to a cgroup; None = left as it is. Huge pages: limit by page size, both in bytes."""
 

@@ -13,7 +13,6 @@ from kubesim.cni.context import Context, with_timeout
 from kubesim.cni.gocni import CNI
 from kubesim.cni.libcni import CNIConfig, GCAttachment
 from kubesim.errors import CniError
-from kubesim.frozen import replace
 from kubesim.node.client import Node
 from kubesim.runtime.home import Home
 from kubesim.runtime.leaks import Inventory, Kind, Leak, find_leaks
@@ -21,6 +20,7 @@ from kubesim.runtime.ledger import Attachment, Ledger, NetworkEntry, release
 from kubesim.runtime.machine import remove, take_inventory
 from kubesim.runtime.sandbox import PodSandbox
 from kubesim.runtime.sandbox_parts import SandboxDirectory
+from kubesim.values import replace
 
 LIMIT_S: Final = 10.0  # of the wall clock, for one sandbox: one that hangs keeps no other from being released
 # Sandboxes are forgotten when nothing of them is left.

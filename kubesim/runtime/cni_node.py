@@ -24,7 +24,6 @@ from kubesim.cni.plugin_files import plugin_failure
 from kubesim.cni.pod_network import PodNetworkSettings
 from kubesim.cni.process import Execution, RealExec
 from kubesim.errors import CniError, RuntimeCallError, UsageError
-from kubesim.frozen import replace
 from kubesim.node.client import Node
 from kubesim.node.networks import network
 from kubesim.node.private import NETNS_DIR
@@ -40,6 +39,7 @@ from kubesim.runtime.simulated.process import ProcessFactory
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.trace import Recorder
 from kubesim.trace.records import CniExec, Fault
+from kubesim.values import replace
 
 _WHY = {
     "ADD": "the sandbox is attached",

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 if TYPE_CHECKING:
     from kubesim.cni.faults import Fault
     from kubesim.node.client import Seen
 
 
-@frozen
+@value_object
 class CniSettings:
     """`conf_dir` has the user's own configurations; without one it is the shipped `network`. With a `state` directory
     the node is the host itself, and what is in there outlives kubesim."""
@@ -27,7 +27,7 @@ class CniSettings:
     state: str = ""
 
 
-@frozen
+@value_object
 class NodePlan:
     """A node's name, its addresses with their prefix lengths, and its ranges for pods: IPv4, IPv6."""
 
@@ -36,7 +36,7 @@ class NodePlan:
     pod_cidrs: tuple[str, ...]
 
 
-@frozen
+@value_object
 class NetworkPicture:
     """What a node and its pods have of links, addresses and routes (see `Node.look`)."""
 

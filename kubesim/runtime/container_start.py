@@ -9,8 +9,6 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, LifecycleHandler, Pod
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
-from kubesim.part import part
 from kubesim.runtime.actuated import ActuatedState
 from kubesim.runtime.container_kill import ContainerKiller
 from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeHelper
@@ -29,6 +27,7 @@ from kubesim.runtime.results import (
     RUN_CONTAINER_ERROR,
 )
 from kubesim.runtime.types import RuntimePodStatus
+from kubesim.values import part, value_object
 
 
 class StartFailed(Exception):
@@ -39,7 +38,7 @@ class StartFailed(Exception):
         self.reason, self.message, self.retry_at = reason, message, retry_at
 
 
-@frozen
+@value_object
 class StartTarget:
     """Where a container is to be started."""
 

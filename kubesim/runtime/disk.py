@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from kubesim.frozen import frozen
 from kubesim.runtime.actuated import ActuatedState
 from kubesim.runtime.allocated import AllocationState
 from kubesim.runtime.cgroups import PodCgroups
 from kubesim.runtime.logs import LogDirectory
 from kubesim.runtime.pull_records import PullRecords
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class KubeletDisk:
     """One per node; it outlives every agent on it."""
 

@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from kubesim.frozen import frozen
 from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
+from kubesim.values import value_object
 
 KILL_BEFORE_REMOVAL = "Container is in unknown state, try killing it before removal"
 
 _EvictUnits = dict[tuple[str, str], list[ContainerInfo]]
 
 
-@frozen
+@value_object
 class GCPolicy:
     """How many dead containers may stay; a negative number is no limit."""
 
@@ -37,7 +37,7 @@ class PodStateProvider(Protocol):
     def should_pod_runtime_be_removed(self, uid: str) -> bool: ...
 
 
-@frozen
+@value_object
 class ContainerEviction:
     """A container to remove. One of unknown state may still run: it is killed first, and stays if that fails."""
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import KubesimError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
 class ContainerConfigError(KubesimError):
@@ -24,7 +24,7 @@ class EventRecorder(Protocol):
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None: ...
 
 
-@frozen
+@value_object
 class MemoryUsage:
     """In bytes, of the pod as a whole and by container name; None: not known."""
 

@@ -15,15 +15,15 @@ import select
 from typing import IO
 
 from kubesim.errors import UsageError
-from kubesim.frozen import frozen
 from kubesim.node.private import NETNS_DIR, OWN_DIR
 from kubesim.runtime.sandbox_parts import write_through
+from kubesim.values import value_object
 
 _LOCK_PAUSE_MS = 100
 _TRIES_WITH_A_LIVING, _TRIES = 50, 300
 
 
-@frozen
+@value_object
 class Home:
     """`directory` is a path here, `directory_there` the same in the node. `owner` is empty where all is ours anyway;
     `run` tells lives of kubesim apart."""

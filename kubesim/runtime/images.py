@@ -21,12 +21,12 @@ from kubesim.clock import Clock
 from kubesim.concurrency.token_bucket import TokenBucket
 from kubesim.errors import KubesimError, RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen, mutable
 from kubesim.runtime.backoff import Backoff, new_image_backoff
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.pull_credentials import AuthConfig, InvalidPullSecret, PullSecret, lookup_pull_credentials
 from kubesim.runtime.pull_records import PullRecords
+from kubesim.values import mutable, value_object
 
 IMAGE_PULL_BACK_OFF = "ImagePullBackOff"
 IMAGE_INSPECT_ERROR = "ImageInspectError"
@@ -37,7 +37,7 @@ REGISTRY_UNAVAILABLE = "RegistryUnavailable"
 SIGNATURE_VALIDATION_FAILED = "SignatureValidationFailed"
 
 
-@frozen
+@value_object
 class ImagePullSettings:
     """One pull at a time, or so many side by side (None: all); and how many a second a registry may be asked for."""
 
@@ -87,7 +87,7 @@ class _Request:
         return f"{self.pod.metadata.uid}_{self.requested}"
 
 
-@frozen
+@value_object
 class _Pulled:
     image_ref: str
     size: int

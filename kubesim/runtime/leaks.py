@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from kubesim.frozen import frozen, replace
+from kubesim.values import replace, value_object
 
 Kind = Literal["process", "sandbox", "namespace", "link", "address", "chain", "cache file", "network"]
 
@@ -22,7 +22,7 @@ _CHAIN = re.compile(r"CNI-(DN-|SN-)?[0-9a-f]{21,24}")  # of one sandbox
 _COMMENT = re.compile(r'name: "(?P<network>.*)" id: "(?P<id>.*)"')
 
 
-@frozen
+@value_object
 class NatTable:
     """`iptables-save -t nat`: the names of its chains, and its rules in words (`-A CHAIN ...`)."""
 
@@ -31,7 +31,7 @@ class NatTable:
     rules: Sequence[Sequence[str]] = ()
 
 
-@frozen
+@value_object
 class Noted:
     """A sandbox of the state directory: its pod, its namespace and its networks, as far as they are known."""
 
@@ -40,7 +40,7 @@ class Noted:
     networks: Sequence[str] = ()
 
 
-@frozen
+@value_object
 class Inventory:
     """What is on a machine, as far as it could be ours. `owner` is how our ids, and the name of our network, begin;
     `networks` are those in which one of ours may have been killed while it was being attached."""
@@ -56,7 +56,7 @@ class Inventory:
     own_network: Sequence[str] = ()  # the bridge and the directory of the network that is all ours
 
 
-@frozen
+@value_object
 class Leak:
     """Something of a sandbox that nobody knows any more; without an id, of nobody. `problem`: why it is still there."""
 

@@ -20,11 +20,11 @@ from kubesim.cni.gocni import CNI
 from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.pod_network import PodNetwork, PodNetworkConfig, PodNetworkSettings, cni_namespace_opts
 from kubesim.errors import CniError, RuntimeCallError
-from kubesim.frozen import frozen
 from kubesim.runtime.sandbox_parts import CniNetworking, remove_written, write_through
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class NetworkEntry:
     """A network that a sandbox was to be attached to: the interface, and the configuration with all its plugins."""
 
@@ -33,7 +33,7 @@ class NetworkEntry:
     source: str
 
 
-@frozen
+@value_object
 class Attachment:
     """A sandbox, its networks in order, and what their plugins were told."""
 

@@ -16,7 +16,6 @@ from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
 from kubesim.runtime.actions import PodActions, compute_pod_actions
 from kubesim.runtime.backoff import Backoff, do_back_off
 from kubesim.runtime.cgroups import ResourceConfig, resource_config_for_pod
@@ -57,11 +56,12 @@ from kubesim.runtime.results import (
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePod, RuntimePodStatus, bare_id
 from kubesim.trace import Recorder
 from kubesim.trace.records import Actions
+from kubesim.values import value_object
 
 _NOTHING_ACTUATED: Mapping[str, ResourceRequirements] = {}
 
 
-@frozen
+@value_object
 class ProbeResults:
     """What the probes say now, by container id: data for the decision."""
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pod_kinds import pod_full_name
-from kubesim.frozen import frozen
 from kubesim.runtime.hash_text import fnv1a, resources_text
+from kubesim.values import value_object
 
 POD_LOGS_ROOT = "/var/log/pods"
 LEGACY_CONTAINER_LOGS_DIR = "/var/log/containers"
@@ -23,7 +23,7 @@ _MAX_FILE_NAME = 255  # ext4
 _LOG_SUFFIX = ".log"
 
 
-@frozen
+@value_object
 class SandboxMetadata:
     """A sandbox' identity for the runtime."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from kubesim.errors import KubesimError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
 class NetworkError(KubesimError):
@@ -67,7 +67,7 @@ def join_host_port(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host or "%" in host else f"{host}:{port}"
 
 
-@frozen
+@value_object
 class HttpRequest:
     """A GET. `host` and `port` are where to connect, `target` is the path with its query, escaped."""
 
@@ -83,7 +83,7 @@ class HttpRequest:
         return next((value for key, value in self.headers if key == name), "")
 
 
-@frozen
+@value_object
 class HttpResponse:
     status: int
     body: bytes = b""

@@ -12,8 +12,8 @@ import asyncio
 
 from kubesim.clock import Awaited, wake
 from kubesim.errors import KubesimError
-from kubesim.frozen import mutable
 from kubesim.runtime.types import RuntimePodStatus
+from kubesim.values import mutable
 
 _ZERO_TIME = -(1 << 62)  # before every moment, as Go's zero time
 

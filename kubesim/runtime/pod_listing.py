@@ -12,7 +12,6 @@ from operator import attrgetter
 from kubesim.api.goaddress import parse_ip_sloppy
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Container, Pod, PodSpec, ResourceRequirements
-from kubesim.frozen import replace
 from kubesim.runtime.labels import CONTAINER_HASH, POD_NAME, POD_NAMESPACE
 from kubesim.runtime.linux_resources import with_actuated
 from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
@@ -25,6 +24,7 @@ from kubesim.runtime.types import (
     SandboxRecord,
     container_id,
 )
+from kubesim.values import replace
 
 _ID = attrgetter("id")
 _CREATED_AT = attrgetter("created_at")

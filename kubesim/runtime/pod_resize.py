@@ -16,8 +16,6 @@ from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.api.resources import CPU, MEMORY
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import replace
-from kubesim.part import part
 from kubesim.runtime.action_types import ContainerResources, ContainerToUpdate, PodActions, ResizableResource
 from kubesim.runtime.actuated import ActuatedState, effective_requirements
 from kubesim.runtime.cgroups import PodCgroups, ResourceConfig, resource_config_for_pod
@@ -29,6 +27,7 @@ from kubesim.runtime.resize_actions import container_resources
 from kubesim.runtime.restart_policy import is_restartable_init_container
 from kubesim.runtime.results import RESIZE_POD_IN_PLACE_ERROR, SyncResult
 from kubesim.runtime.types import RuntimePodStatus, bare_id
+from kubesim.values import part, replace
 
 _POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
 _NOTHING = ResourceRequirements()

@@ -14,10 +14,10 @@ from typing import Literal, Protocol, TypeVar
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
-from kubesim.frozen import frozen
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.types import ContainerRuntimeState, RuntimeResources, SandboxNetwork
+from kubesim.values import value_object
 
 T = TypeVar("T")
 CANCELLED = "rpc error: code = Canceled desc = context canceled"
@@ -41,7 +41,7 @@ class CallContext(Protocol):
         ...
 
 
-@frozen
+@value_object
 class SandboxConfig:
     """RunPodSandbox' argument: the identity of the sandbox and what its set-up needs of the pod."""
 
@@ -53,7 +53,7 @@ class SandboxConfig:
     log_directory: str = ""
 
 
-@frozen
+@value_object
 class ContainerConfig:
     """CreateContainer's argument."""
 
@@ -68,7 +68,7 @@ class ContainerConfig:
     stop_signal: str = ""  # `SIGUSR1`; empty: the image's
 
 
-@frozen
+@value_object
 class SandboxInfo:
     """A sandbox as list and status show it."""
 
@@ -85,7 +85,7 @@ class SandboxInfo:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-@frozen
+@value_object
 class ContainerInfo:
     """A container as list and status show it."""
 
@@ -111,7 +111,7 @@ class ContainerInfo:
     stop_signal: str = ""
 
 
-@frozen
+@value_object
 class ImageInfo:
     id: str
     tags: tuple[str, ...] = ()
@@ -123,14 +123,14 @@ class ImageInfo:
     stop_signal: str = ""  # `SIGQUIT`; empty: SIGTERM
 
 
-@frozen
+@value_object
 class ExecResult:
     exit_code: int
     stdout: str = ""
     stderr: str = ""
 
 
-@frozen
+@value_object
 class RuntimeConditions:
     """RuntimeReady and NetworkReady, each empty when fine and otherwise the reason in words."""
 

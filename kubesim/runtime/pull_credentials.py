@@ -21,7 +21,7 @@ from kubesim.api.configuration import configuration
 from kubesim.api.images import DEFAULT_DOMAIN, parse_normalized
 from kubesim.api.meta import ApiObject
 from kubesim.errors import KubesimError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 _CONFIG_JSON = ("kubernetes.io/dockerconfigjson", ".dockerconfigjson")
 _CONFIG = ("kubernetes.io/dockercfg", ".dockercfg")
@@ -32,7 +32,7 @@ class InvalidPullSecret(KubesimError):
     """A pull secret that cannot be read; with it no image can be pulled."""
 
 
-@frozen
+@value_object
 class PullSecret:
     """Where a credential comes from, and what it looked like."""
 
@@ -45,7 +45,7 @@ class PullSecret:
         return (self.uid, self.namespace, self.name) == (other.uid, other.namespace, other.name)
 
 
-@frozen
+@value_object
 class AuthConfig:
     username: str
     password: str

@@ -15,8 +15,8 @@ from dataclasses import field
 
 from kubesim.api.images import InvalidReference, trim_image_tag_digest
 from kubesim.errors import UsageError
-from kubesim.frozen import mutable
 from kubesim.runtime.pull_credentials import PullSecret
+from kubesim.values import mutable
 
 VerificationPolicy = Callable[[str, bool], bool]
 """(image, pulled by the kubelet) -> must the pod prove that it may use the image?"""

@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Literal
 
 from kubesim.api.gotext import quoted
-from kubesim.frozen import mutable
+from kubesim.values import mutable
 
 SyncAction = Literal[
     "StartContainer", "KillContainer", "CreatePodSandbox", "KillPodSandbox", "ResizePodInPlace", "RemoveContainer"

@@ -18,7 +18,6 @@ from kubesim.api.gotext import quoted
 from kubesim.cni.context import BACKGROUND, Context, with_timeout
 from kubesim.cni.pod_network import PodNetwork, PodNetworkConfig
 from kubesim.errors import KubesimError, RuntimeCallError
-from kubesim.frozen import frozen, mutable, replace
 from kubesim.runtime.sandbox_rules import (
     Action,
     NameIndex,
@@ -30,6 +29,7 @@ from kubesim.runtime.sandbox_rules import (
     makes_dirty,
     user_namespace_problem,
 )
+from kubesim.values import mutable, replace, value_object
 
 CLEAN_UP_TIMEOUT_S = 60.0  # io.containerd.timeout.cri.defercleanup
 State = Literal["UNKNOWN", "READY", "NOTREADY"]
@@ -51,7 +51,7 @@ class StartFailed(RuntimeCallError):
         super().__init__(text)
 
 
-@frozen
+@value_object
 class SandboxRequest:
     """RunPodSandbox' argument, as far as the order of things depends on it."""
 

@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Final, Literal
 
 from kubesim.api.gotext import quoted
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
 class Stage(IntEnum):
@@ -40,7 +40,7 @@ Action = Literal[
 When = Literal["always", "while clean", "when dirty"]
 
 
-@frozen
+@value_object
 class CleanUp:
     """Something to undo: due if at least that stage was reached, and if the undoing so far went well, or did not."""
 
@@ -77,7 +77,7 @@ def makes_dirty(action: Action, *, has_network: bool) -> bool:
     return action != "delete lease"
 
 
-@frozen
+@value_object
 class IdMapping:
     """A range of ids of a user namespace."""
 
@@ -86,7 +86,7 @@ class IdMapping:
     length: int
 
 
-@frozen
+@value_object
 class UserNamespace:
     uids: tuple[IdMapping, ...] = ()
     gids: tuple[IdMapping, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Literal
 
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 ContainerRuntimeState = Literal["created", "running", "exited", "unknown"]
 ProbeResult = Literal["success", "failure", "unknown"]
@@ -27,7 +27,7 @@ def bare_id(identifier: str) -> str:
     return identifier.partition("://")[2] or identifier
 
 
-@frozen
+@value_object
 class RuntimeResources:
     """Resources of a container as the runtime reports them, as quantity text; None = not reported."""
 
@@ -37,7 +37,7 @@ class RuntimeResources:
     memory_limit: str | None = None
 
 
-@frozen
+@value_object
 class ContainerRecord:
     """One container of the runtime, alive or dead (kubecontainer.Status)."""
 
@@ -60,13 +60,13 @@ class ContainerRecord:
     stop_signal: str = ""
 
 
-@frozen
+@value_object
 class SandboxNetwork:
     ip: str = ""
     additional_ips: tuple[str, ...] = ()
 
 
-@frozen
+@value_object
 class SandboxRecord:
     id: str
     attempt: int = 0
@@ -76,7 +76,7 @@ class SandboxRecord:
     network: SandboxNetwork | None = None
 
 
-@frozen
+@value_object
 class RuntimePodStatus:
     """Everything the runtime knows of one pod (kubecontainer.PodStatus). Both lists are newest first."""
 
@@ -95,7 +95,7 @@ class RuntimePodStatus:
         return None
 
 
-@frozen
+@value_object
 class ListedContainer:
     """A container or sandbox in a listing (kubecontainer.Container)."""
 
@@ -106,7 +106,7 @@ class ListedContainer:
     sandbox_id: str = ""
 
 
-@frozen
+@value_object
 class RuntimePod:
     """A pod in a listing (kubecontainer.Pod): what PLEG compares from one relist to the next."""
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, Protocol
 
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 PathKind = Literal["directory", "file", "socket", "character device", "block device"]
 
 
-@frozen
+@value_object
 class VolumeDirectory:
     """One volume of one pod. `names` are those that the pod gives it, `volume_name` is the kubelet's."""
 

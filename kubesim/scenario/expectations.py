@@ -14,10 +14,10 @@ from kubesim.api.pod import ContainerStatus, Pod
 from kubesim.clock import LoopClock
 from kubesim.cluster.store import Store
 from kubesim.cluster.watches import WatchEvent
-from kubesim.frozen import frozen
 from kubesim.scenario.language import Expect
 from kubesim.trace import Recorder
 from kubesim.trace.records import Expectation
+from kubesim.values import value_object
 
 
 def describe(expect: Expect) -> str:
@@ -46,7 +46,7 @@ def _condition(expect: Expect) -> tuple[str, str]:
     return type, status or "True"
 
 
-@frozen
+@value_object
 class Verdict:
     text: str
     met: bool

@@ -21,7 +21,6 @@ from kubesim.cluster.object_watch import MemoryObjectWatcher
 from kubesim.cluster.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.features import FeatureGates
-from kubesim.frozen import frozen, replace
 from kubesim.kubelet.admission.node_admission import NodeAdmission
 from kubesim.kubelet.agent import Dependencies, Kubelet
 from kubesim.kubelet.context import Context
@@ -63,6 +62,7 @@ from kubesim.sources.simulated_files import SimulatedFiles
 from kubesim.sources.simulated_url import SimulatedUrl
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
+from kubesim.values import replace, value_object
 
 if TYPE_CHECKING:
     from kubesim.runtime.cni_nodes import CniNodes
@@ -75,7 +75,7 @@ NODE_SYNC = 1 * SECOND  # pods are asked for once the agent has seen its own nod
 Containers = Literal["kept", "gone"]
 
 
-@frozen
+@value_object
 class Surroundings:
     """What all nodes of a simulation share."""
 

@@ -17,13 +17,13 @@ from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from kubesim.errors import InputError, UsageError
-from kubesim.frozen import frozen
 from kubesim.kubeletconfig.decode import ConfigurationProblem, Path, dotted, read_configuration
 from kubesim.kubeletconfig.flags import configuration_from_flags, flag_of
 from kubesim.kubeletconfig.table import API_VERSION, KIND
 from kubesim.scenario.kubelet_configuration import JITTER, KubeletConfiguration
 from kubesim.scenario.text_files import read_text
 from kubesim.scenario.yaml_source import Marked, read_documents
+from kubesim.values import value_object
 
 JsonObject = dict[str, Any]
 
@@ -32,7 +32,7 @@ ERROR = "kubelet_configuration"
 STATIC_POD_PATH = "staticPodPath"
 
 
-@frozen
+@value_object
 class Overlay:
     """`base` is the content of a file, `document` the same with its lines; `gates` are those of the command line.
     `directory` is where the scenario lies, and its paths begin."""

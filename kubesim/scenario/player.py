@@ -25,10 +25,10 @@ from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.clock import Awaited, LoopClock, wake
 from kubesim.cluster.watches import WatchEvent
 from kubesim.concurrency import TaskSet
-from kubesim.part import part
 from kubesim.scenario.expectations import Judge
 from kubesim.scenario.language import ACTIONS, Delete, Spec, Step
 from kubesim.scenario.world import StepFailed, World
+from kubesim.values import part
 
 PATIENCE = 2 * MINUTE  # how long to wait for a rest that does not come
 RUNNING_TIME = 30 * SECOND  # from rest to the deletion

@@ -26,7 +26,6 @@ from kubesim.cluster.subresources import bind, with_condition
 from kubesim.cluster.watches import WatchEvent
 from kubesim.errors import ApiError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
 from kubesim.kubelet.admission.node_affinity import matches_node_affinity
 from kubesim.kubelet.admission.node_info import NodeInfo, host_ports
 from kubesim.kubelet.admission.predicates import (
@@ -37,6 +36,7 @@ from kubesim.kubelet.admission.predicates import (
     node_labels,
 )
 from kubesim.kubelet.admission.taints import tolerates
+from kubesim.values import value_object
 
 COMPONENT = "default-scheduler"
 DELAY = 8 * MILLISECOND  # from the watch to the write
@@ -45,7 +45,7 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 
 
-@frozen
+@value_object
 class Obstacle:
     """What keeps a pod off a node, and whether it would still if the node were empty."""
 

@@ -14,7 +14,6 @@ from kubesim.api.images import InvalidReference, apply_default_image_tag
 from kubesim.api.quantity import quantity
 from kubesim.api.timestamps import MILLISECOND, MINUTE
 from kubesim.clock.randomness import Stream
-from kubesim.frozen import replace
 from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
 from kubesim.kubelet.node_status import DEFAULT_CAPACITY
 from kubesim.kubelet.settings import KubeletSettings
@@ -25,6 +24,7 @@ from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.language import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, NodeItem, Spec
+from kubesim.values import replace
 
 CLIENT_QPS = 5  # what a client of the API server takes for 0
 

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import json
 
-from kubesim.frozen import frozen
 from kubesim.scenario.language import Spec
 from kubesim.scenario.source_items import ServeManifest
 from kubesim.sources.manifest_url import OK, Answer, Tls, UrlOptions
 from kubesim.sources.simulated_files import DIRECTORY
 from kubesim.sources.simulated_url import NO_PODS, URL, Behaviour
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class FilePlan:
     path: str
     real: bool
     period: int
 
 
-@frozen
+@value_object
 class UrlPlan:
     url: str
     real: bool

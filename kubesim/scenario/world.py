@@ -18,7 +18,6 @@ from kubesim.cluster.patch import merge_patch
 from kubesim.cluster.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
 from kubesim.cluster.store import Listener, Store
 from kubesim.errors import ApiError, KubesimError, RuntimeCallError
-from kubesim.part import part
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.language import (
     Delete,
@@ -44,6 +43,7 @@ from kubesim.scenario.volume_binder import CLAIM, STANDARD_CLASS
 from kubesim.sources.simulated_url import Behaviour, SimulatedUrl
 from kubesim.trace import Recorder
 from kubesim.trace.records import ApiWrite, Note
+from kubesim.values import part
 
 JsonObject = dict[str, Any]
 

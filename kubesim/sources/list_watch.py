@@ -20,7 +20,6 @@ from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.cluster.remote.transport import Call, Reply, Transport, read_all
 from kubesim.errors import ApiError, TransportError
-from kubesim.frozen import frozen
 from kubesim.sources.backoff import Backoff
 from kubesim.sources.reflector import (
     InitialEvents,
@@ -32,6 +31,7 @@ from kubesim.sources.reflector import (
     is_unavailable,
 )
 from kubesim.sources.watch_lines import Bookmark, Change, Decoder, LineSplitter, Page, Undecodable, refusal
+from kubesim.values import value_object
 
 T = TypeVar("T", bound=ApiObject)
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
@@ -43,7 +43,7 @@ OVERDUE = 30 * SECOND  # how much longer a server may leave it open
 SILENCE = 30 * SECOND  # how long a streaming list may pause before it is given up on
 
 
-@frozen
+@value_object
 class Watched(Generic[T]):
     """What to follow: a collection, a part of it, and what its objects are."""
 

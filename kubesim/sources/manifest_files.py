@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, Protocol
 
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 MAX_CONFIG_LENGTH = 10 << 20  # bytes; a manifest as long as this is too long
 MISSING = "path does not exist, ignoring"
@@ -27,7 +27,7 @@ class FileMissing(FileProblem):
     """... because it is not there."""
 
 
-@frozen
+@value_object
 class FileEvent:
     """What a watch tells. Written again counts as modified, and so does a change of permissions."""
 

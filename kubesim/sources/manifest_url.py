@@ -18,8 +18,8 @@ from urllib.parse import urlsplit, urlunsplit
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
 from kubesim.sources.static_pod import Manifest, manifest_text, read_manifest
+from kubesim.values import value_object
 
 TOLD_FAILURES = 3  # of those that follow each other; the next is told with the remark that no more will be
 OK = 200
@@ -32,7 +32,7 @@ class FetchError(Exception):
     """No answer, or none that could be read to its end; the text is what Go's http package says."""
 
 
-@frozen
+@value_object
 class Answer:
     status: int
     body: bytes = b""
@@ -58,7 +58,7 @@ class ManifestUrl(Protocol):
         ...
 
 
-@frozen
+@value_object
 class Tls:
     """Whom to trust (the system's authorities if no file is given), and who we are."""
 
@@ -69,14 +69,14 @@ class Tls:
     insecure_skip_verify: bool = False
 
 
-@frozen
+@value_object
 class UrlOptions:
     header: Header = field(default_factory=dict)
     tls: Tls = Tls()
     timeout: int = REQUEST_TIMEOUT
 
 
-@frozen
+@value_object
 class Reading:
     """What an answer amounts to: the pods that are wanted (None: it does not say), and what to tell."""
 

@@ -21,7 +21,7 @@ from kubesim.api.meta import CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE
 from kubesim.api.pod import Pod
 from kubesim.api.pod_kinds import pod_full_name
 from kubesim.api.timestamps import format_micro_time
-from kubesim.frozen import frozen, mutable
+from kubesim.values import mutable, value_object
 
 Change = Literal["UPDATE", "DELETE", "RECONCILE"]  # of a pod that is known
 Operation = Literal["ADD", "REMOVE", "RESTORE"] | Change
@@ -30,7 +30,7 @@ Operation = Literal["ADD", "REMOVE", "RESTORE"] | Change
 LOCAL_ANNOTATIONS = frozenset({CONFIG_SOURCE, CONFIG_MIRROR, CONFIG_SEEN})
 
 
-@frozen
+@value_object
 class PodUpdate:
     """One message to the sync loop. An ADD without pods says only that the source has reported."""
 
@@ -39,7 +39,7 @@ class PodUpdate:
     pods: tuple[Pod, ...]
 
 
-@frozen
+@value_object
 class DroppedPod:
     """A pod that was ignored because the same snapshot named another one alike."""
 

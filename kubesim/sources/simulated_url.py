@@ -10,9 +10,9 @@ from collections.abc import Callable
 from kubesim.api.gotext import quoted
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.clock import LoopClock
-from kubesim.frozen import frozen
 from kubesim.sources.manifest_files import LIMIT_REACHED, MAX_CONFIG_LENGTH
 from kubesim.sources.manifest_url import REQUEST_TIMEOUT, Answer, FetchError, without_password
+from kubesim.values import value_object
 
 URL = "http://manifests.example/pods"
 NO_PODS = Answer(200, b'{"apiVersion":"v1","kind":"PodList","items":[]}')
@@ -20,7 +20,7 @@ LATENCY = 2 * MILLISECOND
 TIMED_OUT = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 
 
-@frozen
+@value_object
 class Behaviour:
     """What becomes of a request: an answer or an error of the connection, after some time."""
 

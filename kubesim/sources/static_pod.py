@@ -22,8 +22,8 @@ from kubesim.api.pod import Pod
 from kubesim.api.schema.codec import DecodeError, decode, encode
 from kubesim.api.validation import Options, validate_pod_create
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
 from kubesim.sources.kinds import ManifestError, interpret
+from kubesim.values import value_object
 
 JsonObject = dict[str, Any]
 
@@ -36,7 +36,7 @@ MAX_SHOWN = 1500  # characters of a problem
 TOO_DEEP = "yaml: exceeded max depth of 10000"  # our limit is lower, but nothing that is meant comes near it
 
 
-@frozen
+@value_object
 class Manifest:
     """The text of a manifest, and where it came from."""
 
@@ -46,7 +46,7 @@ class Manifest:
     text: str
 
 
-@frozen
+@value_object
 class StaticPods:
     """What became of a manifest: pods, or an error. `parsed`: it was a single pod, good or bad."""
 

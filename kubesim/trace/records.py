@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import field, fields
 from typing import Any, ClassVar
 
-from kubesim.frozen import mutable
+from kubesim.values import mutable
 
 
 @mutable(kw_only=True)

@@ -12,7 +12,7 @@ from typing import Literal
 from kubesim.api import event, node, pod  # noqa: F401  # they fill MODELS
 from kubesim.api.model import MODELS
 from kubesim.api.schema import kinds, tables
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 Kind = Literal["string", "bool", "int", "struct", "list", "map", "Quantity", "IntOrString", "Time", "raw"]
 
@@ -26,7 +26,7 @@ _SPECIAL: Mapping[str, tuple[Kind, str]] = {
 }
 
 
-@frozen
+@value_object
 class Type:
     """A Go type: its kind, the name that error texts give it, and what it is made of."""
 
@@ -44,7 +44,7 @@ class Type:
         return self.element
 
 
-@frozen
+@value_object
 class Field:
     """`merge`: how a strategic merge patch merges a list: by this key of its elements, or as a set if it is empty."""
 

@@ -23,7 +23,7 @@ from kubesim.api.validation.policies import (
 from kubesim.api.validation.resources import validate_resource_requirements
 from kubesim.api.validation.security import validate_security_context
 from kubesim.api.validation.volumes import Volumes
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
@@ -41,7 +41,7 @@ _NOT_FOR_EPHEMERAL = (
 )
 
 
-@frozen
+@value_object
 class PodContext:
     """What the containers of one pod share."""
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from kubesim.api.gojson import dumps, quote
 from kubesim.api.gotext import quoted
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 JsonObject = dict[str, Any]
 ErrorType = Literal[
@@ -54,7 +54,7 @@ class Raw(str):
     __slots__ = ()
 
 
-@frozen
+@value_object
 class FieldError:
     type: ErrorType
     field: str

@@ -6,10 +6,10 @@ Mirrors: pkg/apis/core/validation PodValidationOptions; pkg/api/pod GetValidatio
 from __future__ import annotations
 
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class Options:
     """For a new pod: everything that only keeps old, invalid pods alive is off, and locked gates are not asked."""
 

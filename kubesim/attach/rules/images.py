@@ -11,7 +11,6 @@ from kubesim.attach.observation import ContainerView, Observation, event_count, 
 from kubesim.attach.rules.missing import missing, missing_facts, missing_remedies
 from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
 from kubesim.attach.timing import pull_wait, pull_window, retry_window
-from kubesim.frozen import replace
 from kubesim.runtime.backoff import MAX_IMAGE_BACK_OFF
 from kubesim.runtime.images import (
     ERR_IMAGE_NEVER_PULL,
@@ -22,6 +21,7 @@ from kubesim.runtime.images import (
     REGISTRY_UNAVAILABLE,
     SIGNATURE_VALIDATION_FAILED,
 )
+from kubesim.values import replace
 
 PULL_REASONS = (ERR_IMAGE_PULL, IMAGE_PULL_BACK_OFF, REGISTRY_UNAVAILABLE, SIGNATURE_VALIDATION_FAILED)
 OTHER_REASONS = (ERR_IMAGE_NEVER_PULL, INVALID_IMAGE_NAME, IMAGE_INSPECT_ERROR)

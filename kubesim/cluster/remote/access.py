@@ -6,10 +6,10 @@ import ssl
 from dataclasses import field
 from typing import Protocol
 
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class Access:
     """`expires_at` (microseconds) is when the credentials should be loaded anew; None: when they are refused.
 

@@ -21,12 +21,12 @@ from anyio.abc import ByteReceiveStream, Process
 
 from kubesim.api.timestamps import parse_time
 from kubesim.errors import UsageError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 MAX_WORDS = 300  # of what a plugin says about its failure
 
 
-@frozen
+@value_object
 class Credential:
     """`fields` are those of a kubeconfig's user."""
 

@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Literal, Protocol
 
 from kubesim.errors import ReadOnlyError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 Verb = Literal["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
 METHODS: Mapping[Verb, str] = {
@@ -34,7 +34,7 @@ METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
-@frozen
+@value_object
 class Call:
     """`patience_s` is how long the server may be silent before the connection counts as broken; None: for ever."""
 

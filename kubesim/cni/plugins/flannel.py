@@ -21,7 +21,7 @@ from kubesim.cni.results import print_result as result_text
 from kubesim.cni.skel import CmdArgs, CNIFuncs, delegate_add, delegate_del, plugin_main
 from kubesim.cni.types import ROUTE_TYPE, Route
 from kubesim.errors import CniError
-from kubesim.frozen import mutable
+from kubesim.values import mutable
 
 SUBNET_FILE: Final = "/run/flannel/subnet.env"
 DATA_DIR: Final = "/var/lib/cni/flannel"

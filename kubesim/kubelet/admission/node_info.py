@@ -15,8 +15,8 @@ from kubesim.api.node import Node
 from kubesim.api.pod import ContainerPort, Pod
 from kubesim.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources, pod_requests, quantities
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import mutable
 from kubesim.runtime.restart_policy import is_restartable_init_container
+from kubesim.values import mutable
 
 _ANY_IP = "0.0.0.0"
 

@@ -17,17 +17,17 @@ from kubesim.api.pod import Container, Pod
 from kubesim.api.pod_kinds import is_static_pod
 from kubesim.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, pod_requests
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
 from kubesim.kubelet.admission.node_affinity import matches_node_affinity
 from kubesim.kubelet.admission.node_info import NodeInfo, NodeResources, host_ports
 from kubesim.kubelet.admission.taints import tolerates_no_execute_taints
+from kubesim.values import value_object
 
 OS_LABEL = "kubernetes.io/os"
 NODE_OS = "linux"
 STRICT_SUPPLEMENTAL_GROUPS = "Strict"
 
 
-@frozen
+@value_object
 class InsufficientResource:
     """The node has not enough of something; cpu is counted in thousandths."""
 
@@ -48,7 +48,7 @@ class InsufficientResource:
         )
 
 
-@frozen
+@value_object
 class PredicateFailure:
     """The node is not of the kind the pod asks for."""
 
@@ -72,7 +72,7 @@ NODE_PORTS = PredicateFailure("NodePorts", "node(s) didn't have free ports for t
 TAINT_TOLERATION = PredicateFailure("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 
 
-@frozen
+@value_object
 class AdmissionResult:
     """The answer; `failures` are all the predicates that failed, the reported one first."""
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from kubesim.frozen import frozen
 from kubesim.kubelet.eviction import signals
 from kubesim.kubelet.eviction.stats import Observations
 from kubesim.kubelet.eviction.thresholds import Threshold, merge_thresholds
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class PressureState:
     """What one look leaves for the next. Conditions are in the order in which they were first observed, where upstream
     has the order of a Go map."""
@@ -35,7 +35,7 @@ class PressureState:
         return not self.first_observed and not self.node_conditions
 
 
-@frozen
+@value_object
 class Look:
     """The new state, and the thresholds that ask for an eviction now, the most urgent first."""
 

@@ -12,10 +12,10 @@ from dataclasses import field
 from typing import Protocol
 
 from kubesim.api.quantity import Quantity
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class Observation:
     """`time` is when it was measured; None if that is not known, and then it counts as new."""
 
@@ -27,7 +27,7 @@ class Observation:
 Observations = Mapping[str, Observation]  # by signal
 
 
-@frozen
+@value_object
 class FsUsage:
     """What a container or volume takes of a file system; None: not known."""
 
@@ -35,7 +35,7 @@ class FsUsage:
     inodes: int | None = None
 
 
-@frozen
+@value_object
 class ContainerUsage:
     name: str
     memory: int | None = None  # the working set, in bytes
@@ -43,7 +43,7 @@ class ContainerUsage:
     logs: FsUsage | None = None
 
 
-@frozen
+@value_object
 class PodUsage:
     """`memory` and `processes` are of the whole pod, as its cgroup counts them."""
 
@@ -57,7 +57,7 @@ class PodUsage:
 PodUsages = Mapping[str, PodUsage]  # by uid
 
 
-@frozen
+@value_object
 class Summary:
     observations: Observations
     pods: PodUsages

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from kubesim.api.quantity import BINARY_SI, Quantity, parse_quantity
 from kubesim.api.timestamps import MINUTE
 from kubesim.errors import KubesimError
-from kubesim.frozen import frozen, replace
 from kubesim.kubelet.eviction import signals
+from kubesim.values import replace, value_object
 
 DEFAULT_EVICTION_HARD: Mapping[str, str] = {
     signals.MEMORY_AVAILABLE: "100Mi",
@@ -30,7 +30,7 @@ class InvalidThreshold(KubesimError):
     """A threshold, grace period or minimum reclaim that the kubelet would not start with."""
 
 
-@frozen
+@value_object
 class ThresholdValue:
     """An amount, or else a part of the capacity (0.1 is 10 %)."""
 
@@ -43,7 +43,7 @@ class ThresholdValue:
         return Quantity(int(float(capacity.value()) * self.percentage), 0, BINARY_SI)
 
 
-@frozen
+@value_object
 class Threshold:
     """Met when less than `value` of the signal is available, for at least `grace_period` microseconds."""
 
@@ -171,7 +171,7 @@ def merge_thresholds(first: tuple[Threshold, ...], second: tuple[Threshold, ...]
     return (*first, *(threshold for threshold in second if threshold.key not in known))
 
 
-@frozen
+@value_object
 class EvictionConfig:
     thresholds: tuple[Threshold, ...] = parse_threshold_config(DEFAULT_EVICTION_HARD)
     pressure_transition_period: int = 5 * MINUTE

@@ -14,7 +14,6 @@ from kubesim.api.pod import EnvVar
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
-from kubesim.frozen import frozen
 from kubesim.runtime.expansion import expand
 from kubesim.runtime.http_request import BadRequest, redirected
 from kubesim.runtime.network import (
@@ -30,6 +29,7 @@ from kubesim.runtime.network import (
     join_host_port,
 )
 from kubesim.runtime.protocol import CallContext, DeadlineExceeded, Runtime
+from kubesim.values import value_object
 
 MAX_OUTPUT = 10 * 1024  # bytes of a command's output or a response's body that are looked at
 MAX_REDIRECTS = 10
@@ -40,7 +40,7 @@ GRPC_MULTIPLIER = 1.6
 GRPC_MAX_DELAY = 120 * SECOND
 
 
-@frozen
+@value_object
 class Answer:
     """How one try ended. An `error` means that the probe itself could not be carried out."""
 

@@ -12,14 +12,14 @@ from types import MappingProxyType
 from typing import Any
 
 from kubesim.concurrency import Channel
-from kubesim.frozen import frozen
 from kubesim.kubelet.status.inputs import ProbeType
 from kubesim.runtime.types import ProbeResult
+from kubesim.values import value_object
 
 CAPACITY = 20
 
 
-@frozen
+@value_object
 class Update:
     """A verdict that differs from the one before. `cause` is the trace record that says so."""
 

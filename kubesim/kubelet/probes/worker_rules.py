@@ -14,7 +14,6 @@ from typing import Literal
 from kubesim.api.pod import Container, ContainerStateRunning, ContainerStatus, Pod, PodStatus, Probe
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen, replace
 from kubesim.kubelet.status.inputs import ProbeType
 from kubesim.runtime.protocol import CallContext
 from kubesim.runtime.restart_policy import (
@@ -24,6 +23,7 @@ from kubesim.runtime.restart_policy import (
     should_all_containers_restart,
 )
 from kubesim.runtime.types import ProbeResult
+from kubesim.values import replace, value_object
 
 KUBELET_RESTART_GRACE = 10 * SECOND  # a container older than the kubelet by more than this was there before it
 
@@ -32,7 +32,7 @@ INITIAL_VALUE: Mapping[ProbeType, ProbeResult] = {"readiness": "failure", "liven
 Next = Literal["wait", "end", "probe"]
 
 
-@frozen
+@value_object
 class WorkerSubject:
     """Who is probed. The pod is the one the worker was made for: later changes of it are not seen. So is the context
     that of the sync that made the worker; from the pod's deletion on it is cancelled, and commands fail with it."""
@@ -74,7 +74,7 @@ def probe_types(container: Container) -> list[ProbeType]:
     return types
 
 
-@frozen
+@value_object
 class WorkerState:
     """What a worker remembers from turn to turn."""
 
@@ -84,7 +84,7 @@ class WorkerState:
     on_hold: bool = False
 
 
-@frozen
+@value_object
 class Write:
     """A verdict for the results manager; no result = forget the container."""
 
@@ -93,7 +93,7 @@ class Write:
     why: str = ""
 
 
-@frozen
+@value_object
 class Turn:
     """What a turn comes to: the memory after it, what to write, and how it goes on."""
 

@@ -12,14 +12,14 @@ from typing import Literal
 
 from kubesim.api.pod import Pod, PodCondition, PodStatus
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.types import ProbeResult, RuntimePodStatus
+from kubesim.values import value_object
 
 ProbeType = Literal["liveness", "readiness", "startup"]
 
 
-@frozen
+@value_object
 class StatusInputs:
     """`pod` has the resources that are allocated to it; its own status is what the API server says."""
 

@@ -22,7 +22,6 @@ from kubesim.cluster.client import ApiClient
 from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.errors import ApiError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.frozen import frozen, replace
 from kubesim.kubelet.pod_manager import PodManager
 from kubesim.kubelet.status import manager_rules as rules
 from kubesim.kubelet.status.conditions import DISRUPTION_TARGET, find_condition
@@ -31,11 +30,12 @@ from kubesim.kubelet.status.summary import status_summary
 from kubesim.kubelet.status.terminate import terminated_status
 from kubesim.trace.recorder import Recorder
 from kubesim.trace.records import ApiWrite, StatusSet
+from kubesim.values import replace, value_object
 
 SYNC_PERIOD = 10 * SECOND
 
 
-@frozen
+@value_object
 class VersionedStatus:
     """A status, and how many there were before it."""
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from kubesim.api.pod import Pod, PodCondition
 from kubesim.api.timestamps import format_time
-from kubesim.frozen import mutable
 from kubesim.kubelet.status.conditions import POD_RESIZE_IN_PROGRESS, POD_RESIZE_PENDING, TRUE
+from kubesim.values import mutable
 
 DEFERRED = "Deferred"
 INFEASIBLE = "Infeasible"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kubesim.frozen import mutable
 from kubesim.kubelet.volumes.spec import VolumePlugin
+from kubesim.values import mutable
 
 
 @mutable

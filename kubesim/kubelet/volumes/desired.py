@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubesim.api.pod import Pod
-from kubesim.frozen import mutable
 from kubesim.kubelet.volumes.spec import VolumePlugin, VolumeSpec, unique_volume_name
+from kubesim.values import mutable
 
 MAX_POD_ERRORS = 10
 

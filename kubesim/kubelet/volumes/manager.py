@@ -16,7 +16,6 @@ from kubesim.clock import NEVER
 from kubesim.cluster.object_watch import ObjectWatcher
 from kubesim.concurrency import Ticker
 from kubesim.errors import SyncCancelled, SyncError
-from kubesim.frozen import frozen
 from kubesim.kubelet.context import Context, PodViews
 from kubesim.kubelet.object_manager import ObjectManager
 from kubesim.kubelet.volumes.actual import ActualStateOfWorld
@@ -30,6 +29,7 @@ from kubesim.kubelet.volumes.tokens import TokenManager
 from kubesim.kubelet.volumes.waiting import DeadlineExceeded, poll_until
 from kubesim.podworkers.syncer import SyncContext
 from kubesim.runtime.volume_directories import VolumeDirectories
+from kubesim.values import value_object
 
 WAIT_TIMEOUT = 123 * SECOND
 WAIT_INTERVAL = 300 * MILLISECOND
@@ -40,7 +40,7 @@ class VolumesNotReady(SyncError):
     """The volumes of a pod could not be mounted, for a reason that is known."""
 
 
-@frozen
+@value_object
 class VolumeParts:
     """What of its surroundings the volume manager needs."""
 

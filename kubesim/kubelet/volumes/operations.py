@@ -17,7 +17,6 @@ from kubesim.api.node import Node
 from kubesim.api.pod import Pod, ResourceList
 from kubesim.cluster.object_watch import ObjectKey
 from kubesim.errors import ApiError
-from kubesim.frozen import frozen
 from kubesim.kubelet.admission.node_affinity import matches_node_selector
 from kubesim.kubelet.object_manager import NotListedYet, ObjectManager, ObjectUnavailable
 from kubesim.kubelet.volumes.actual import ActualStateOfWorld, MountedVolume
@@ -28,6 +27,7 @@ from kubesim.kubelet.volumes.payload import PAYLOADS
 from kubesim.kubelet.volumes.spec import VolumeError
 from kubesim.kubelet.volumes.tokens import TokenManager
 from kubesim.runtime.volume_directories import VolumeDirectories, VolumeDirectory
+from kubesim.values import value_object
 
 SET_UP = "MountVolume.SetUp failed"
 NEW_MOUNTER = "MountVolume.NewMounter initialization failed"
@@ -46,7 +46,7 @@ class OperationError(VolumeError):
         super().__init__(f"{doing} for volume {quoted(volume)} : {error}")
 
 
-@frozen
+@value_object
 class _Host:
     """Implements `VolumeHost` for one mount. Of objects that were waited for in vain nothing more is expected."""
 

@@ -9,7 +9,7 @@ Mirrors: pkg/volume/util/nestedpendingoperations; pkg/util/goroutinemap/exponent
 from __future__ import annotations
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.frozen import mutable
+from kubesim.values import mutable
 
 INITIAL_BACKOFF = 500 * MILLISECOND
 MAX_BACKOFF = 122 * SECOND

@@ -22,9 +22,9 @@ from kubesim.kubelet.volumes.desired import DesiredStateOfWorld, VolumeToMount
 from kubesim.kubelet.volumes.operations import OperationError, Operations
 from kubesim.kubelet.volumes.pending_operations import PendingOperations
 from kubesim.kubelet.volumes.spec import PLUGINS
-from kubesim.part import part
 from kubesim.runtime.volume_directories import VolumeDirectories
 from kubesim.trace.records import Note
+from kubesim.values import part
 
 Key = tuple[str, str]  # uid, unique name of the volume
 

@@ -12,14 +12,14 @@ from kubesim.api.gotext import quoted
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.errors import KubesimError
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
 class VolumeError(KubesimError):
     """Something about a volume did not succeed; the text is the kubelet's."""
 
 
-@frozen
+@value_object
 class VolumePlugin:
     """`field` is where a volume or a persistent volume has its source."""
 
@@ -48,7 +48,7 @@ PLUGINS: Mapping[str, VolumePlugin] = {
 }
 
 
-@frozen
+@value_object
 class VolumeSpec:
     """A volume of a pod, or the persistent volume behind its claim; `name` is the one of either."""
 

@@ -17,8 +17,8 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.errors import ApiError
-from kubesim.frozen import frozen
 from kubesim.kubelet.volumes.spec import VolumeError
+from kubesim.values import value_object
 
 MAX_AGE = 24 * 3600 * SECOND
 DEFAULT_SECONDS = 3600
@@ -28,7 +28,7 @@ Read = Callable[[str, str, str], ApiObject]  # kind, namespace, name; asks the A
 _Kind = tuple[str, int]  # audience, seconds
 
 
-@frozen
+@value_object
 class _Token:
     text: str
     issued: int

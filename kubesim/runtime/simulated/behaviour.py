@@ -15,8 +15,6 @@ from signal import SIGKILL
 from kubesim.api.pod import Container
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
-from kubesim.frozen import frozen
-from kubesim.part import part
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.network import listen_on
@@ -24,17 +22,18 @@ from kubesim.runtime.simulated.process import Exit, ProcessContext
 from kubesim.runtime.simulated.settings import Span
 from kubesim.runtime.simulated.shell import Listener, Log, Ports
 from kubesim.runtime.simulated.termination_message import termination_message
+from kubesim.values import part, value_object
 
 ZERO = Span(0)
 
 
-@frozen
+@value_object
 class LogEntry:
     after: int
     text: str
 
 
-@frozen
+@value_object
 class Behaviour:
     """Which containers it is for (globs), and what they do."""
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubesim.api.pod import Container
-from kubesim.frozen import frozen
 from kubesim.runtime.expansion import expand
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class ImageProgram:
     """ENTRYPOINT and CMD of an image."""
 

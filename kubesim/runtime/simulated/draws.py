@@ -6,7 +6,7 @@ import math
 from typing import Protocol
 
 from kubesim.clock.randomness import Stream
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
 class Draw(Protocol):
@@ -15,7 +15,7 @@ class Draw(Protocol):
     def draw(self, stream: Stream) -> int: ...
 
 
-@frozen
+@value_object
 class Exponential:
     """Mostly short, sometimes long: half of them are below seven tenths of the mean."""
 
@@ -25,7 +25,7 @@ class Exponential:
         return round(-self.mean * math.log(1.0 - stream.random()))
 
 
-@frozen
+@value_object
 class Choice:
     """One of these, each as likely as the others."""
 

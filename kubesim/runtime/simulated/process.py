@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
-from kubesim.frozen import frozen
 from kubesim.runtime.protocol import ContainerConfig, ExecResult
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class Exit:
     """How a container ended."""
 
@@ -44,7 +44,7 @@ class Process(Protocol):
         """What it has printed so far (the newest part), for logs and for FallbackToLogsOnError."""
 
 
-@frozen
+@value_object
 class ProcessContext:
     """What a program may know of where it runs."""
 

@@ -14,7 +14,6 @@ from itertools import count
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
-from kubesim.part import part
 from kubesim.runtime.naming import pod_logs_directory
 from kubesim.runtime.simulated.behaviour import ZERO, Behaviour, BehaviourProcess
 from kubesim.runtime.simulated.command_line import command_line
@@ -27,6 +26,7 @@ from kubesim.runtime.simulated.shell_process import ShellProcess
 from kubesim.runtime.simulated.volumes import NodeVolumes
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
+from kubesim.values import part
 
 
 @part

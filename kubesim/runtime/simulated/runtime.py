@@ -16,7 +16,6 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import Awaited, LoopClock, Randomness, go, wake
 from kubesim.errors import RuntimeCallError, SyncCancelled
-from kubesim.frozen import replace
 from kubesim.runtime.cgroups import ResourceConfig
 from kubesim.runtime.protocol import (
     CANCELLED,
@@ -39,6 +38,7 @@ from kubesim.runtime.simulated.process import Exit, Process, ProcessContext, Pro
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.simulated.signals import DEFAULT_STOP_SIGNAL, signal_number
 from kubesim.runtime.types import RuntimeResources, SandboxNetwork
+from kubesim.values import replace
 
 ExitListener = Callable[[str, Exit], None]
 UNKNOWN_EXIT_CODE = 255  # of a container that was found dead

@@ -10,11 +10,11 @@ from dataclasses import field
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock.randomness import Stream
-from kubesim.frozen import frozen
 from kubesim.runtime.simulated.draws import Draw
+from kubesim.values import value_object
 
 
-@frozen
+@value_object
 class Span:
     """A duration: fixed, or drawn evenly between two ends."""
 
@@ -25,7 +25,7 @@ class Span:
         return self.low if self.high is None else stream.randint(self.low, self.high)
 
 
-@frozen
+@value_object
 class Latencies:
     run_sandbox: Draw = Span(100 * MILLISECOND, 250 * MILLISECOND)
     stop_sandbox: Draw = Span(80 * MILLISECOND, 200 * MILLISECOND)
@@ -41,7 +41,7 @@ class Latencies:
     list: int = MILLISECOND  # what a relist takes; fixed, because skipped relists are counted with it
 
 
-@frozen
+@value_object
 class ImageBehaviour:
     """How the registry answers for one image."""
 
@@ -55,7 +55,7 @@ class ImageBehaviour:
     stop_signal: str = ""
 
 
-@frozen
+@value_object
 class SimulatedSettings:
     latencies: Latencies = Latencies()
     images: Mapping[str, ImageBehaviour] = field(default_factory=dict)

@@ -13,7 +13,6 @@ from kubesim.api.pod import Container
 from kubesim.api.quantity import quantity
 from kubesim.clock import LoopClock, Randomness
 from kubesim.errors import RuntimeCallError
-from kubesim.part import part
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.command_line import command_line
 from kubesim.runtime.simulated.network import PodView, listen_on
@@ -31,6 +30,7 @@ from kubesim.runtime.simulated.shell import (
     Volume,
 )
 from kubesim.runtime.simulated.termination_message import termination_message
+from kubesim.values import part
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MESSAGE_FILE = "message"

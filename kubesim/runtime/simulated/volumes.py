@@ -12,11 +12,11 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 
 from kubesim.api.pod import Container, Pod
-from kubesim.frozen import mutable
 from kubesim.runtime.expansion import expand
 from kubesim.runtime.simulated.shell import VirtualFiles, Volume
 from kubesim.runtime.simulated.shell.files import STANDARD_DIRECTORIES
 from kubesim.runtime.volume_directories import PathKind, VolumeDirectory
+from kubesim.values import mutable
 
 _HOST_FILES = {
     "etc/hostname": "", "etc/hosts": "127.0.0.1\tlocalhost\n", "etc/resolv.conf": "", "etc/machine-id": "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
 class Ref(str):
@@ -14,7 +14,7 @@ class Ref(str):
     __slots__ = ()
 
 
-@frozen
+@value_object
 class Line:
     """One call of logr: `Info` at a verbosity, or `Error`, which is written at every verbosity."""
 

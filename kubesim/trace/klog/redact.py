@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from kubesim.frozen import replace
 from kubesim.trace.klog.line import Line, Ref
+from kubesim.values import replace
 
 REDACTED = "--- REDACTED ---"
 WORD = 4  # a shorter secret is replaced only where it is a whole word

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubesim.frozen import replace
 from kubesim.trace.klog.causes import Causes
 from kubesim.trace.klog.line import Ref
 from kubesim.trace.klog.lines import lines
 from kubesim.trace.records import Record
+from kubesim.values import replace
 
 if TYPE_CHECKING:
     from kubesim.trace.klog.logger import KubeletLogger

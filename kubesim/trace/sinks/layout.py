@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from kubesim.frozen import frozen
 from kubesim.trace.sinks.phrases import Phrase
+from kubesim.values import value_object
 
 _PART_WIDTH = 8
 _NARROWEST_TEXT = 30
@@ -30,7 +30,7 @@ _PART_COLOURS = {
 _TONE_COLOURS = {"plain": "", "good": "\x1b[32m", "warning": "\x1b[33m", "bad": "\x1b[31m"}
 
 
-@frozen
+@value_object
 class Line:
     """One thing that happened. `mark` shows the sync it belongs to; the rest is for a numbered timeline."""
 

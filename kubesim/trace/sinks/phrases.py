@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from kubesim.api.gotext import duration
-from kubesim.frozen import frozen
 from kubesim.trace import records as r
+from kubesim.values import value_object
 
 Tone = Literal["plain", "good", "warning", "bad"]
 
 
-@frozen
+@value_object
 class Phrase:
     """`part` is who speaks (source, loop, worker, ...); `reasons` say why, a sentence each."""
 

@@ -22,8 +22,8 @@ from typing import Any
 
 from kubesim.api.goduration import parse_duration
 from kubesim.errors import UsageError
-from kubesim.frozen import frozen
 from kubesim.trace.records import KINDS, Record
+from kubesim.values import value_object
 
 _TEST = re.compile(r"([A-Za-z_][\w.\-]*)(!=|>=|<=|=|~|<|>)(.*)", re.DOTALL)
 _NAMES = {"seq", "t", "kind", "ref", *(item.name for kind in KINDS for item in fields(kind))}
@@ -35,7 +35,7 @@ _ORDERS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-@frozen
+@value_object
 class Test:
     """One word of a condition; a word without a field has the operator `word`."""
 
@@ -57,7 +57,7 @@ class Test:
         return _equal(found, self.value, self.field) == (self.operator == "=")
 
 
-@frozen
+@value_object
 class Condition:
     """`text` as it was written."""
 

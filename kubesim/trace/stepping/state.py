@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any
 
-from kubesim.frozen import frozen, mutable, replace
 from kubesim.trace import records as r
+from kubesim.values import mutable, replace, value_object
 
 _ENDED = re.compile(r"container \S+ ended with exit code (\d+) \((.*)\)")
 _KUBELET_GONE = ("the kubelet is killed", "the node is switched off")
 
 
-@frozen
+@value_object
 class Loop:
     """The sync loop's last turn."""
 
@@ -28,7 +28,7 @@ class Loop:
     t: int = 0
 
 
-@frozen
+@value_object
 class Worker:
     """A pod worker: its state, the update that waits for it, the sync it is in, and when it looks again."""
 
@@ -41,7 +41,7 @@ class Worker:
     due: int | None = None
 
 
-@frozen
+@value_object
 class Sandbox:
     id: str
     pod: str
@@ -50,7 +50,7 @@ class Sandbox:
     ip: str = ""
 
 
-@frozen
+@value_object
 class Container:
     """`state`: created, running, stopping, exited; `since` is when it got there."""
 
@@ -63,7 +63,7 @@ class Container:
     exit: str = ""
 
 
-@frozen
+@value_object
 class Call:
     """A call to the runtime that has not returned."""
 

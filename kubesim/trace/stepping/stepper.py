@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from kubesim.frozen import frozen
 from kubesim.trace import records as r
 from kubesim.trace.sinks.phrases import phrase, subject
 from kubesim.trace.stepping.conditions import Condition
 from kubesim.trace.stepping.state import Call, Picture, Worker
+from kubesim.values import value_object
 
 _EVERY = 200  # a picture is kept for every so many records
 
 
-@frozen
+@value_object
 class Due:
     """Something that is on its way: what, for whom, when (None: nobody has said so yet)."""
 

@@ -17,7 +17,7 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND, format_micro_time, format_time, parse_time, seconds
 from kubesim.cluster.strategic import strategic_merge_patch
 from kubesim.conformance.story_files import read_story
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 TRACES = Path(__file__).parents[2] / "conformance" / "data" / "traces"
 STORIES = sorted(path.name.removesuffix(".json.gz") for path in TRACES.glob("*.json.gz"))
@@ -26,7 +26,7 @@ NODE = "real-0"
 Json = dict[str, Any]
 
 
-@frozen
+@value_object
 class Observed:
     kind: Literal["pod", "removed", "event"]
     now: int

@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
 
-from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.patterns import MAGIC, compile_pattern
+from kubesim.values import value_object
 
 FILE_LIMIT = 4 << 20  # characters in one file; beyond it the disk is full
 ENTRY_LIMIT = 10_000  # files in one volume
@@ -147,7 +147,7 @@ class Volume:
             watcher()
 
 
-@frozen
+@value_object
 class Mount:
     """A volume, or one entry of it (`sub_path`, which may be a file), at a path of the container."""
 

@@ -21,11 +21,10 @@ from typing import Any, TypeVar
 
 from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
-from kubesim.frozen import frozen
-from kubesim.part import part
 from kubesim.runtime.simulated.shell.files import VirtualFiles
 from kubesim.runtime.simulated.shell.ports import Listener, Network, PodNetwork
 from kubesim.runtime.simulated.shell.streams import BrokenPipe, Log, LogTarget, Silent, Stream
+from kubesim.values import part, value_object
 
 T = TypeVar("T")
 
@@ -56,7 +55,7 @@ def signal_number(name: str) -> int | None:
     return _NUMBERS.get(name.upper().removeprefix("SIG"))
 
 
-@frozen
+@value_object
 class ExitStatus:
     """How a process ended: its exit code as a runtime reports it, and the signal that ended it, if one did."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from kubesim.frozen import frozen, replace
 from kubesim.runtime.simulated.shell.patterns import MAGIC
 from kubesim.runtime.simulated.shell.syntax import (
     Arithmetic,
@@ -21,6 +20,7 @@ from kubesim.runtime.simulated.shell.syntax import (
     ShellSyntaxError,
     Word,
 )
+from kubesim.values import replace, value_object
 
 ParseNested = Callable[[str, int], tuple[Script, int]]
 
@@ -56,7 +56,7 @@ _WORD_ENDS = " \t\n;&|<>()"
 _ANSI_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "0": "\0"}
 
 
-@frozen
+@value_object
 class Token:
     """`kind` is word, operator, redirection, newline or end. `text` of a word is empty if anything in it is quoted."""
 

@@ -11,18 +11,17 @@ from dataclasses import field
 from http import HTTPStatus
 from typing import Literal, Protocol
 
-from kubesim.frozen import frozen
-from kubesim.part import part
+from kubesim.values import part, value_object
 
 
-@frozen
+@value_object
 class HttpRequest:
     path: str = "/"
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
 
 
-@frozen
+@value_object
 class HttpAnswer:
     status: int
     body: str = ""

@@ -14,8 +14,6 @@ from enum import Enum
 from functools import lru_cache
 
 from kubesim.clock import Awaited
-from kubesim.frozen import frozen
-from kubesim.part import part
 from kubesim.runtime.simulated.shell.builtin import BUILTINS
 from kubesim.runtime.simulated.shell.files import STANDARD_DIRECTORIES, VirtualFiles
 from kubesim.runtime.simulated.shell.interpreter import SHELLS
@@ -26,9 +24,10 @@ from kubesim.runtime.simulated.shell.programs.system import total_duration
 from kubesim.runtime.simulated.shell.servers import begin_server, is_tool
 from kubesim.runtime.simulated.shell.streams import Capture, Log
 from kubesim.runtime.simulated.shell.syntax import Simple
+from kubesim.values import part, value_object
 
 
-@frozen
+@value_object
 class ExecResult:
     """An exec that came to its end."""
 
@@ -37,14 +36,14 @@ class ExecResult:
     stderr: str
 
 
-@frozen
+@value_object
 class NotFound:
     """There is no such program: the runtime could not even start the exec (OCI exit code 126 or 127)."""
 
     program: str
 
 
-@frozen
+@value_object
 class TimedOut:
     """The exec took too long and was killed; what it had written by then."""
 
@@ -52,7 +51,7 @@ class TimedOut:
     stderr: str
 
 
-@frozen
+@value_object
 class NotRunning:
     """The container has no process to exec beside."""
 
@@ -67,7 +66,7 @@ class PlanKind(Enum):
     SERVE = "serve"
 
 
-@frozen
+@value_object
 class Plan:
     """What a command line comes to. `value` is a duration in microseconds (-1 for ever) or an exit code."""
 

@@ -10,11 +10,11 @@ import posixpath
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.agnhost import agnhost
 from kubesim.runtime.simulated.shell.files import VirtualFiles
 from kubesim.runtime.simulated.shell.kernel import INT, NO_HANDLERS, QUIT, TERM, Dispositions, Process
 from kubesim.runtime.simulated.shell.ports import AddressInUse, Answer, HttpAnswer, HttpRequest, Listener
+from kubesim.values import value_object
 
 GRACEFUL: Dispositions = {TERM: 0, INT: 0, QUIT: 0}
 _JAVA: Dispositions = {TERM: 143, INT: 130}
@@ -57,7 +57,7 @@ def _nginx(process: Process) -> Answer:
     return answer
 
 
-@frozen
+@value_object
 class Server:
     """A well-known server program."""
 

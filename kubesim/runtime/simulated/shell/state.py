@@ -11,9 +11,9 @@ from dataclasses import field
 from itertools import islice
 from typing import Self
 
-from kubesim.part import part
 from kubesim.runtime.simulated.shell.kernel import Disposition, Process
 from kubesim.runtime.simulated.shell.syntax import Command
+from kubesim.values import part
 
 EXIT_TRAP = 0
 

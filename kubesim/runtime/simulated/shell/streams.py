@@ -11,9 +11,8 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Literal, Self
 
-from kubesim.frozen import frozen
-from kubesim.part import part
 from kubesim.runtime.simulated.shell.files import File, Volume
+from kubesim.values import part, value_object
 
 PIPE_CAPACITY = 4096  # of text that nobody has read; small, so that a reader gets its turn soon
 BLOCK = 65_536
@@ -220,7 +219,7 @@ def make_pipe() -> tuple[PipeReader, PipeWriter]:
     return PipeReader(buffer), PipeWriter(buffer)
 
 
-@frozen
+@value_object
 class LogLine:
     """One line of a container's output, at its time (microseconds since the epoch)."""
 

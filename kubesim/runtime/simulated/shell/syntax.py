@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from kubesim.frozen import frozen
+from kubesim.values import value_object
 
 
 class ShellSyntaxError(Exception):
     """A text that is no script; its message is what busybox ash would print after `syntax error: `."""
 
 
-@frozen
+@value_object
 class Literal:
     """Text as written. Quoted text is neither split nor matched against file names."""
 
@@ -22,7 +22,7 @@ class Literal:
     quoted: bool
 
 
-@frozen
+@value_object
 class Parameter:
     """`$name` or `${name<operator>operand}`; the operator `length` stands for `${#name}`."""
 
@@ -32,7 +32,7 @@ class Parameter:
     operand: Word | None = None
 
 
-@frozen
+@value_object
 class CommandSubstitution:
     """`$(script)` or a backquoted script."""
 
@@ -40,7 +40,7 @@ class CommandSubstitution:
     quoted: bool
 
 
-@frozen
+@value_object
 class Arithmetic:
     """`$((expression))`; the expression is expanded before it is computed."""
 
@@ -51,7 +51,7 @@ class Arithmetic:
 Part: TypeAlias = Literal | Parameter | CommandSubstitution | Arithmetic
 
 
-@frozen
+@value_object
 class Word:
     """One word. `plain` is its value if no expansion can change it."""
 
@@ -59,7 +59,7 @@ class Word:
     plain: str | None
 
 
-@frozen
+@value_object
 class Redirect:
     """`fd operator target`. A here-document is the operator `<<` with its text as target."""
 
@@ -68,7 +68,7 @@ class Redirect:
     target: Word
 
 
-@frozen
+@value_object
 class Simple:
     """Assignments, a command with arguments, redirections; each may be absent."""
 
@@ -77,19 +77,19 @@ class Simple:
     redirects: tuple[Redirect, ...]
 
 
-@frozen
+@value_object
 class Subshell:
     body: Block
     redirects: tuple[Redirect, ...]
 
 
-@frozen
+@value_object
 class Group:
     body: Block
     redirects: tuple[Redirect, ...]
 
 
-@frozen
+@value_object
 class If:
     """Branches are (condition, body) in order; `otherwise` may be empty."""
 
@@ -98,7 +98,7 @@ class If:
     redirects: tuple[Redirect, ...]
 
 
-@frozen
+@value_object
 class Loop:
     """`while`, or `until`."""
 
@@ -108,7 +108,7 @@ class Loop:
     redirects: tuple[Redirect, ...]
 
 
-@frozen
+@value_object
 class For:
     """`for name in words`; no `in` at all means the positional parameters."""
 
@@ -118,14 +118,14 @@ class For:
     redirects: tuple[Redirect, ...]
 
 
-@frozen
+@value_object
 class Case:
     subject: Word
     arms: tuple[tuple[tuple[Word, ...], Block], ...]
     redirects: tuple[Redirect, ...]
 
 
-@frozen
+@value_object
 class Function:
     name: str
     body: Command
@@ -134,13 +134,13 @@ class Function:
 Command: TypeAlias = Simple | Subshell | Group | If | Loop | For | Case | Function
 
 
-@frozen
+@value_object
 class Pipeline:
     commands: tuple[Command, ...]
     negated: bool
 
 
-@frozen
+@value_object
 class Statement:
     """Pipelines joined by `&&` and `||`; `background` if an `&` follows."""
 
@@ -152,7 +152,7 @@ class Statement:
 Block: TypeAlias = tuple[Statement, ...]
 
 
-@frozen
+@value_object
 class Script:
     """Complete commands, one for each line. As in ash, lines before one with a syntax error run before it is told."""
 

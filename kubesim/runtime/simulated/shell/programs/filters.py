@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubesim.part import part
 from kubesim.runtime.simulated.shell.devices import absolute, open_for_reading, open_for_writing
 from kubesim.runtime.simulated.shell.files import FileFault
 from kubesim.runtime.simulated.shell.kernel import Process, rest
 from kubesim.runtime.simulated.shell.programs.options import Options, number, parse_options
 from kubesim.runtime.simulated.shell.programs.registry import program
 from kubesim.runtime.simulated.shell.streams import Stream
+from kubesim.values import part
 
 
 @part

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 
-from kubesim.frozen import frozen
 from kubesim.runtime.simulated.shell.devices import absolute, open_for_writing
 from kubesim.runtime.simulated.shell.files import FileFault
 from kubesim.runtime.simulated.shell.kernel import Process, rest
@@ -25,6 +24,7 @@ from kubesim.runtime.simulated.shell.programs.registry import Result, execute, p
 from kubesim.runtime.simulated.shell.programs.system import duration
 from kubesim.runtime.simulated.shell.servers import begin_server, serve_directory
 from kubesim.runtime.simulated.shell.streams import Silent
+from kubesim.values import value_object
 
 _CONNECT_TIMEOUT = 127 * 1_000_000  # Linux gives up on a connection that nobody answers after six retries
 
@@ -146,7 +146,7 @@ async def _nc_listen(process: Process, argv: list[str], options: Options) -> int
 # Clients.
 
 
-@frozen
+@value_object
 class _Connection:
     """Who answered, or why nobody did."""
 
@@ -192,7 +192,7 @@ async def _connect(process: Process, host: str, port: int, timeout: int) -> _Con
     return _Connection(address, listener, "" if listener is not None else "refused")
 
 
-@frozen
+@value_object
 class _Url:
     host: str
     port: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from kubesim.frozen import mutable
+from kubesim.values import mutable
 
 
 @mutable

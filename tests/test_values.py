@@ -6,10 +6,10 @@ from dataclasses import field
 
 import pytest
 
-from kubesim.frozen import frozen, mutable, replace
+from kubesim.values import mutable, replace, value_object
 
 
-@frozen
+@value_object
 class Point:
     x: int
     y: int = 0
