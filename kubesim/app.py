@@ -16,32 +16,32 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.randomness import uuid4_text
-from kubesim.cluster.store import Store
-from kubesim.cluster.watches import WatchEvent
+from kubesim.cluster.controllers.node_monitor import NodeMonitor
+from kubesim.cluster.controllers.node_taints import NodeTaints
+from kubesim.cluster.controllers.taint_eviction import TaintEviction
+from kubesim.cluster.controllers.volume_binder import VolumeBinder
+from kubesim.cluster.store.store import Store
+from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
-from kubesim.runtime.cni_settings import NetworkPicture
+from kubesim.runtime.containerd.cni_settings import NetworkPicture
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
-from kubesim.scenario.expectations import Judge
-from kubesim.scenario.language import Scenario, Spec
-from kubesim.scenario.node import SimulatedNode, Surroundings
-from kubesim.scenario.node_health import NodeHealth
-from kubesim.scenario.node_lifecycle import NodeLifecycle
-from kubesim.scenario.player import Player
-from kubesim.scenario.settings import cni_settings, node_plans
-from kubesim.scenario.static_sources import url_plan
-from kubesim.scenario.taint_eviction import TaintEviction
-from kubesim.scenario.volume_binder import VolumeBinder
-from kubesim.scenario.world import SimulatedWorld
-from kubesim.sources.simulated_url import SimulatedUrl
+from kubesim.scenario.language.document import Scenario, Spec
+from kubesim.scenario.play.expectations import Judge
+from kubesim.scenario.play.player import Player
+from kubesim.scenario.play.settings import cni_settings, node_plans
+from kubesim.scenario.play.simulated_node import NodeContext, SimulatedNode
+from kubesim.scenario.play.static_sources import url_plan
+from kubesim.scenario.play.world import SimulatedWorld
+from kubesim.sources.manifests.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink
 from kubesim.values import replace, value_object
 
 if TYPE_CHECKING:
-    from kubesim.runtime.cni_nodes import CniNodes
-    from kubesim.runtime.leaks import Leak
+    from kubesim.runtime.containerd.cni_nodes import CniNodes
+    from kubesim.runtime.containerd.leaks.leftovers import Leak
 
 DEFAULT_LATENCIES = Latencies()
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
@@ -112,7 +112,7 @@ def run_scenario(
 
 
 def _real_nodes(spec: Spec, host_state: str) -> CniNodes:
-    from kubesim.runtime.cni_nodes import CniNodes  # only a run with real networks pays for it
+    from kubesim.runtime.containerd.cni_nodes import CniNodes  # only a run with real networks pays for it
 
     return CniNodes(cni_settings(spec, host_state), node_plans(spec))
 
@@ -157,8 +157,8 @@ class Simulation:
         self.network = SimulatedNetwork(self.clock)
         plan = url_plan(scenario.spec)
         self.url = None if plan is None or plan.real else SimulatedUrl(self.clock, plan.url)
-        self.health = NodeHealth(self.clock, self.store, self.recorder)
-        around = Surroundings(
+        self.health = NodeMonitor(self.clock, self.store, self.recorder)
+        around = NodeContext(
             self.clock,
             self.randomness,
             self.recorder,
@@ -174,7 +174,7 @@ class Simulation:
             health=self.health,
             real=real,
         )
-        NodeLifecycle(self.clock, self.store)
+        NodeTaints(self.clock, self.store)
         VolumeBinder(self.clock, self.store)
         TaintEviction(self.clock, self.store, self.recorder, self.gates)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}

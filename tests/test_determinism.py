@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubesim.app import RunResult, run_scenario
-from kubesim.scenario.load import load_scenario, parse_scenario
+from kubesim.scenario.load.loader import load_scenario, parse_scenario
 from kubesim.trace import HashSink
 from tests.support.soak import LONG, rounds
 from tests.support.ticks import ticks
@@ -22,7 +22,7 @@ SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))
 SCRIPT = """
 import sys
 from kubesim.app import run_scenario
-from kubesim.scenario.load import load_scenario
+from kubesim.scenario.load.loader import load_scenario
 from kubesim.trace import HashSink
 for path in sys.argv[1:]:
     print(run_scenario(load_scenario(path), seed=7, sinks=(HashSink(),)).trace_hash)

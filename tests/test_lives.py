@@ -10,17 +10,21 @@ import pytest
 from hypothesis import given, settings
 
 from kubesim.api.timestamps import SECOND
-from kubesim.kubelet.probes.worker import Worker
-from kubesim.kubelet.status import container_statuses, generate, manager_rules, phase
+from kubesim.kubelet.probes.worker import ProbeWorker
+from kubesim.kubelet.status import manager_rules
+from kubesim.kubelet.status.containers import container_statuses
+from kubesim.kubelet.status.generate import api_pod_status as generate
+from kubesim.kubelet.status.generate import phase
 from kubesim.podworkers import requeue, workers
 from kubesim.podworkers.state import PodSyncStatuses
-from kubesim.runtime import actions, container_kill, init_actions, manager, termination
-from kubesim.runtime.action_types import PodActions
-from kubesim.runtime.container_kill import ContainerKiller, TerminationOrdering
-from kubesim.runtime.container_start import ContainerStarter
-from kubesim.runtime.init_actions import _Walk
-from kubesim.runtime.manager import RuntimeManager
-from kubesim.runtime.results import PodSyncResult
+from kubesim.runtime.kuberuntime.act import container_kill, manager
+from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller, TerminationOrdering
+from kubesim.runtime.kuberuntime.act.container_start import ContainerStarter
+from kubesim.runtime.kuberuntime.act.manager import RuntimeManager
+from kubesim.runtime.kuberuntime.decide import actions, init_actions, termination
+from kubesim.runtime.kuberuntime.decide.action_types import PodActions
+from kubesim.runtime.kuberuntime.decide.init_actions import _Walk
+from kubesim.runtime.kuberuntime.results import PodSyncResult
 from tests.support.lives.life import Faults, Happening, Story, happened, live
 from tests.support.lives.stories import DEAF, FALSE, PROMPT, SLOW, SLOW_START, UP, command, stories
 from tests.support.soak import LONG, rounds
@@ -153,13 +157,13 @@ def deletes_at_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def leaves_probes_behind(patch: pytest.MonkeyPatch) -> None:
-    run = Worker.run
+    run = ProbeWorker.run
 
-    async def goes_on(self: Worker) -> None:
+    async def goes_on(self: ProbeWorker) -> None:
         await run(self)
         await self._environment.clock.sleep(10**7 * SECOND)
 
-    patch.setattr(Worker, "run", goes_on)
+    patch.setattr(ProbeWorker, "run", goes_on)
 
 
 DONE, FAILS = main("true", "init0"), main("exit 1", "init1")

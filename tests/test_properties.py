@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.runtime.manager import RuntimeManager
-from kubesim.runtime.results import PodSyncResult
-from kubesim.scenario.language import Scenario
+from kubesim.runtime.kuberuntime.act.manager import RuntimeManager
+from kubesim.runtime.kuberuntime.results import PodSyncResult
+from kubesim.scenario.language.document import Scenario
 from tests.support.driven_node import DrivenNode
 from tests.support.soak import LONG, rounds
 

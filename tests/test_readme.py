@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesim.cni import netns
+from kubesim.linux import netns
 from tests.support.machine.cni_host import on_host
 
 ROOT = Path(__file__).parent.parent

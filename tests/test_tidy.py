@@ -16,9 +16,9 @@ PACKAGE = ROOT / "kubesim"
 
 # Lowest first: a package or module imports only from itself and from those before it.
 LAYERS = (
-    "values", "errors", "shipped", "features", "api", "kubeletconfig", "clock", "concurrency", "trace",
-    "cluster", "cni", "node", "sources", "runtime", "podworkers", "kubelet", "scenario", "attach", "labs", "app",
-    "conformance", "cli", "__main__",
+    "values", "errors", "golang", "shipped", "features", "api", "kubeletconfig", "clock", "concurrency", "trace",
+    "linux", "cluster", "cni", "sources", "shell", "runtime", "podworkers", "kubelet", "scenario", "attach", "labs",
+    "app", "conformance", "cli", "__main__",
 )  # fmt: skip
 MAX_LINES = 500
 MAX_FUNCTION_LINES = 60
@@ -260,6 +260,44 @@ def test_the_changelog_has_a_dated_section_for_each_version_and_begins_with_this
 
 @pytest.mark.parametrize("path", named(sorted((ROOT / "scenarios").rglob("*.yaml"))))
 def test_scenarios_parse(path: Path) -> None:
-    from kubesim.scenario.load import load_scenario
+    from kubesim.scenario.load.loader import load_scenario
 
     load_scenario(str(path))
+
+
+# One file for each corpus, each stretch of a pod's life, each part of a lab.
+LARGE_ROOMS = {"kubesim/attach/rules", "kubesim/conformance/corpora", "kubesim/labs"}
+
+
+def rooms() -> dict[str, list[Path]]:
+    """The modules of every folder."""
+    found: dict[str, list[Path]] = {}
+    for path in sources():
+        found.setdefault(str(path.parent.relative_to(ROOT)), []).append(path)
+    return found
+
+
+def test_a_room_has_at_most_ten_modules() -> None:
+    modules = {room: [path.stem for path in paths if path.stem != "__init__"] for room, paths in rooms().items()}
+    assert not {room: names for room, names in modules.items() if len(names) > 10 and room not in LARGE_ROOMS}
+
+
+def test_one_name_is_one_thing() -> None:
+    owners: dict[str, list[str]] = {}
+    for path in sources():
+        if path.parent.name == "corpora":
+            continue
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                owners.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert not {name: paths for name, paths in owners.items() if len(paths) > 1}
+
+
+def test_the_design_shows_every_room() -> None:
+    shown: set[str] = set()
+    above: list[str] = []
+    tree = re.compile(r"^    ((?:│   |    )*)[├└]── ([a-z_]+)/", re.MULTILINE)
+    for bars, name in tree.findall((ROOT / "docs" / "design.md").read_text()):
+        above = [*above[: len(bars) // 4], name]
+        shown.add("/".join(["kubesim", *above]))
+    assert shown == set(rooms()) - {"kubesim", "kubesim/shipped"}

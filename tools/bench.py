@@ -20,9 +20,9 @@ from kubesim.clock.stopwatch import Stopwatch
 from kubesim.cni.bench import run_bench
 from kubesim.concurrency import TaskSet
 from kubesim.conformance.runner import run_corpus
-from kubesim.node.client import Underlay
-from kubesim.scenario.language import Scenario
-from kubesim.scenario.load import parse_scenario
+from kubesim.linux.holder_client import Underlay
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import MemorySink
 from tests.support.convergence import converge
 from tools import bench_apiserver

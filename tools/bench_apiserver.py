@@ -16,12 +16,12 @@ from typing import Any
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.stopwatch import Stopwatch
-from kubesim.cluster.bootstrap import bootstrap
-from kubesim.cluster.http import ClusterServer
+from kubesim.cluster.registry.bootstrap import bootstrap
 from kubesim.cluster.remote.access import Access, FixedAccess
 from kubesim.cluster.remote.http_transport import HttpTransport
 from kubesim.cluster.remote.transport import Call
-from kubesim.cluster.store import Store
+from kubesim.cluster.served.http import ClusterServer
+from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.sources.apiserver import ApiServerSource
 from kubesim.sources.config import ConfigStream

@@ -9,8 +9,8 @@ import sys
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.attach.agent import Agent
-from kubesim.attach.shadow import Report
+from kubesim.attach.shadow.shadow import ShadowReport
+from kubesim.attach.watch.node_follower import NodeFollower
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.cluster.remote.access import Access, FixedAccess
@@ -30,7 +30,7 @@ class Waits:
         self.changed_at: dict[str, Stopwatch] = {}
         self.seconds: list[float] = []
 
-    def reported(self, report: Report) -> None:
+    def reported(self, report: ShadowReport) -> None:
         statement = report.statement
         watch = self.changed_at.pop(statement.name, None) if statement is not None else None
         if watch is not None:
@@ -49,7 +49,7 @@ def attached(address: str) -> None:
         clock, waits = LoopClock(), Waits()
         begun = Stopwatch()
         transport = HttpTransport(FixedAccess(Access(address)), clock)
-        agent = Agent(clock, transport, NODE, waits)
+        agent = NodeFollower(clock, transport, NODE, waits)
         async with TaskSet() as tasks:
             agent.start(tasks, Randomness(1))
 

@@ -20,18 +20,18 @@ from typing import Literal
 from kubesim.api.event import Event
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
-from kubesim.attach.changes import OUTSIDE, Change, changes
-from kubesim.attach.explain import explain
-from kubesim.attach.observation import Observation
-from kubesim.attach.shadow import Shadow
-from kubesim.attach.statement import Statement, Step
+from kubesim.attach.explain.explain import explain
+from kubesim.attach.explain.observation import Observation
+from kubesim.attach.explain.statement import NextStep, Statement
+from kubesim.attach.shadow.changes import OUTSIDE, ObservedChange, changes
+from kubesim.attach.shadow.shadow import Shadow
 from tests.support.attach.story_stream import STORIES, story, stream
 
 Bearing = Literal["as said", "as possible", "overtaken", "wrong"]
 EARLY, LATE = 1 * SECOND, 5 * SECOND
 
 
-def bearing(statement: Statement, found: Sequence[Change]) -> Bearing:
+def bearing(statement: Statement, found: Sequence[ObservedChange]) -> Bearing:
     matching = [(step, change) for step in statement.steps for change in found if _is_about(step, change)]
     in_time = [step for step, change in matching if _in_time(step, change)]
     if in_time:
@@ -41,11 +41,11 @@ def bearing(statement: Statement, found: Sequence[Change]) -> Bearing:
     return "wrong"
 
 
-def _is_about(step: Step, change: Change) -> bool:
+def _is_about(step: NextStep, change: ObservedChange) -> bool:
     return step.change == change.kind and step.container in ("", change.container)
 
 
-def _in_time(step: Step, change: Change) -> bool:
+def _in_time(step: NextStep, change: ObservedChange) -> bool:
     window = step.window
     if window is None:
         return True
@@ -54,7 +54,7 @@ def _in_time(step: Step, change: Change) -> bool:
     return window.latest is None or change.earliest <= window.latest + LATE
 
 
-def judged(name: str) -> list[tuple[Bearing, Bearing, Statement, tuple[Change, ...]]]:
+def judged(name: str) -> list[tuple[Bearing, Bearing, Statement, tuple[ObservedChange, ...]]]:
     """Of each status that another one follows: how the statement from it alone fared, and the watcher's."""
     shadow = Shadow()
     waiting: dict[str, tuple[Pod, int, Statement, Statement]] = {}

@@ -29,26 +29,25 @@ ROOT = Path(__file__).parent.parent
 NEEDED_BY_CORPORA = 95.0
 
 DECISIONS = (
-    "sources/mux.py", "sources/static_pod.py",
+    "sources/mux.py", "sources/manifests/static_pod.py",
     "podworkers/state.py", "podworkers/sync_status.py", "podworkers/updates.py", "podworkers/requeue.py",
-    "runtime/action*.py", "runtime/init_actions.py", "runtime/resize_actions.py", "runtime/restart_policy.py",
-    "runtime/termination.py", "runtime/backoff.py", "runtime/gc.py", "runtime/naming.py", "runtime/labels.py",
-    "runtime/container_hash.py", "runtime/hash_text.py", "runtime/cgroups.py",
-    "kubelet/pleg_records.py", "kubelet/probes/worker_rules.py", "kubelet/admission/*",
-    "kubelet/status/active_deadline.py", "kubelet/status/conditions.py", "kubelet/status/container_*.py",
-    "kubelet/status/generate.py", "kubelet/status/manager_rules.py", "kubelet/status/phase.py",
-    "kubelet/status/pod_*.py", "kubelet/status/probe_overlay.py", "kubelet/status/terminate.py",
-    "kubelet/status/volume_mounts.py",
+    "runtime/kuberuntime/naming.py", "runtime/kuberuntime/labels.py", "runtime/kuberuntime/hash_text.py",
+    "runtime/kuberuntime/container_hash.py", "runtime/kuberuntime/decide/*.py", "runtime/allocation/cgroups.py",
+    "kubelet/pleg/records.py", "kubelet/probes/worker_rules.py", "kubelet/admission/predicates.py",
+    "kubelet/admission/node_admission.py", "kubelet/admission/sysctls.py", "cluster/scheduling/fit.py",
+    "cluster/scheduling/node_*.py", "cluster/scheduling/taints.py", "kubelet/status/generate/*.py",
+    "kubelet/status/containers/*.py", "kubelet/status/manager_rules.py", "kubelet/status/terminate.py",
+    "golang/*.py",
 )  # fmt: skip
 API, VALIDATION = "api", "api/validation"
 
 CORPORA = ("kubesim", "conformance", "tests/conformance/data")
 STORIES = (
-    "pytest", "-q", "tests/cluster/test_stories.py", "tests/cluster/test_http_stories.py",
-    "tests/attach/test_shadow_stories.py", "-k", "test_story or test_short_story or test_a_real_kubelet",
+    "pytest", "-q", "tests/cluster/registry/test_stories.py", "tests/cluster/served/test_http_stories.py",
+    "tests/attach/shadow/test_shadow_stories.py", "-k", "test_story or test_short_story or test_a_real_kubelet",
 )  # fmt: skip
 HAND_TESTS = (
-    "pytest", "-q", *(f"tests/{name}" for name in ("api", "sources", "podworkers", "runtime", "kubelet")),
+    "pytest", "-q", *(f"tests/{name}" for name in ("golang", "api", "sources", "podworkers", "runtime", "kubelet")),
     "--ignore=tests/api/validation/test_whatever_can_be_decoded.py",
 )  # fmt: skip
 

@@ -25,8 +25,8 @@ from kubesim.labs.language import LabFile, Solution
 from kubesim.labs.load import find_labs, labs_directory
 from kubesim.labs.network import NetworkExercise
 from kubesim.labs.walk import pod_creation
-from kubesim.scenario.language import Scenario
-from kubesim.scenario.strict import Strict
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.strict import Strict
 from kubesim.trace import records
 from kubesim.trace.stepping import conditions
 from tests.support.corpora import CORPORA, NOT_RUNNABLE, STORIES
@@ -152,7 +152,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _go(micros: int) -> str:
-    from kubesim.api.gotext import duration
+    from kubesim.golang.text import duration
 
     return duration(micros) if micros else "0"
 

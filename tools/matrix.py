@@ -130,7 +130,7 @@ def pins() -> list[str]:
 
 def print_hashes() -> None:
     from kubesim.app import run_scenario
-    from kubesim.scenario.load import load_scenario
+    from kubesim.scenario.load.loader import load_scenario
     from kubesim.trace import HashSink
 
     print(

@@ -1,0 +1,1 @@
+"""Pods, Nodes and Events: their fields, defaults, quantities and validation."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from kubesim.api.gotext import quoted
+from kubesim.golang.text import quoted
 from kubesim.values import value_object
 
 DEFAULT_DOMAIN = "docker.io"

@@ -14,7 +14,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from kubesim.api.gojson import format_float
+from kubesim.golang.json import format_float
 
 DECIMAL_EXPONENT: Final = "DecimalExponent"
 BINARY_SI: Final = "BinarySI"

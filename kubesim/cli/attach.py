@@ -9,16 +9,16 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kubesim.cli import log_flags, options, runtime_flags
+from kubesim.cli.flags import log_flags, options, runtime_flags
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.app import Simulation
-    from kubesim.attach.agent import Agent
-    from kubesim.attach.twin import Twin
+    from kubesim.attach.watch.node_follower import NodeFollower
+    from kubesim.attach.watch.twin import Twin
     from kubesim.clock import LoopClock
     from kubesim.concurrency import TaskSet
-    from kubesim.runtime.cni_nodes import CniNodes
+    from kubesim.runtime.containerd.cni_nodes import CniNodes
 
 HELP = "watch a node of a real cluster: what its kubelet will do next, when, and where it departs from its rules"
 DESCRIPTION = """List and watch the pods, Events, Lease and Node of one node of a cluster (kubeconfig, context, or the
@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     if args.print_rbac:
-        from kubesim.attach.rbac import rbac
+        from kubesim.attach.watch.rbac import rbac
 
         sys.stdout.write(rbac(with_references=args.references))
         return 0
@@ -86,13 +86,13 @@ def execute(args: argparse.Namespace) -> int:
 
 def _private_node(args: argparse.Namespace) -> CniNodes | None:
     """For a twin whose pods have real networks; made before there are threads."""
-    from kubesim.attach.twin import twin_scenario
+    from kubesim.attach.watch.twin import twin_scenario
 
     spec = twin_scenario(args.node, None).with_runtime(*runtime_flags.chosen(args)).spec
     if args.view != "twin" or spec.runtime != "cni":
         return None
-    from kubesim.runtime.cni_nodes import CniNodes
-    from kubesim.scenario.settings import cni_settings, node_plans
+    from kubesim.runtime.containerd.cni_nodes import CniNodes
+    from kubesim.scenario.play.settings import cni_settings, node_plans
 
     return CniNodes(cni_settings(spec), node_plans(spec))
 
@@ -102,7 +102,7 @@ def _warn(args: argparse.Namespace) -> None:
     import os
     from pathlib import Path
 
-    from kubesim.attach.certificate import UNKNOWN, privileges
+    from kubesim.attach.watch.certificate import UNKNOWN, privileges
 
     paths = args.kubeconfig or os.environ.get("KUBECONFIG", "") or str(Path("~/.kube/config").expanduser())
     exists = any(Path(path).expanduser().is_file() for path in paths.split(os.pathsep))
@@ -111,9 +111,9 @@ def _warn(args: argparse.Namespace) -> None:
         print(f"kubesim: {said}", file=sys.stderr, flush=True)
 
 
-async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, log: log_flags.Log) -> int:
-    from kubesim.attach.agent import Agent
-    from kubesim.attach.views import LinesView, QuietView, respond
+async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, log: log_flags.LogFile) -> int:
+    from kubesim.attach.watch.node_follower import NodeFollower
+    from kubesim.attach.watch.views import LinesView, QuietView, respond
     from kubesim.clock import LoopClock, Randomness
     from kubesim.cluster.remote.connect import connect
     from kubesim.concurrency import TaskSet
@@ -123,11 +123,11 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, 
     viewer: Any = LinesView(sys.stdout, sys.stderr) if output == "jsonl" else QuietView(sys.stderr)
     transport = connect(clock, args.kubeconfig, args.context)
     if (logger := log.logger()) is not None:
-        from kubesim.attach.log import AttachLog, LoggedTransport, LoggedViewer
+        from kubesim.attach.watch.watch_log import AttachLog, LoggedTransport, LoggedViewer
 
         lines = AttachLog(logger, clock)
         transport, viewer = LoggedTransport(transport, lines), LoggedViewer(viewer, lines)
-    agent = Agent(clock, transport, args.node, viewer, with_references=args.references)
+    agent = NodeFollower(clock, transport, args.node, viewer, with_references=args.references)
     server = ReadOnlyServer(lambda method, target: respond(agent, method, target))
     try:
         async with TaskSet() as tasks:
@@ -143,10 +143,10 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, 
 
 
 async def _watch(
-    args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, tasks: TaskSet, real: CniNodes | None
+    args: argparse.Namespace, output: str, agent: NodeFollower, clock: LoopClock, tasks: TaskSet, real: CniNodes | None
 ) -> None:
-    from kubesim.attach.table import header, table
-    from kubesim.attach.views import summary
+    from kubesim.attach.watch.table import header, table
+    from kubesim.attach.watch.views import summary
 
     await _listed(agent, clock, args.once or bool(args.duration))
     if args.once:
@@ -166,11 +166,13 @@ async def _watch(
             await node.close()
 
 
-async def _follow(args: argparse.Namespace, output: str, agent: Agent, clock: LoopClock, twin: Twin | None) -> None:
+async def _follow(
+    args: argparse.Namespace, output: str, agent: NodeFollower, clock: LoopClock, twin: Twin | None
+) -> None:
     import anyio
 
     from kubesim.api.timestamps import SECOND
-    from kubesim.attach.table import table
+    from kubesim.attach.watch.table import table
 
     shown = ""
     with anyio.move_on_after(args.duration / SECOND if args.duration else None):
@@ -187,8 +189,8 @@ async def _follow(args: argparse.Namespace, output: str, agent: Agent, clock: Lo
             await clock.sleep(SECOND)
 
 
-def _twin(agent: Agent, simulation: Simulation) -> Twin:
-    from kubesim.attach.twin import Twin
+def _twin(agent: NodeFollower, simulation: Simulation) -> Twin:
+    from kubesim.attach.watch.twin import Twin
 
     twin = Twin(simulation.store)
     agent.followed_by(twin)
@@ -196,13 +198,13 @@ def _twin(agent: Agent, simulation: Simulation) -> Twin:
 
 
 def _simulation(
-    args: argparse.Namespace, agent: Agent, tasks: TaskSet, output: str, real: CniNodes | None
+    args: argparse.Namespace, agent: NodeFollower, tasks: TaskSet, output: str, real: CniNodes | None
 ) -> Simulation:
     """A cluster of our own in memory with a node like the real one, in step with the wall clock."""
     from kubesim.api.pod import Pod
     from kubesim.app import Simulation
-    from kubesim.attach.twin import twin_scenario
-    from kubesim.cluster.watches import WatchEvent
+    from kubesim.attach.watch.twin import twin_scenario
+    from kubesim.cluster.store.watches import WatchEvent
     from kubesim.kubelet.status.summary import status_summary
 
     scenario = twin_scenario(agent.node_name, agent.shadow.node).with_runtime(*runtime_flags.chosen(args))
@@ -221,7 +223,7 @@ def _simulation(
     return simulation
 
 
-async def _listed(agent: Agent, clock: LoopClock, in_time: bool) -> None:
+async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool) -> None:
     """Until the pods and the node are known; who only wants one look is told when that takes too long."""
     from kubesim.api.timestamps import MILLISECOND, SECOND
 
@@ -253,6 +255,6 @@ def _reason(problem: str) -> str:
 
 def _screen() -> tuple[int, int | None]:
     """Columns and lines; whatever is no terminal takes everything."""
-    from kubesim.attach.table import UNBOUNDED
+    from kubesim.attach.watch.table import UNBOUNDED
 
     return shutil.get_terminal_size() if sys.stdout.isatty() else (UNBOUNDED, None)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kubesim.cli import options
+from kubesim.cli.flags import options
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from kubesim.cli.progress import Observer
+    from kubesim.cli.output.progress import Observer
     from kubesim.conformance.frame import is_known
     from kubesim.conformance.runner import find_corpora, run_corpus
-    from kubesim.conformance.story_files import TRACES
+    from kubesim.conformance.stories.story_files import TRACES
 
     found = _by_name(find_corpora(args.paths))
     if not found:
@@ -54,7 +54,9 @@ def execute(args: argparse.Namespace) -> int:
     with Observer(args.emit, sys.stderr) as observer:
         for name, paths in chosen.items():
             if name == TRACES:
-                from kubesim.conformance.story_runner import run_stories  # a whole node; other corpora need less
+                from kubesim.conformance.stories.story_runner import (
+                    run_stories,  # a whole node; other corpora need less
+                )
 
                 results.append(run_stories(paths, seed=seed, watcher=observer))
             elif is_known(name):
@@ -71,7 +73,7 @@ def execute(args: argparse.Namespace) -> int:
 def _by_name(paths: list[Path]) -> dict[str, list[Path]]:
     """The files of each corpus."""
     from kubesim.conformance.frame import corpus_name
-    from kubesim.conformance.story_files import STORY_SUFFIXES, TRACES
+    from kubesim.conformance.stories.story_files import STORY_SUFFIXES, TRACES
 
     named: dict[str, list[Path]] = {}
     for path in paths:

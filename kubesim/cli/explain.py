@@ -8,12 +8,12 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from kubesim.cli import options
+from kubesim.cli.flags import options
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.attach.observation import Observation
-    from kubesim.attach.statement import Statement
+    from kubesim.attach.explain.observation import Observation
+    from kubesim.attach.explain.statement import Statement
 
 HELP = "say in plain words where a pod is in its life, what holds it there and what the kubelet does next"
 DESCRIPTION = """Explain a pod of a cluster (NAME or NAMESPACE/NAME; it is only read), or pods as kubectl prints them: a
@@ -50,7 +50,7 @@ def _time(text: str) -> int:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from kubesim.attach.explain import explain
+    from kubesim.attach.explain.explain import explain
 
     seen = _from_files(args) if _is_file(args.source) else [_from_cluster(args)]
     output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
@@ -64,9 +64,9 @@ def _is_file(source: str) -> bool:
 
 
 def _from_files(args: argparse.Namespace) -> list[Observation]:
-    from kubesim.attach.read import Objects, read_file
+    from kubesim.attach.reading.read import Objects, read_file
     from kubesim.clock.wall import wall_now
-    from kubesim.scenario.text_files import STANDARD_INPUT
+    from kubesim.scenario.load.text_files import STANDARD_INPUT
 
     if args.references:
         raise UsageError("--references looks in the cluster: give the name of a pod there, not a file")
@@ -86,7 +86,7 @@ def _from_cluster(args: argparse.Namespace) -> Observation:
     """The pod as it is in the cluster at this moment."""
     import anyio
 
-    from kubesim.attach.live import look
+    from kubesim.attach.reading.live import look
     from kubesim.clock import LoopClock
     from kubesim.cluster.remote.connect import connect
 
@@ -113,7 +113,7 @@ def _is_meant(meta: object, wanted: str | None) -> bool:
 
 
 def _print(statements: list[Statement], output: str) -> None:
-    from kubesim.attach.page import as_json, page
+    from kubesim.attach.explain.page import as_json, page
 
     if output == "jsonl":
         for statement in statements:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kubesim.labs.lesson import Lesson, Run
+    from kubesim.labs.lesson import Lesson, LessonRun
     from kubesim.labs.load import Lab
     from kubesim.labs.progress import Progress
-    from kubesim.scenario.language import Scenario
+    from kubesim.scenario.language.document import Scenario
 
 HELP = "learn the kubelet: predict what it does, then see it"
 DESCRIPTION = """Teaching labs. `list` shows them, `start N` begins one, `check ANSWER` answers its open question.
@@ -84,15 +84,15 @@ def execute(args: argparse.Namespace) -> int:
     return _learn(args, directory)
 
 
-def play(scenario: Scenario) -> Run:
+def play(scenario: Scenario) -> LessonRun:
     """What labs are given to play scenarios with."""
     from kubesim.app import run_scenario
-    from kubesim.labs.lesson import Run
+    from kubesim.labs.lesson import LessonRun
     from kubesim.trace import MemorySink
 
     sink = MemorySink()
     result = run_scenario(scenario, sinks=(sink,))
-    return Run(tuple(sink.records), result.expectations_failed)
+    return LessonRun(tuple(sink.records), result.expectations_failed)
 
 
 # -- learning ---------------------------------------------------------------------------------------------------
@@ -136,10 +136,10 @@ def _act(args: argparse.Namespace, lesson: Lesson) -> int:
     elif args.action == "inside":
         _say(lesson.inside())
     elif args.action == "step":
-        from kubesim.cli.stepping import step_through
-        from kubesim.trace.stepping import Condition
+        from kubesim.cli.output.stepping import step_through
+        from kubesim.trace.stepping import RecordCondition
 
-        breaks = [Condition.parse(text) for text in args.break_on]
+        breaks = [RecordCondition.parse(text) for text in args.break_on]
         step_through(lesson.records, f"lab {lesson.lab.number}: {lesson.lab.file.title}", breaks)
     return 0
 

@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )  # imports make objects that stay: searching them is a tenth of a short run
         given = list(sys.argv[1:] if arguments is None else arguments)
         if given[:1] == ["run"]:
-            from kubesim.cli.kubelet_flags import spell_out
+            from kubesim.cli.flags.kubelet_flags import spell_out
 
             given = spell_out(given)
         args = make_parser(*given[:1]).parse_args(given)

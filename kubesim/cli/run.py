@@ -8,13 +8,13 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from kubesim.cli import kubelet_flags, log_flags, options, runtime_flags
+from kubesim.cli.flags import kubelet_flags, log_flags, options, runtime_flags
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.app import RunResult
-    from kubesim.cli.report import Report
-    from kubesim.scenario.overlay import Overlay
+    from kubesim.cli.output.report import Report
+    from kubesim.scenario.load.overlay import Overlay
     from kubesim.trace.sinks.console import Level
 
 HELP = "play a scenario or any Kubernetes manifest and show what the kubelet does, and why"
@@ -73,7 +73,7 @@ def execute(args: argparse.Namespace) -> int:
     from kubesim.app import run_scenario
     from kubesim.clock.garbage import collected_rarely
     from kubesim.errors import UsageError
-    from kubesim.scenario.load import load_scenario
+    from kubesim.scenario.load.loader import load_scenario
     from kubesim.trace import HashSink
 
     seed = options.seed(args)
@@ -119,7 +119,7 @@ def execute(args: argparse.Namespace) -> int:
             for leak in result.left_behind:
                 print(f"kubesim: still on this machine: {leak}", file=sys.stderr)
             if args.show:
-                from kubesim.cli.network_view import drawing
+                from kubesim.cli.output.network_view import drawing
 
                 for picture in result.networks:
                     print("", *drawing(picture), sep="\n")
@@ -144,10 +144,10 @@ def _step(
 ) -> int:
     """Play it all, then walk through the trace."""
     from kubesim.app import run_scenario
-    from kubesim.cli.stepping import step_through
-    from kubesim.scenario.load import load_scenario
+    from kubesim.cli.output.stepping import step_through
+    from kubesim.scenario.load.loader import load_scenario
     from kubesim.trace import MemorySink
-    from kubesim.trace.stepping import Condition
+    from kubesim.trace.stepping import RecordCondition
 
     if not args.step:
         raise UsageError("--break-on needs --step")
@@ -155,7 +155,7 @@ def _step(
         raise UsageError("--step walks through one file; standard input is for the keys")
     if args.speed is not None or args.serve is not None or args.output is not None:
         raise UsageError("--step goes without --speed, --serve and --output: it shows the run when it is over")
-    breaks = [Condition.parse(text) for text in args.break_on]
+    breaks = [RecordCondition.parse(text) for text in args.break_on]
     scenario = load_scenario(_found(args.files[0]), gates, around).with_runtime(*runtime_flags.chosen(args))
     sink = MemorySink()
     with log_flags.opened(args) as log:
@@ -176,7 +176,7 @@ def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:
 
 
 def _report(args: argparse.Namespace) -> Report:
-    from kubesim.cli.report import JsonLinesReport, JsonReport, TextReport
+    from kubesim.cli.output.report import JsonLinesReport, JsonReport, TextReport
 
     output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
     if output == "jsonl":

@@ -8,12 +8,12 @@ from kubesim.api.node import Node
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.clock import LoopClock
-from kubesim.cluster import registry
-from kubesim.cluster.changes import apply_changes
 from kubesim.cluster.connection import ApiConnection
-from kubesim.cluster.kinds import RESOURCES
-from kubesim.cluster.registry import Target
-from kubesim.cluster.store import Store
+from kubesim.cluster.patches.three_way_merge import apply_changes
+from kubesim.cluster.registry import registry
+from kubesim.cluster.registry.registry import Target
+from kubesim.cluster.store.kinds import RESOURCES
+from kubesim.cluster.store.store import Store
 from kubesim.values import value_object
 
 

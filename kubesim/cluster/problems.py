@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kubesim.api.gotext import aggregate
 from kubesim.api.validation.field import CAUSES, FieldError
-from kubesim.cluster.kinds import Resource
+from kubesim.cluster.store.kinds import Resource
 from kubesim.errors import ApiError
+from kubesim.golang.text import aggregate
 
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 

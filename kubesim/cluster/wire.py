@@ -10,12 +10,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kubesim.api.gojson import dumps_in_order
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import encode
 from kubesim.api.schema.types import Type, parse_type, struct_fields
-from kubesim.cluster.kinds import Resource, resource_of
-from kubesim.cluster.patch import Json, JsonObject
+from kubesim.cluster.patches.json_patch import Json, JsonObject
+from kubesim.cluster.store.kinds import Resource, resource_of
+from kubesim.golang.json import dumps_in_order
 
 _GO_KINDS = {str: "string", int: "int64", float: "float64", bool: "bool", dict: "map", list: "slice"}
 

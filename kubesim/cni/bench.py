@@ -18,16 +18,16 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from kubesim.api.gojson import dumps
 from kubesim.clock.stopwatch import Stopwatch
-from kubesim.cni import namespaces, netns
-from kubesim.cni.conf import build_one_config
-from kubesim.cni.gocni import CNI, Namespace, Settings, with_default_conf, with_lo_network
-from kubesim.cni.invoke import Args
-from kubesim.cni.plugin_files import find_in_path
-from kubesim.cni.process import RealExec
-from kubesim.cni.results import result_of_plugin
+from kubesim.cni.conf.network_lists import build_one_config
+from kubesim.cni.exec.invoke import Args
+from kubesim.cni.exec.plugin_files import find_in_path
+from kubesim.cni.exec.process import RealExec
+from kubesim.cni.gocni import CNI, Namespace, NetworkDirectories, with_default_conf, with_lo_network
+from kubesim.cni.spec.results import result_of_plugin
 from kubesim.errors import KubesimError
+from kubesim.golang.json import dumps
+from kubesim.linux import namespaces, netns
 from kubesim.values import value_object
 
 _CONFLIST = {
@@ -46,7 +46,7 @@ _STATE_DIR = "/var/lib/cni"
 
 
 @value_object
-class Run:
+class BenchRun:
     """Seconds on the wall, and seconds of CPU of this process alone."""
 
     wall: float
@@ -55,8 +55,8 @@ class Run:
 
 @value_object
 class Pair:
-    bare: Run
-    library: Run
+    bare: BenchRun
+    library: BenchRun
 
     @property
     def ratio(self) -> float:
@@ -78,7 +78,7 @@ class Bench:
     def __init__(self, bin_dir: str, pods: int, folder: str) -> None:
         with open(os.path.join(folder, "10-bench.conflist"), "w") as file:
             json.dump(_CONFLIST, file)
-        self.cni = CNI(Settings([bin_dir], folder, min_networks=2, cache_dir=_STATE_DIR), RealExec())
+        self.cni = CNI(NetworkDirectories([bin_dir], folder, min_networks=2, cache_dir=_STATE_DIR), RealExec())
         self.cni.load_now(with_lo_network, with_default_conf)
         self.pods = [self._pod(n) for n in range(pods)]
 
@@ -95,11 +95,11 @@ class Bench:
         library = asyncio.run(self.library(parallel))
         return Pair(self.bare(parallel), library)
 
-    async def library(self, parallel: int) -> Run:
+    async def library(self, parallel: int) -> BenchRun:
         watch = Stopwatch()
         await self._for_all(self.cni.setup, parallel)
         await self._for_all(self.cni.remove, parallel)
-        return Run(watch.seconds(), watch.cpu_seconds())
+        return BenchRun(watch.seconds(), watch.cpu_seconds())
 
     async def _for_all(self, operation: Any, parallel: int) -> None:
         left = iter(self.pods)
@@ -110,7 +110,7 @@ class Bench:
 
         await asyncio.gather(*(work() for _ in range(parallel)))
 
-    def bare(self, parallel: int) -> Run:
+    def bare(self, parallel: int) -> BenchRun:
         """Both phases are timed, preparing the input of the second is not."""
         adding = [self._jobs(pod, "ADD", {}) for pod in self.pods]
         watch = Stopwatch()
@@ -119,7 +119,7 @@ class Bench:
         deleting = [self._jobs(pod, "DEL", output) for pod, output in zip(self.pods, outputs, strict=True)]
         watch = Stopwatch()
         run_bare(deleting, parallel)
-        return Run(wall + watch.seconds(), cpu + watch.cpu_seconds())
+        return BenchRun(wall + watch.seconds(), cpu + watch.cpu_seconds())
 
     def _jobs(self, pod: Namespace, command: str, outputs: dict[str, bytes]) -> list[Job]:
         """What the library would execute: for ADD at the same time, for DEL one after the other."""
@@ -210,7 +210,7 @@ def run_bench(bin_dir: str, pods: int, pairs: int, parallel: Sequence[int], out:
 
 
 def _line(pods: int, answer: dict[str, Any]) -> str:
-    pairs = [Pair(Run(*pair["bare"]), Run(*pair["library"])) for pair in answer["pairs"]]
+    pairs = [Pair(BenchRun(*pair["bare"]), BenchRun(*pair["library"])) for pair in answer["pairs"]]
     ratios = sorted(pair.ratio for pair in pairs)
     bare, library = (
         statistics.median(getattr(pair, kind).wall for pair in pairs) * 1000 / pods for kind in ("bare", "library")

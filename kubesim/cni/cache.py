@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final
 
-from kubesim.api.gojson import InOrder, dumps
-from kubesim.api.gostruct import BYTES, OBJECT, STRING, Array, Slice, Struct, unmarshal
-from kubesim.api.gotext import quoted
-from kubesim.cni.gofile import describe_os_error
-from kubesim.cni.results import AnyResult, convert, create_from_bytes, plain
+from kubesim.cni.spec.results import AnyResult, convert, create_from_bytes, plain
 from kubesim.errors import CniError
+from kubesim.golang.file_errors import describe_os_error
+from kubesim.golang.json import InOrder, dumps
+from kubesim.golang.structs import BYTES, OBJECT, STRING, Array, Slice, Struct, unmarshal
+from kubesim.golang.text import quoted
 from kubesim.values import replace, value_object
 
 DEFAULT_CACHE_DIR: Final = "/var/lib/cni"

@@ -13,13 +13,13 @@ from dataclasses import field
 from typing import Any, Final
 
 from kubesim.cni.cache import DEFAULT_CACHE_DIR, RuntimeConf
-from kubesim.cni.conf import NetworkConfigList, network_conf_from_bytes
-from kubesim.cni.conf_files import EXTENSIONS, conf_files, conf_list_from_any_file
-from kubesim.cni.context import BACKGROUND, Context
+from kubesim.cni.conf.directory import EXTENSIONS, conf_files, conf_list_from_any_file
+from kubesim.cni.conf.network_lists import NetworkConfigList, network_conf_from_bytes
+from kubesim.cni.exec.context import BACKGROUND, Context
+from kubesim.cni.exec.invoke import PluginExec
 from kubesim.cni.gocni_result import CNIResult, create_result
-from kubesim.cni.invoke import Exec
 from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
-from kubesim.cni.results import Result, current
+from kubesim.cni.spec.results import Result, current
 from kubesim.concurrency.rwlock import RWLock
 from kubesim.concurrency.wait_group import run_together
 from kubesim.errors import CniError
@@ -38,7 +38,7 @@ _LOOPBACK = b"""{
 
 
 @value_object
-class Settings:
+class NetworkDirectories:
     """How networks are loaded. `min_networks` is how many make it ready."""
 
     plugin_dirs: Sequence[str] = (DEFAULT_BIN_DIR,)
@@ -50,7 +50,7 @@ class Settings:
 
 
 @value_object
-class Network:
+class CniNetwork:
     """A loaded network and the interface that it gets in every namespace."""
 
     config: NetworkConfigList
@@ -70,16 +70,16 @@ class Namespace:
         return RuntimeConf(self.id, self.path, ifname, tuple(self.args.items()), self.capability_args)
 
 
-LoadOption = Callable[["CNI"], list[Network]]
+LoadOption = Callable[["CNI"], list[CniNetwork]]
 
 
 class CNI:
     """Networks, loaded and attached."""
 
-    def __init__(self, settings: Settings, exec: Exec) -> None:
+    def __init__(self, settings: NetworkDirectories, exec: PluginExec) -> None:
         self.settings = settings
         self.libcni = CNIConfig(settings.plugin_dirs, exec, settings.cache_dir)
-        self.networks: list[Network] = []
+        self.networks: list[CniNetwork] = []
         self._lock = RWLock()
 
     async def load(self, *options: LoadOption) -> None:
@@ -132,7 +132,7 @@ class CNI:
             return self.create_result([result for result in results if result is not None])
 
     async def _attach_numbered(
-        self, n: int, network: Network, namespace: Namespace, ctx: Context
+        self, n: int, network: CniNetwork, namespace: Namespace, ctx: Context
     ) -> tuple[int, Result | CniError]:
         try:
             return n, await self._attach(network, namespace, ctx)
@@ -145,7 +145,7 @@ class CNI:
             self._check_ready()
             return self.create_result([await self._attach(network, namespace, ctx) for network in self.networks])
 
-    async def _attach(self, network: Network, namespace: Namespace, ctx: Context) -> Result:
+    async def _attach(self, network: CniNetwork, namespace: Namespace, ctx: Context) -> Result:
         result = await self.libcni.add_network_list(network.config, namespace.runtime_conf(network.ifname), ctx)
         return Result() if result is None else current(result)
 
@@ -199,7 +199,7 @@ def _says_already_gone(error: str, netns: str) -> bool:
     return "not found" in error or (not netns and "no such file or directory" in error)
 
 
-def _shown(network: Network) -> dict[str, Any]:
+def _shown(network: CniNetwork) -> dict[str, Any]:
     config = network.config
     plugins = [
         {"Network": plugin.network.to_json(), "Source": plugin.source.decode("utf-8", "go-replace")}
@@ -214,17 +214,17 @@ def _shown(network: Network) -> dict[str, Any]:
     return {"Config": shown, "IFName": network.ifname}
 
 
-def with_lo_network(cni: CNI) -> list[Network]:
+def with_lo_network(cni: CNI) -> list[CniNetwork]:
     """The loopback interface of every namespace is brought up by a network of its own."""
-    return [Network(network_conf_from_bytes(_LOOPBACK), "lo")]
+    return [CniNetwork(network_conf_from_bytes(_LOOPBACK), "lo")]
 
 
-def with_default_conf(cni: CNI) -> list[Network]:
+def with_default_conf(cni: CNI) -> list[CniNetwork]:
     """The first files of the configuration directory, as many as the settings say."""
     return load_from_conf_dir(cni.settings.conf_dir, cni.settings.max_conf_num, cni.settings.prefix)
 
 
-def load_from_conf_dir(directory: str, max_conf_num: int, prefix: str = "eth") -> list[Network]:
+def load_from_conf_dir(directory: str, max_conf_num: int, prefix: str = "eth") -> list[CniNetwork]:
     """The first `max_conf_num` files of a directory; 0 or less: all of them (loadFromConfDir)."""
     try:
         files = conf_files(directory, EXTENSIONS)
@@ -232,14 +232,14 @@ def load_from_conf_dir(directory: str, max_conf_num: int, prefix: str = "eth") -
         raise CniError(f"failed to read config file: {error}: failed to read config file") from None
     if not files:
         raise CniError(f"no network config found in {directory}: cni plugin not initialized")
-    networks: list[Network] = []
+    networks: list[CniNetwork] = []
     for path in files:
         kind = "config list file" if path.endswith(".conflist") else "config file"
         try:
             config = conf_list_from_any_file(path)
         except CniError as error:
             raise CniError(f"failed to load CNI {kind} {path}: {error}: invalid cni config") from None
-        networks.append(Network(config, f"{prefix}{len(networks)}"))
+        networks.append(CniNetwork(config, f"{prefix}{len(networks)}"))
         if len(networks) == max_conf_num:
             break
     return networks

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
-from kubesim.api.goaddress import IP
-from kubesim.cni.results import Result, plain
-from kubesim.cni.types import DNS, Interface, IPConfig, Route
+from kubesim.cni.spec.results import Result, plain
+from kubesim.cni.spec.types import DNS, Interface, IPConfig, Route
 from kubesim.errors import CniError
+from kubesim.golang.addresses import IP
 from kubesim.values import mutable, value_object
 
 

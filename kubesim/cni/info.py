@@ -16,7 +16,7 @@ NETWORK_PLUGIN_NOT_READY: Final = "NetworkPluginNotReady"
 
 
 @value_object
-class Condition:
+class RuntimeCondition:
     type: str
     status: bool = True
     reason: str = ""
@@ -31,11 +31,11 @@ class Condition:
         return {"message": self.message, "reason": self.reason, "status": self.status, "type": self.type}
 
 
-def network_condition(problem: CniError | None) -> Condition:
+def network_condition(problem: CniError | None) -> RuntimeCondition:
     """NetworkReady, from what `CNI.status` raised."""
     if problem is None:
-        return Condition("NetworkReady")
-    return Condition("NetworkReady", False, NETWORK_PLUGIN_NOT_READY, network_not_ready_message(problem))
+        return RuntimeCondition("NetworkReady")
+    return RuntimeCondition("NetworkReady", False, NETWORK_PLUGIN_NOT_READY, network_not_ready_message(problem))
 
 
 async def status_problem(cni: CNI) -> CniError | None:
@@ -48,9 +48,9 @@ async def status_problem(cni: CNI) -> CniError | None:
 
 def crictl_info(cni: CNI, problem: CniError | None, last_load_status: str) -> dict[str, Any]:
     conditions = (
-        Condition("RuntimeReady"),
+        RuntimeCondition("RuntimeReady"),
         network_condition(problem),
-        Condition("ContainerdHasNoDeprecationWarnings"),
+        RuntimeCondition("ContainerdHasNoDeprecationWarnings"),
     )
     return {
         "status": {"conditions": [condition.to_json() for condition in conditions]},

@@ -16,15 +16,15 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kubesim.api.gotext import listed, quoted
 from kubesim.cni.cache import DEFAULT_CACHE_DIR, Cache, NetworkAttachment, RuntimeConf
-from kubesim.cni.conf import NetworkConfigList, PluginConfig, build_one_config, inject_conf
-from kubesim.cni.context import BACKGROUND, Context
-from kubesim.cni.invoke import Args, Exec, exec_with_result, get_version_info
-from kubesim.cni.results import AnyResult
-from kubesim.cni.validation import validate_container_id, validate_interface_name, validate_network_name
-from kubesim.cni.versions import at_least
+from kubesim.cni.conf.network_lists import NetworkConfigList, PluginConfig, build_one_config, inject_conf
+from kubesim.cni.exec.context import BACKGROUND, Context
+from kubesim.cni.exec.invoke import Args, PluginExec, exec_with_result, get_version_info
+from kubesim.cni.spec.results import AnyResult
+from kubesim.cni.spec.validation import validate_container_id, validate_interface_name, validate_network_name
+from kubesim.cni.spec.versions import at_least
 from kubesim.errors import CniError
+from kubesim.golang.text import listed, quoted
 from kubesim.values import value_object
 
 
@@ -56,7 +56,7 @@ class CNIConfig:
     """Where plugins are looked for, what runs them, and where results are cached. Plugins get the environment that
     this process had when the object was made."""
 
-    def __init__(self, path: Sequence[str], exec: Exec, cache_dir: str = DEFAULT_CACHE_DIR) -> None:
+    def __init__(self, path: Sequence[str], exec: PluginExec, cache_dir: str = DEFAULT_CACHE_DIR) -> None:
         self.path = tuple(path)
         self.environ = dict(os.environ)
         self.exec = exec

@@ -14,23 +14,23 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
 
-from kubesim.api.gojson import InOrder
-from kubesim.api.gotext import quoted
 from kubesim.api.validation.formats import label_key
 from kubesim.cni.cache import RuntimeConf
-from kubesim.cni.conf import (
+from kubesim.cni.conf.dockershim import VENDOR_DIR, Pick, pick_for
+from kubesim.cni.conf.network_lists import (
     NetworkConfigList,
     PluginConfig,
     build_one_config,
     network_conf_from_bytes,
     plugin_conf_from_bytes,
 )
-from kubesim.cni.context import BACKGROUND, Context
-from kubesim.cni.dockershim import VENDOR_DIR, Pick, pick_for
-from kubesim.cni.invoke import Args, Exec, exec_with_result
+from kubesim.cni.exec.context import BACKGROUND, Context
+from kubesim.cni.exec.invoke import Args, PluginExec, exec_with_result
 from kubesim.cni.pod_network import PortMapping, bandwidth_rates, protocol_name
-from kubesim.cni.results import AnyResult
+from kubesim.cni.spec.results import AnyResult
 from kubesim.errors import CniError
+from kubesim.golang.json import InOrder
+from kubesim.golang.text import quoted
 
 Profile = Literal["v1.12", "v1.6"]
 DEFAULT_INTERFACE: Final = "eth0"
@@ -101,7 +101,7 @@ class CniNetworkPlugin:
     name = "cni"
 
     def __init__(
-        self, profile: Profile, conf_dir: str, bin_dirs: Sequence[str], exec: Exec, host: Host, pod_cidr: str = ""
+        self, profile: Profile, conf_dir: str, bin_dirs: Sequence[str], exec: PluginExec, host: Host, pod_cidr: str = ""
     ) -> None:
         self.profile = profile
         self.conf_dir = conf_dir

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from kubesim.api.goaddress import IP
-from kubesim.api.gojson import InOrder
-from kubesim.api.gotext import quoted
 from kubesim.api.quantity import parse_quantity
-from kubesim.cni.context import BACKGROUND, Context
+from kubesim.cni.exec.context import BACKGROUND, Context
 from kubesim.cni.gocni import CNI, Namespace
 from kubesim.cni.gocni_result import CNIResult
-from kubesim.cni.gofile import errno_text
 from kubesim.errors import CniError
+from kubesim.golang.addresses import IP
+from kubesim.golang.file_errors import errno_text
+from kubesim.golang.json import InOrder
+from kubesim.golang.text import quoted
 from kubesim.values import value_object
 
 POD_ANNOTATIONS: Final = "io.kubernetes.cri.pod-annotations"

@@ -1,0 +1,1 @@
+"""Recorded cases of the real kubelet, replayed and compared."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kubesim.cni.context import Context
-from kubesim.cni.plugin_files import find_in_path, plugin_failure
+from kubesim.cni.exec.context import Context
+from kubesim.cni.exec.plugin_files import find_in_path, plugin_failure
 from kubesim.cni.pod_network import DNSConfig, PodNetworkConfig, PortMapping
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import without_nil

@@ -15,16 +15,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubesim.clock import Randomness
-from kubesim.cni import namespaces, netns
 from kubesim.cni.cache import RuntimeConf
-from kubesim.cni.conf import network_conf_from_bytes
+from kubesim.cni.conf.network_lists import network_conf_from_bytes
+from kubesim.cni.exec.execution_recorder import ExecutionRecorder, Recorded
+from kubesim.cni.exec.process import RealExec
 from kubesim.cni.gocni_result import create_result
 from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
-from kubesim.cni.process import RealExec
-from kubesim.cni.recorder import Recorded, Recorder
-from kubesim.cni.results import current, plain
+from kubesim.cni.spec.results import current, plain
 from kubesim.conformance.cni_cases import Places, error_json
 from kubesim.errors import CniError
+from kubesim.linux import namespaces, netns
 
 BIN_DIR = "/usr/lib/cni"
 STATE_DIR = "/var/lib/cni"
@@ -33,7 +33,7 @@ Step = Mapping[str, Any]
 
 
 class RealHost:
-    def __init__(self, case: dict[str, Any], recorder: Recorder) -> None:
+    def __init__(self, case: dict[str, Any], recorder: ExecutionRecorder) -> None:
         self.case = case
         self.recorder = recorder
         path = [recorder.path if entry == "@REC@" else entry for entry in case.get("path") or ["@REC@"]]
@@ -183,7 +183,7 @@ def _output(*command: str) -> str:
 def play(line: str) -> str:
     case = json.loads(line)
     with tempfile.TemporaryDirectory() as folder:
-        recorder = Recorder([BIN_DIR], folder)
+        recorder = ExecutionRecorder([BIN_DIR], folder)
         namespaces.become_private_host(STATE_DIR, netns.MOUNT_DIR)
         return json.dumps(asyncio.run(RealHost(case, recorder).run()))
 

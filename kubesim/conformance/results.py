@@ -33,7 +33,7 @@ class CorpusResult:
         return len(self.failures)
 
 
-class Watcher:
+class ProgressListener:
     """Hears of every case while a corpus runs; the default does nothing."""
 
     def begin(self, name: str, cases: int, *, one_file: bool = True) -> None:

@@ -26,8 +26,8 @@ from kubesim.conformance.frame import (
     parse_case,
     read_lines,
 )
-from kubesim.conformance.results import CorpusResult, Failure, Watcher
-from kubesim.conformance.story_files import STORY_SUFFIXES, is_story
+from kubesim.conformance.results import CorpusResult, Failure, ProgressListener
+from kubesim.conformance.stories.story_files import STORY_SUFFIXES, is_story
 from kubesim.errors import InputError
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
@@ -55,9 +55,9 @@ def _is_input(path: Path) -> bool:
     return path.name.endswith(SUFFIXES) or is_story(path)
 
 
-def run_corpus(path: Path, *, seed: int = 0, watcher: Watcher | None = None) -> CorpusResult:
+def run_corpus(path: Path, *, seed: int = 0, watcher: ProgressListener | None = None) -> CorpusResult:
     """Play all cases of a file, in order."""
-    watcher = watcher or Watcher()
+    watcher = watcher or ProgressListener()
     name = corpus_name(path)
     module = corpus_module(name)
     play = _player(module, seed)

@@ -1,0 +1,1 @@
+"""The node agent. `agent.py` composes it; each folder holds one subject."""

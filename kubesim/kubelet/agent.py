@@ -15,40 +15,40 @@ from typing import Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
-from kubesim.cluster.client import ApiClient
+from kubesim.cluster.api_client import ApiClient
+from kubesim.kubelet.admission.preemption import CriticalPodAdmission
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
-from kubesim.kubelet.allocation import Admission, AllocationManager
-from kubesim.kubelet.container_deletor import ContainerDeletor
-from kubesim.kubelet.context import Context, PodViews, Sources
-from kubesim.kubelet.environment import Find, make_environment
-from kubesim.kubelet.handlers import Handlers
-from kubesim.kubelet.housekeeping import ContainerGC, Housekeeping
-from kubesim.kubelet.http_hook import HttpHook
-from kubesim.kubelet.mirror import MirrorClient
-from kubesim.kubelet.node_care import NodeCare, NodeParts
-from kubesim.kubelet.object_manager import CONFIG_MAP, SECRET, ObjectNotFound, ObjectUnavailable
-from kubesim.kubelet.pleg import GenericPleg
-from kubesim.kubelet.pod_manager import PodManager
-from kubesim.kubelet.pod_status import StatusGenerator
-from kubesim.kubelet.preemption import CriticalPodAdmission
+from kubesim.kubelet.containers.container_deletor import ContainerDeletor
+from kubesim.kubelet.containers.environment import Find, make_environment
+from kubesim.kubelet.containers.http_hook import HttpHook
+from kubesim.kubelet.containers.reason_cache import ReasonCache
+from kubesim.kubelet.context import KubeletContext, PodSources, PodViews
+from kubesim.kubelet.loop.handlers import Handlers
+from kubesim.kubelet.loop.housekeeping import ContainerGC, Housekeeping
+from kubesim.kubelet.loop.mirror import MirrorClient
+from kubesim.kubelet.loop.pod_manager import PodManager
+from kubesim.kubelet.loop.runtime_state import RuntimeState
+from kubesim.kubelet.loop.sync_loop import SyncLoop
+from kubesim.kubelet.loop.sync_pod import PodSync
+from kubesim.kubelet.node.node_managers import NodeManagers, NodeParts
+from kubesim.kubelet.pleg.generic import GenericPleg
 from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.probes.prober import Prober
-from kubesim.kubelet.reason_cache import ReasonCache
-from kubesim.kubelet.runtime_state import RuntimeState
+from kubesim.kubelet.resize.allocation_manager import Admission, AllocationManager
 from kubesim.kubelet.status.manager import StatusManager
-from kubesim.kubelet.sync_loop import SyncLoop
-from kubesim.kubelet.sync_pod import PodSync
+from kubesim.kubelet.status.pod_status import StatusGenerator
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumeParts
+from kubesim.kubelet.volumes.object_manager import CONFIG_MAP, SECRET, ObjectNotFound, ObjectUnavailable
 from kubesim.podworkers.requeue import Delays, Intervals
 from kubesim.podworkers.resyncs import Resyncs
 from kubesim.podworkers.state import PodSyncStatuses
 from kubesim.podworkers.workers import PodWorkers
-from kubesim.runtime.backoff import new_crash_loop_backoff
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.helper import ContainerConfigError, MemoryUsage
-from kubesim.runtime.images import ImageManager
-from kubesim.runtime.manager import RuntimeManager
-from kubesim.runtime.network import Network
+from kubesim.runtime.images.image_manager import ImageManager
+from kubesim.runtime.kuberuntime.act.manager import RuntimeManager
+from kubesim.runtime.kuberuntime.decide.backoff import new_crash_loop_backoff
+from kubesim.runtime.network.node_network import NodeNetwork
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.protocol import Runtime
 from kubesim.sources.checkpoint import PodCheckpoints
@@ -61,7 +61,7 @@ class Dependencies:
     """What an agent is connected to, and what outlives it."""
 
     runtime: Runtime
-    network: Network
+    network: NodeNetwork
     client: ApiClient
     config: ConfigStream
     volumes: VolumeParts
@@ -75,7 +75,7 @@ class Dependencies:
 class Kubelet:
     """One life of a node agent. `start` begins its tasks, `close` ends them all."""
 
-    def __init__(self, context: Context, dependencies: Dependencies) -> None:
+    def __init__(self, context: KubeletContext, dependencies: Dependencies) -> None:
         self.context = context = replace(context, tasks=context.tasks.child())
         self.settings = context.settings
         self._dependencies = dependencies
@@ -115,7 +115,7 @@ class Kubelet:
             stream=context.randomness.stream("status", "select"),
             gates=context.gates,
         )
-        sources = Sources(dependencies.config.mux.seen_all_sources)
+        sources = PodSources(dependencies.config.mux.seen_all_sources)
         return PodViews(manager, states, PodCache(), statuses, Resyncs(context.clock), sources)
 
     def _make_runtime_side(self) -> None:
@@ -186,9 +186,9 @@ class Kubelet:
             CriticalPodAdmission(self._allocated_pods, kill_pod, context.events, gates),
             self._sync_pod_now,
         )
-        self.care: NodeCare | None = None
+        self.care: NodeManagers | None = None
         if dependencies.node is not None:
-            self.care = NodeCare(
+            self.care = NodeManagers(
                 context,
                 views,
                 dependencies.node,

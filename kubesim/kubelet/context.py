@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 
-from kubesim.api.phases import TERMINAL_PHASES
 from kubesim.api.pod import Pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.clock import LoopClock, Randomness
 from kubesim.concurrency import TaskSet
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.loop.pod_manager import PodManager
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.podworkers.resyncs import Resyncs
@@ -25,7 +25,7 @@ from kubesim.values import part
 
 
 @part
-class Context:
+class KubeletContext:
     clock: LoopClock
     randomness: Randomness
     recorder: Recorder
@@ -36,7 +36,7 @@ class Context:
 
 
 @part
-class Sources:
+class PodSources:
     """Which sources have been seen, and whether that is all of them: before that, nothing is known to be unwanted."""
 
     seen_all: Callable[[set[str]], bool]
@@ -58,7 +58,7 @@ class PodViews:
     cache: PodCache
     statuses: StatusManager
     resyncs: Resyncs
-    sources: Sources
+    sources: PodSources
 
     def active_pods(self) -> list[Pod]:
         """Pods that may use resources: not finished, not rejected, not known to have ended."""

@@ -16,7 +16,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from kubesim.api.pod import Pod
-from kubesim.api.pod_kinds import is_static_pod
+from kubesim.api.pods.pod_kinds import is_static_pod
 from kubesim.kubelet.agent import Kubelet
 from kubesim.values import mutable
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import field
 
 from kubesim.api.timestamps import MILLISECOND, MINUTE, SECOND
+from kubesim.kubelet.containers.log_rotation import LogRotatePolicy
 from kubesim.kubelet.eviction.thresholds import EvictionConfig
-from kubesim.kubelet.image_gc import ImageGCPolicy
-from kubesim.kubelet.log_rotation import LogRotatePolicy
-from kubesim.kubelet.node_shutdown import ShutdownGracePeriod
-from kubesim.kubelet.resize_feasibility import NodePolicies
-from kubesim.runtime.images import ImagePullSettings
+from kubesim.kubelet.images.image_gc import ImageGCPolicy
+from kubesim.kubelet.node.node_shutdown import ShutdownGracePeriod
+from kubesim.kubelet.resize.resize_feasibility import NodePolicies
+from kubesim.runtime.images.image_manager import ImagePullSettings
 from kubesim.values import value_object
 
 

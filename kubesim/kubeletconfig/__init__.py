@@ -1,0 +1,1 @@
+"""KubeletConfiguration: its fields, defaults, flags and rules."""

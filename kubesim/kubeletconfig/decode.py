@@ -12,9 +12,9 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from kubesim.api.goduration import parse_signed_duration
 from kubesim.api.quantity import quantity
-from kubesim.kubeletconfig.fields import Field, all_fields, struct_fields
+from kubesim.golang.durations import parse_signed_duration
+from kubesim.kubeletconfig.fields import ConfigurationField, all_fields, struct_fields
 from kubesim.kubeletconfig.table import API_VERSION, KIND, STRUCTS
 
 JsonObject = dict[str, Any]
@@ -73,7 +73,7 @@ def _struct(struct: str, given: Any, path: Path, values: dict[str, Any], before:
             values[before + name] = _value(fields[name].type, value, (*path, name))
 
 
-def _check_known(name: str, fields: Mapping[str, Field], path: Path) -> None:
+def _check_known(name: str, fields: Mapping[str, ConfigurationField], path: Path) -> None:
     if name not in fields:
         near = difflib.get_close_matches(name, fields, n=1, cutoff=0.6)
         raise ConfigurationProblem((*path, name), "unknown field" + (f"; did you mean {near[0]}?" if near else ""))
@@ -164,7 +164,7 @@ def _zero(type_: str) -> Any:
     return {"string": "", "bool": False, "float64": 0.0}.get(type_, 0)
 
 
-def _default(field: Field) -> Any:
+def _default(field: ConfigurationField) -> Any:
     """A map or list that was not given is None: for some that is another thing than an empty one."""
     text, type_ = field.default, field.type
     if text is None:

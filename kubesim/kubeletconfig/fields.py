@@ -10,7 +10,7 @@ from kubesim.values import value_object
 
 
 @value_object
-class Field:
+class ConfigurationField:
     name: str
     type: str  # as in Go, without the star of a pointer
     flag: str  # without its dashes; empty: there is none
@@ -20,12 +20,12 @@ class Field:
 
 
 @cache
-def struct_fields(struct: str = KIND) -> Mapping[str, Field]:
+def struct_fields(struct: str = KIND) -> Mapping[str, ConfigurationField]:
     """The fields of a struct by name."""
     fields = {}
     for row in STRUCTS[struct].splitlines():
         name, type_, flag, default = row.split()
-        fields[name.lstrip("*")] = Field(
+        fields[name.lstrip("*")] = ConfigurationField(
             name.lstrip("*"),
             type_.lstrip("*"),
             "" if flag == "." else flag,
@@ -36,7 +36,7 @@ def struct_fields(struct: str = KIND) -> Mapping[str, Field]:
     return fields
 
 
-def all_fields(struct: str = KIND, before: str = "") -> Iterator[tuple[str, Field]]:
+def all_fields(struct: str = KIND, before: str = "") -> Iterator[tuple[str, ConfigurationField]]:
     """Every field that is not itself made of fields, with its dotted name."""
     for name, field in struct_fields(struct).items():
         if field.type in STRUCTS:
@@ -46,5 +46,5 @@ def all_fields(struct: str = KIND, before: str = "") -> Iterator[tuple[str, Fiel
 
 
 @cache
-def field_named(dotted: str) -> Field:
+def field_named(dotted: str) -> ConfigurationField:
     return dict(all_fields())[dotted]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesim.errors import UsageError
-from kubesim.kubeletconfig.fields import Field, all_fields
+from kubesim.kubeletconfig.fields import ConfigurationField, all_fields
 
 JsonObject = dict[str, Any]
 
@@ -20,7 +20,7 @@ _LESS_THAN = ("eviction-hard", "eviction-soft")
 _ONE_PAIR = ("cpu-manager-policy-options",)  # each use of the flag is one pair, and commas belong to its value
 
 
-def flag_fields() -> Iterator[tuple[str, Field]]:
+def flag_fields() -> Iterator[tuple[str, ConfigurationField]]:
     """Every field that has a flag, with its dotted name."""
     for name, field in all_fields():
         if field.flag and field.flag not in _OWN:
@@ -51,7 +51,7 @@ def flag_of(path: tuple[str | int, ...]) -> str:
     return next((flags[name] for end in range(len(steps)) if (name := ".".join(steps[: end + 1])) in flags), "")
 
 
-def _value(field: Field, texts: Sequence[str]) -> Any:
+def _value(field: ConfigurationField, texts: Sequence[str]) -> Any:
     last = texts[-1]
     match field.type:
         case "bool":

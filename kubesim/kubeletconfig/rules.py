@@ -15,10 +15,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesim.api.goduration import parse_duration
-from kubesim.api.gotext import duration
 from kubesim.api.quantity import quantity
 from kubesim.features import FeatureGates
+from kubesim.golang.durations import parse_duration
+from kubesim.golang.text import duration
 from kubesim.kubeletconfig.decode import ConfigurationProblem, Path, Values
 from kubesim.kubeletconfig.flags import flag_of
 

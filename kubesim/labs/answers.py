@@ -10,12 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from kubesim.api.goduration import parse_duration
-from kubesim.api.gotext import duration
 from kubesim.errors import UsageError
+from kubesim.golang.durations import parse_duration
+from kubesim.golang.text import duration
 from kubesim.labs.language import CountLookup, Moment, Question
 from kubesim.trace.records import Record
-from kubesim.trace.stepping import Condition
+from kubesim.trace.stepping import RecordCondition
 from kubesim.trace.stepping.conditions import look_up
 from kubesim.values import value_object
 
@@ -38,7 +38,7 @@ class Truth:
 
 
 @value_object
-class Verdict:
+class AnswerVerdict:
     """`hint` is for a wrong answer; `parting` the record at which answer and run part, if there is one."""
 
     right: bool
@@ -57,7 +57,7 @@ def find(records: Sequence[Record], moment: Moment) -> Record | None:
         if earlier is None:
             return None
         start = earlier.seq
-    condition = Condition.parse(moment.on)
+    condition = RecordCondition.parse(moment.on)
     found = [record for record in records[start:] if condition.matches(record)]
     place = moment.nth - 1 if moment.nth > 0 else moment.nth
     try:
@@ -104,7 +104,7 @@ def _found(records: Sequence[Record], moment: Moment) -> Record:
 
 
 def _counted(records: Sequence[Record], lookup: CountLookup) -> list[Record]:
-    condition = Condition.parse(lookup.of)
+    condition = RecordCondition.parse(lookup.of)
     first = 0 if lookup.after is None else _found(records, lookup.after).seq
     last = len(records) if lookup.before is None else _found(records, lookup.before).seq - 1
     return [record for record in records[first:last] if condition.matches(record)]
@@ -181,15 +181,15 @@ def _same(question: Question, one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def judge(records: Sequence[Record], question: Question, answer: str) -> Verdict:
+def judge(records: Sequence[Record], question: Question, answer: str) -> AnswerVerdict:
     """Raises NoAnswer if the answer cannot be read."""
     given = parse_answer(question, answer)
     truth = look_up_truth(records, question)
     if _same(question, given, truth.value):
         shown = truth.records[-1] if question.count is not None and truth.records else (truth.records or (None,))[0]
-        return Verdict(True, answer, truth, parting=shown)
+        return AnswerVerdict(True, answer, truth, parting=shown)
     parting, expected_at = _part(question, given, truth)
-    return Verdict(False, answer, truth, _hint(question, given), parting, expected_at)
+    return AnswerVerdict(False, answer, truth, _hint(question, given), parting, expected_at)
 
 
 def _hint(question: Question, given: Any) -> str:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from kubesim.errors import InputError
-from kubesim.labs.answers import Verdict, find
+from kubesim.labs.answers import AnswerVerdict, find
 from kubesim.labs.language import Question, StopItem
 from kubesim.trace import records as r
 from kubesim.trace.stepping import Stepper
@@ -45,7 +45,7 @@ def _behind(records: Sequence[r.Record], record: r.Record) -> Iterator[str]:
         yield f"  as in    {ref}"
 
 
-def prediction_lines(records: Sequence[r.Record], question: Question, verdict: Verdict) -> list[str]:
+def prediction_lines(records: Sequence[r.Record], question: Question, verdict: AnswerVerdict) -> list[str]:
     """A prediction beside the run, and the moment and rule at which they part."""
     lines = [f"Your prediction: {verdict.answer}. The run: {verdict.truth.text}."]
     if verdict.right:
@@ -59,7 +59,7 @@ def prediction_lines(records: Sequence[r.Record], question: Question, verdict: V
     return [*lines, *wrapped(question.rule, "  rule     ")]
 
 
-def _parting(records: Sequence[r.Record], verdict: Verdict) -> Iterator[str]:
+def _parting(records: Sequence[r.Record], verdict: AnswerVerdict) -> Iterator[str]:
     if verdict.expected_at is not None:
         stepper = Stepper(records)
         last = [n for n, record in enumerate(records) if record.t <= verdict.expected_at]
@@ -78,7 +78,7 @@ def _parting(records: Sequence[r.Record], verdict: Verdict) -> Iterator[str]:
         yield f"They part nowhere in particular: in {len(records)} records it never happens."
 
 
-def answer_lines(records: Sequence[r.Record], question: Question, verdict: Verdict) -> list[str]:
+def answer_lines(records: Sequence[r.Record], question: Question, verdict: AnswerVerdict) -> list[str]:
     """A right answer is shown in the run; a wrong one gets its hint, and the run is not given away."""
     if not verdict.right:
         return wrapped(verdict.hint, f"No, not {verdict.answer}. ", "  ")

@@ -20,17 +20,17 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.errors import UsageError
-from kubesim.scenario.durations import Duration
-from kubesim.scenario.language import Expect
-from kubesim.scenario.strict import Strict, as_list, wrap
-from kubesim.trace.stepping import Condition
+from kubesim.scenario.language.document import Expect
+from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.strict import Strict, as_list, wrap
+from kubesim.trace.stepping import RecordCondition
 
 WAYS = ("time", "count", "order", "value", "happens")
 
 
 def _condition(text: str) -> str:
     try:
-        Condition.parse(text)
+        RecordCondition.parse(text)
     except UsageError as error:
         raise PydanticCustomError("condition", "{problem}", {"problem": str(error)}) from None
     return text

@@ -15,21 +15,21 @@ from kubesim.labs.language import Moment, Question
 from kubesim.labs.load import Lab
 from kubesim.labs.network import play_network
 from kubesim.labs.progress import LabProgress
-from kubesim.scenario.language import Expect, Scenario
-from kubesim.scenario.load import load_scenario
+from kubesim.scenario.language.document import Expect, Scenario
+from kubesim.scenario.load.loader import load_scenario
 from kubesim.trace.records import Record
 from kubesim.values import value_object
 
 
 @value_object
-class Run:
+class LessonRun:
     """What a played scenario left."""
 
     records: tuple[Record, ...]
     failed: tuple[str, ...]  # expectations that were not met
 
 
-Play = Callable[[Scenario], Run]
+Play = Callable[[Scenario], LessonRun]
 
 
 class Lesson:

@@ -17,10 +17,10 @@ from pydantic import ValidationError
 from kubesim.errors import InputError, UsageError
 from kubesim.labs.language import LabFile, Solution
 from kubesim.labs.network import NetworkExercise
-from kubesim.scenario.language import Scenario
-from kubesim.scenario.load import load_scenario
-from kubesim.scenario.strict import Strict
-from kubesim.scenario.yaml_source import Marked, read_documents
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.strict import Strict
+from kubesim.scenario.load.loader import load_scenario
+from kubesim.scenario.load.yaml_source import Marked, read_documents
 from kubesim.shipped import shipped
 from kubesim.values import value_object
 

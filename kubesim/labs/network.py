@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.errors import UsageError
-from kubesim.scenario.strict import Strict, as_list
+from kubesim.scenario.language.strict import Strict, as_list
 from kubesim.trace.records import CniExec, CriCall, CriReturn, Note, Record
 
 VARIABLE = "KUBESIM_CNI_BIN_DIR"

@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubesim.cni.cache import RuntimeConf
-from kubesim.cni.conf import NetworkConfigList, network_conf_from_bytes
+from kubesim.cni.conf.network_lists import NetworkConfigList, network_conf_from_bytes
+from kubesim.cni.exec.execution_recorder import ExecutionRecorder, Recorded
+from kubesim.cni.exec.process import RealExec
 from kubesim.cni.libcni import CNIConfig
-from kubesim.cni.namespaces import become_private_host
-from kubesim.cni.netns import new_netns, remove_netns
-from kubesim.cni.process import RealExec
-from kubesim.cni.recorder import Recorded, Recorder
 from kubesim.errors import CniError
+from kubesim.linux.namespaces import become_private_host
+from kubesim.linux.netns import new_netns, remove_netns
 
 STATE_DIR, NETNS_DIR = "/var/lib/cni", "/var/run/netns"
 
@@ -40,7 +40,7 @@ async def _play(exercise: dict[str, Any], bin_dirs: list[str], folder: str) -> l
     own = os.path.join(folder, "own")
     os.makedirs(own)
     _write(own, exercise["plugins"])
-    recorder = Recorder([own, *bin_dirs], os.path.join(folder, "seen"))
+    recorder = ExecutionRecorder([own, *bin_dirs], os.path.join(folder, "seen"))
     cni = CNIConfig([recorder.path], RealExec(), os.path.join(STATE_DIR, "cache"))
     network = network_conf_from_bytes(json.dumps(exercise["configuration"]).encode())
     seen = []

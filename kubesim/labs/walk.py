@@ -17,7 +17,7 @@ from kubesim.labs.explain import WIDTH, shown, stop_record
 from kubesim.labs.language import StopItem, WalkFile
 from kubesim.labs.lesson import Play
 from kubesim.labs.load import read_yaml
-from kubesim.scenario.load import parse_scenario
+from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace.records import CriCall, Record
 from kubesim.trace.stepping import Stepper
 from kubesim.trace.stepping.screen import node_lines
@@ -27,7 +27,7 @@ FILE = Path(str(files("kubesim.labs") / "pod_creation.yaml"))
 
 
 @value_object
-class Stop:
+class WalkStop:
     """One stop, with what it shows."""
 
     title: str
@@ -42,7 +42,7 @@ class Walk:
     title: str
     intro: str
     manifest: str
-    stops: tuple[Stop, ...]
+    stops: tuple[WalkStop, ...]
 
     def lines(self) -> list[str]:
         """For a terminal."""
@@ -86,14 +86,14 @@ def pod_creation(play: Play) -> Walk:
     return Walk(file.title, file.intro, file.scenario, tuple(_stops(records, file.stops)))
 
 
-def _stops(records: Sequence[Record], items: Sequence[StopItem]) -> Iterator[Stop]:
+def _stops(records: Sequence[Record], items: Sequence[StopItem]) -> Iterator[WalkStop]:
     stepper = Stepper(records)
     for item in items:
         record = stop_record(records, item, str(FILE))
         stepper.go_to(record.seq)
         node = tuple(line.rstrip() for line in node_lines(stepper.picture, WIDTH, record))
         extra = tuple(cni_request(stepper, str(getattr(record, "result", "")))) if "CNI" in item.title else ()
-        yield Stop(item.title, item.say, tuple(shown(records, record)), node, extra)
+        yield WalkStop(item.title, item.say, tuple(shown(records, record)), node, extra)
 
 
 def cni_request(stepper: Stepper, sandbox_id: str) -> Iterator[str]:

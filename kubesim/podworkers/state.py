@@ -14,7 +14,7 @@ from typing import Literal
 
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Pod
-from kubesim.api.pod_kinds import is_static_pod
+from kubesim.api.pods.pod_kinds import is_static_pod
 from kubesim.podworkers.sync_status import PodSyncStatus, PodWorkerQueries, PodWorkerState
 from kubesim.podworkers.updates import (
     KillPodOptions,

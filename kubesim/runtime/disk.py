@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from kubesim.runtime.actuated import ActuatedState
-from kubesim.runtime.allocated import AllocationState
-from kubesim.runtime.cgroups import PodCgroups
-from kubesim.runtime.logs import LogDirectory
-from kubesim.runtime.pull_records import PullRecords
+from kubesim.runtime.allocation.actuated import ActuatedState
+from kubesim.runtime.allocation.allocated import AllocationState
+from kubesim.runtime.allocation.cgroups import PodCgroups
+from kubesim.runtime.images.pull_records import PullRecords
+from kubesim.runtime.kuberuntime.logs import LogDirectory
 from kubesim.values import value_object
 
 

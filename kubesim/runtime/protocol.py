@@ -14,8 +14,8 @@ from typing import Literal, Protocol, TypeVar
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
-from kubesim.runtime.cgroups import ResourceConfig
-from kubesim.runtime.pull_credentials import AuthConfig
+from kubesim.runtime.allocation.cgroups import ResourceConfig
+from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.types import ContainerRuntimeState, RuntimeResources, SandboxNetwork
 from kubesim.values import value_object
 

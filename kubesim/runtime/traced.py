@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.errors import RuntimeCallError
-from kubesim.runtime.cgroups import ResourceConfig
+from kubesim.runtime.allocation.cgroups import ResourceConfig
+from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.protocol import (
     CallContext,
     ContainerConfig,
@@ -21,7 +22,6 @@ from kubesim.runtime.protocol import (
     Runtime,
     SandboxConfig,
 )
-from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.types import RuntimeResources
 from kubesim.trace import Recorder
 from kubesim.trace.records import CriCall, CriReturn, Note

@@ -1,0 +1,1 @@
+"""Scenarios: the language, its loader, and the player."""

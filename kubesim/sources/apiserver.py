@@ -18,7 +18,7 @@ from kubesim.clock.randomness import Stream
 from kubesim.cluster.remote.transport import Transport
 from kubesim.concurrency import TaskSet
 from kubesim.sources.config import ConfigStream
-from kubesim.sources.list_watch import ListWatch, Watched
+from kubesim.sources.reflector.list_watch import ListWatch, Watched
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 

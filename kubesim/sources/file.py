@@ -12,14 +12,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kubesim.api.gotext import quoted
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency import TaskSet, Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.golang.text import quoted
 from kubesim.sources.config import ConfigStream
-from kubesim.sources.manifest_files import (
+from kubesim.sources.manifests.manifest_files import (
     MISSING,
     PATH_ITSELF,
     FileEvent,
@@ -27,7 +27,7 @@ from kubesim.sources.manifest_files import (
     FileProblem,
     ManifestFiles,
 )
-from kubesim.sources.static_pod import Manifest, StaticPods, read_manifest, shown
+from kubesim.sources.manifests.static_pod import Manifest, StaticPods, read_manifest, shown
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 

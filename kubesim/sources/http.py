@@ -15,8 +15,8 @@ from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency import TaskSet, Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.sources.config import ConfigStream
-from kubesim.sources.manifest_url import Answer, FetchError, ManifestUrl, UrlReader
-from kubesim.sources.static_pod import shown
+from kubesim.sources.manifests.manifest_url import FetchError, ManifestUrl, UrlAnswer, UrlReader
+from kubesim.sources.manifests.static_pod import shown
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 
@@ -72,7 +72,7 @@ class HttpSource:
             while True:
                 self._recorder.because(None)
                 began, self._outdated = self._clock.now(), False
-                answer: Answer | FetchError
+                answer: UrlAnswer | FetchError
                 try:
                     answer = await self._url.get()
                 except FetchError as error:
@@ -86,7 +86,7 @@ class HttpSource:
         finally:
             ticker.stop()
 
-    def _take(self, answer: Answer | FetchError) -> None:
+    def _take(self, answer: UrlAnswer | FetchError) -> None:
         reading = self._reader.take(answer)
         if reading.note:
             self._recorder.because(self._recorder.record(Note(node=self._node_name, text=shown(reading.note))))

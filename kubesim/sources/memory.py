@@ -12,8 +12,8 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.cluster.connection import ApiConnection
-from kubesim.cluster.store import Store
-from kubesim.cluster.watches import WatchEvent
+from kubesim.cluster.store.store import Store
+from kubesim.cluster.store.watches import WatchEvent
 from kubesim.sources.config import ConfigStream
 
 SOURCE = "api"

@@ -16,11 +16,11 @@ from collections.abc import Iterable, Set
 from dataclasses import field
 from typing import Literal
 
-from kubesim.api.gotext import quoted
 from kubesim.api.meta import CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE
 from kubesim.api.pod import Pod
-from kubesim.api.pod_kinds import pod_full_name
+from kubesim.api.pods.pod_kinds import pod_full_name
 from kubesim.api.timestamps import format_micro_time
+from kubesim.golang.text import quoted
 from kubesim.values import mutable, value_object
 
 Change = Literal["UPDATE", "DELETE", "RECONCILE"]  # of a pod that is known

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from kubesim.api.pod import Pod
-from kubesim.attach.certificate import MASTERS, organisations, privileges
+from kubesim.attach.watch.certificate import MASTERS, organisations, privileges
 from kubesim.cli.main import main
 from tests.support.attach.pods import event, pod, running, waiting
 from tests.support.cluster.served import ServedCluster, served_cluster

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kubesim.cli.main import main
-from kubesim.cni import netns
+from kubesim.linux import netns
 from tests.support.machine.cni_host import BIN_DIR, NETNS_DIR, links, on_host
 
 BRIDGE = {"type": "bridge", "bridge": "cni0", "ipam": {"type": "host-local", "subnet": "10.9.0.0/24"}}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesim.cli.kubelet_flags import spell_out
+from kubesim.cli.flags.kubelet_flags import spell_out
 from kubesim.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent

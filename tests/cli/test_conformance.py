@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kubesim.cli.main import main
-from kubesim.cli.progress import Observer
-from kubesim.conformance.story_files import read_story
+from kubesim.cli.output.progress import Observer
+from kubesim.conformance.stories.story_files import read_story
 from tests.support.fakes.terminal import Terminal
 
 STORIES = Path(__file__).parent.parent / "conformance" / "data" / "traces"

@@ -52,7 +52,7 @@ def imported_by(arguments: list[str]) -> list[str]:
 def test_a_run_without_real_networks_imports_nothing_of_them() -> None:
     modules = imported_by(["run", "scenarios/hello-pod.yaml"])
     assert "kubesim.app" in modules
-    assert [name for name in modules if name.startswith(("kubesim.cni", "kubesim.runtime.cni_node"))] == []
+    assert [name for name in modules if name.startswith(("kubesim.cni", "kubesim.runtime.containerd.cni_node"))] == []
 
 
 def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:

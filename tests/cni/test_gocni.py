@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from kubesim.clock import run_virtual
-from kubesim.cni.context import BACKGROUND, Context
-from kubesim.cni.gocni import CNI, Namespace, Settings, with_default_conf, with_lo_network
+from kubesim.cni.exec.context import BACKGROUND, Context
+from kubesim.cni.exec.plugin_files import plugin_failure
+from kubesim.cni.gocni import CNI, Namespace, NetworkDirectories, with_default_conf, with_lo_network
 from kubesim.cni.info import crictl_info, network_condition, status_problem
 from kubesim.cni.libcni import GCAttachment
-from kubesim.cni.plugin_files import plugin_failure
 from kubesim.errors import CniError
 
 POD = Namespace("id", "/netns")
@@ -49,7 +49,7 @@ def conf(name: str, *types: str, version: str = "1.0.0") -> str:
 
 
 def loaded(folder: Path, exec: Gated, *, max_conf_num: int = 0) -> CNI:
-    settings = Settings(
+    settings = NetworkDirectories(
         conf_dir=str(folder), max_conf_num=max_conf_num, min_networks=2, cache_dir=str(folder / "cache")
     )
     cni = CNI(settings, exec)

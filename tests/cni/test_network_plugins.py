@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from kubesim.cni.context import BACKGROUND, Context
-from kubesim.cni.dockershim import pick_for
+from kubesim.cni.conf.dockershim import pick_for
+from kubesim.cni.exec.context import BACKGROUND, Context
+from kubesim.cni.exec.plugin_files import plugin_failure
 from kubesim.cni.network_plugins import (
     CniNetworkPlugin,
     NoopNetworkPlugin,
@@ -19,7 +20,6 @@ from kubesim.cni.network_plugins import (
     Profile,
     init_network_plugin,
 )
-from kubesim.cni.plugin_files import plugin_failure
 from kubesim.cni.pod_network import PortMapping
 from kubesim.errors import CniError
 

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from kubesim.clock import Randomness
-from kubesim.cni import netns
 from kubesim.cni.cache import RuntimeConf
-from kubesim.cni.conf import network_conf_from_bytes
-from kubesim.cni.context import Context
-from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
+from kubesim.cni.conf.network_lists import network_conf_from_bytes
+from kubesim.cni.exec.context import Context
+from kubesim.cni.exec.process import RealExec
+from kubesim.cni.gocni import CNI, NetworkDirectories, with_default_conf, with_lo_network
 from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
 from kubesim.cni.pod_network import PodNetworkConfig, PodNetworkSettings, PortMapping
-from kubesim.cni.process import RealExec
-from kubesim.cni.results import current
+from kubesim.cni.spec.results import current
 from kubesim.errors import CniError
-from kubesim.runtime.sandbox import Parts, PodSandboxService, SandboxFailed, SandboxRequest
-from kubesim.runtime.sandbox_parts import BoundNamespaces, CniNetworking, SandboxDirectory
-from kubesim.runtime.sandbox_rules import IdMapping, UserNamespace
+from kubesim.linux import netns
+from kubesim.runtime.containerd.sandbox import Parts, PodSandboxService, SandboxFailed, SandboxRequest
+from kubesim.runtime.containerd.sandbox_parts import BoundNamespaces, CniNetworking, SandboxDirectory
+from kubesim.runtime.containerd.sandbox_rules import IdMapping, UserNamespace
 from tests.support.fakes.sandbox import FakeController
 from tests.support.machine.cni_host import BIN_DIR, links, on_host, output
 from tests.support.machine.networks import BRIDGE, NOTHING_LEFT, PORTMAP, conflist, left_over, new_namespace
@@ -120,7 +120,7 @@ def test_an_empty_pool_is_the_plugins_own_error() -> None:
 def service(folder: str, controller: FakeController) -> PodSandboxService:
     Path(folder, "net.d").mkdir()
     Path(folder, "net.d", "10-net.conflist").write_bytes(conflist(BRIDGE, PORTMAP))
-    cni = CNI(Settings([BIN_DIR], f"{folder}/net.d", min_networks=2), RealExec())
+    cni = CNI(NetworkDirectories([BIN_DIR], f"{folder}/net.d", min_networks=2), RealExec())
     cni.load_now(with_lo_network, with_default_conf)
     networking = CniNetworking(cni, PodNetworkSettings(ip_preference="ipv6"))
     names = Randomness(1).stream("netns")

@@ -19,8 +19,8 @@ from kubesim.kubelet.observability import (
     statistics,
 )
 from kubesim.runtime.protocol import RuntimeConditions
-from kubesim.scenario.language import Scenario
-from kubesim.scenario.load import load_scenario
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.load.loader import load_scenario
 from tests.support.played import SERVER, pod
 
 SCENARIO = Path(__file__).parent.parent.parent / "scenarios" / "static-pod.yaml"

@@ -8,7 +8,7 @@ import pytest
 
 from kubesim.api.timestamps import MILLISECOND, MINUTE, SECOND
 from kubesim.kubeletconfig.decode import ConfigurationProblem, read_configuration
-from kubesim.kubeletconfig.fields import Field, all_fields, struct_fields
+from kubesim.kubeletconfig.fields import ConfigurationField, all_fields, struct_fields
 from kubesim.kubeletconfig.table import STRUCTS
 
 # One value of each type that no field has as its default.
@@ -68,7 +68,7 @@ def test_the_type_is_whole() -> None:
 
 
 @pytest.mark.parametrize(("name", "field"), FIELDS)
-def test_every_field_can_be_given(name: str, field: Field) -> None:
+def test_every_field_can_be_given(name: str, field: ConfigurationField) -> None:
     default = read_configuration({})[name]
     given = not default if field.type == "bool" else sample(field.type, SAMPLES)
     value = read_configuration(nested(name, given))[name]
@@ -82,7 +82,7 @@ def test_every_field_can_be_given(name: str, field: Field) -> None:
 
 
 @pytest.mark.parametrize(("name", "field"), FIELDS)
-def test_every_field_of_the_wrong_type_is_refused_with_its_path(name: str, field: Field) -> None:
+def test_every_field_of_the_wrong_type_is_refused_with_its_path(name: str, field: ConfigurationField) -> None:
     assert problem(nested(name, [[]] if field.type.startswith("map[") else {})).startswith(f"{name}: must be ")
     inner = field.type.removeprefix("[]").rpartition("]")[2] if "[" in field.type else field.type
     if inner in WRONG:
@@ -90,7 +90,7 @@ def test_every_field_of_the_wrong_type_is_refused_with_its_path(name: str, field
 
 
 @pytest.mark.parametrize(("name", "field"), FIELDS)
-def test_null_is_a_field_that_is_left_out(name: str, field: Field) -> None:
+def test_null_is_a_field_that_is_left_out(name: str, field: ConfigurationField) -> None:
     assert read_configuration(nested(name, None))[name] == read_configuration({})[name]
 
 

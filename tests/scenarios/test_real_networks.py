@@ -8,7 +8,7 @@ import re
 import pytest
 
 from kubesim.app import run_scenario
-from kubesim.scenario.load import load_scenario
+from kubesim.scenario.load.loader import load_scenario
 from kubesim.trace import MemorySink
 from kubesim.trace.records import CniExec
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubesim.app import run_scenario
-from kubesim.scenario.load import load_scenario
+from kubesim.scenario.load.loader import load_scenario
 
 SCENARIOS = sorted((Path(__file__).parent.parent.parent / "scenarios").glob("*.yaml"))
 

@@ -9,7 +9,7 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.remote.transport import Call, Reply
-from kubesim.cluster.rest import Request, handle
+from kubesim.cluster.served.rest import Request, handle
 from kubesim.concurrency import TaskSet
 from kubesim.sources.apiserver import CROWDED
 from tests.support.sources.faulty_api import DirectReply, DirectTransport, Fault, FaultyTransport

@@ -10,7 +10,7 @@ import pytest
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Container, Pod, PodSpec
 from kubesim.errors import UsageError
-from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.loop.pod_manager import PodManager
 from kubesim.sources.checkpoint import (
     ANNOTATION,
     CheckpointDirectory,

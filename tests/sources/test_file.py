@@ -11,7 +11,7 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.sources.config import ConfigStream
 from kubesim.sources.file import FileSource
-from kubesim.sources.simulated_files import SimulatedFiles
+from kubesim.sources.manifests.simulated_files import SimulatedFiles
 from kubesim.trace import Recorder
 
 

@@ -14,9 +14,9 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.sources.config import ConfigStream
 from kubesim.sources.http import HttpSource
-from kubesim.sources.manifest_files import MAX_CONFIG_LENGTH
-from kubesim.sources.manifest_url import Answer
-from kubesim.sources.simulated_url import Behaviour, SimulatedUrl
+from kubesim.sources.manifests.manifest_files import MAX_CONFIG_LENGTH
+from kubesim.sources.manifests.manifest_url import UrlAnswer
+from kubesim.sources.manifests.simulated_url import SimulatedUrl, UrlBehaviour
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Note
 from tests.support.soak import LONG, rounds
@@ -33,12 +33,12 @@ class Asked(SimulatedUrl):
         super().__init__(clock)
         self.at: list[int] = []
 
-    async def get(self) -> Answer:
+    async def get(self) -> UrlAnswer:
         self.at.append(self._clock.elapsed())
         return await super().get()
 
     def serve(self, body: Any, status: int = 200, delay: int = 2 * MILLISECOND) -> None:
-        self.behave(Behaviour(Answer(status, json.dumps(body).encode()), delay=delay))
+        self.behave(UrlBehaviour(UrlAnswer(status, json.dumps(body).encode()), delay=delay))
 
 
 class Stage:
@@ -106,7 +106,7 @@ def test_the_pause_is_counted_from_the_end_of_the_last_question() -> None:
 
 def test_a_url_that_hangs_is_given_ten_seconds() -> None:
     async def play(stage: Stage) -> None:
-        stage.url.behave(Behaviour(delay=3600 * SECOND))
+        stage.url.behave(UrlBehaviour(delay=3600 * SECOND))
         stage.source.start()
         assert await stage.told(35 * SECOND) == []
         assert stage.url.at == [0, 30 * SECOND]
@@ -122,9 +122,9 @@ def test_what_fails_keeps_the_pods_and_what_is_too_long_fails() -> None:
         stage.source.start()
         await stage.told()
         for behaviour in (
-            Behaviour(Answer(500)),
-            Behaviour(error="dial tcp 10.0.0.9:80: connect: connection refused"),
-            Behaviour(Answer(200, b"x" * MAX_CONFIG_LENGTH)),
+            UrlBehaviour(UrlAnswer(500)),
+            UrlBehaviour(error="dial tcp 10.0.0.9:80: connect: connection refused"),
+            UrlBehaviour(UrlAnswer(200, b"x" * MAX_CONFIG_LENGTH)),
         ):
             stage.url.behave(behaviour)
             assert await stage.told(20_100 * MILLISECOND) == []
@@ -133,7 +133,7 @@ def test_what_fails_keeps_the_pods_and_what_is_too_long_fails() -> None:
             "connection refused",
             "the read limit is reached",
         ]
-        stage.url.behave(Behaviour(Answer(200, b"")))
+        stage.url.behave(UrlBehaviour(UrlAnswer(200, b"")))
         assert await stage.told(20_100 * MILLISECOND) == [("REMOVE", ["a"])]
 
     on_stage(play)
@@ -179,7 +179,7 @@ def test_what_is_left_out_changes_nothing(seed: int) -> None:
 
 def test_after_its_stop_nothing_is_asked_and_nothing_heard() -> None:
     async def play(stage: Stage) -> None:
-        stage.url.behave(Behaviour(delay=5 * SECOND))
+        stage.url.behave(UrlBehaviour(delay=5 * SECOND))
         stage.source.start()
         await stage.told(SECOND)
         stage.source.stop()

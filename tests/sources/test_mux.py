@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kubesim.api.meta import CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE
 from kubesim.api.pod import Pod
-from kubesim.api.pod_kinds import pod_full_name
+from kubesim.api.pods.pod_kinds import pod_full_name
 from kubesim.api.timestamps import SECOND
 from kubesim.sources.mux import PodConfig, PodUpdate
 from tests.support.soak import LONG, rounds

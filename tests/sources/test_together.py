@@ -12,14 +12,14 @@ from aiohttp import web
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock
-from kubesim.cluster.store import Store
+from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.sources.config import ConfigStream
 from kubesim.sources.file import FileSource
 from kubesim.sources.http import HttpSource
+from kubesim.sources.manifests.real_files import RealFiles
+from kubesim.sources.manifests.real_url import RealUrl
 from kubesim.sources.memory import ClusterSource
-from kubesim.sources.real_files import RealFiles
-from kubesim.sources.real_url import RealUrl
 from kubesim.trace import Recorder
 from tests.support.sources.manifests import pod, pods
 from tests.support.sources.web import answering, serving

@@ -13,16 +13,16 @@ from collections import Counter
 from typing import Any
 
 from kubesim.api.pod import Pod
-from kubesim.api.pod_kinds import is_mirror_pod
+from kubesim.api.pods.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.app import Simulation, raise_failures_of_callbacks
 from kubesim.clock import Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
-from kubesim.cluster.watches import WatchEvent
+from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.runtime.protocol import ContainerInfo
-from kubesim.scenario.language import Delete, Scenario
-from kubesim.scenario.world import StepFailed
+from kubesim.scenario.language.document import Delete, Scenario
+from kubesim.scenario.play.world import StepFailed
 from kubesim.trace import HashSink
 
 NODE = "node-1"

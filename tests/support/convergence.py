@@ -11,10 +11,10 @@ from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.app import Simulation, raise_failures_of_callbacks
 from kubesim.clock import Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
-from kubesim.cluster.watches import WatchEvent
+from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
-from kubesim.scenario.language import Scenario
-from kubesim.scenario.source_items import ServeManifest
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.source_items import ServeManifest
 from tests.support.faulty_runtime import FaultyRuntime
 
 SCENARIO = Scenario.model_validate(

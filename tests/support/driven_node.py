@@ -17,12 +17,12 @@ from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.app import Simulation, raise_failures_of_callbacks
 from kubesim.clock import VirtualLoop
 from kubesim.clock.clock import VIRTUAL_START
-from kubesim.cluster.watches import WatchEvent
+from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.protocol import ContainerInfo
-from kubesim.scenario.language import Delete, Kill, Patch, Scenario
-from kubesim.scenario.world import StepFailed
+from kubesim.scenario.language.document import Delete, Kill, Patch, Scenario
+from kubesim.scenario.play.world import StepFailed
 
 NODE = "node-1"
 GONE_AFTER = 40 * SECOND  # how long the end of a pod may take beyond what its containers may take to stop

@@ -6,7 +6,7 @@ from typing import Any
 
 from kubesim.api.pod import Pod
 from kubesim.api.quantity import quantity
-from kubesim.kubelet.eviction.stats import ContainerUsage, FsUsage, Observation, PodUsage
+from kubesim.kubelet.eviction.stats import ContainerUsage, FsUsage, PodUsage, SignalObservation
 
 LOW, DEFAULT, HIGH = -1, 0, 1
 CRITICAL = 2_000_000_000
@@ -44,5 +44,5 @@ def disk(root: str, logs: str = "0", volume: str = "0", *, inodes: bool = False)
     return PodUsage(ephemeral_storage=total, containers=containers, volumes={"local": part(volume)})
 
 
-def available(text: str, capacity: str = "16Gi", time: int | None = None) -> Observation:
-    return Observation(quantity(text), quantity(capacity), time)
+def available(text: str, capacity: str = "16Gi", time: int | None = None) -> SignalObservation:
+    return SignalObservation(quantity(text), quantity(capacity), time)

@@ -6,25 +6,25 @@ from functools import cache
 from pathlib import Path
 
 from kubesim.cli.lab import play
-from kubesim.labs.lesson import Lesson, Run
+from kubesim.labs.lesson import Lesson, LessonRun
 from kubesim.labs.load import Lab, find_labs, labs_directory
 from kubesim.labs.network import play_network
 from kubesim.labs.progress import LabProgress
-from kubesim.scenario.language import Scenario
+from kubesim.scenario.language.document import Scenario
 
 LABS = find_labs(labs_directory())
 
 
 @cache
-def _own_run(folder: Path) -> Run:
+def _own_run(folder: Path) -> LessonRun:
     lab = next(lab for lab in LABS if lab.folder == folder)
-    return play(lab.scenario()) if lab.network is None else Run(play_network(lab.network), ())
+    return play(lab.scenario()) if lab.network is None else LessonRun(play_network(lab.network), ())
 
 
 def lesson(lab: Lab, work: Path, progress: LabProgress | None = None) -> Lesson:
     """A lesson whose run is not played again for every question."""
 
-    def remembered(scenario: Scenario) -> Run:
+    def remembered(scenario: Scenario) -> LessonRun:
         return _own_run(lab.folder) if lab.network is None and scenario == lab.scenario() else play(scenario)
 
     own = Lesson(lab, progress or LabProgress(), remembered, work)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubesim.app import RunResult, run_scenario
-from kubesim.scenario.language import Scenario
+from kubesim.scenario.language.document import Scenario
 from kubesim.trace import MemorySink
 from kubesim.trace.records import ApiWrite, CriCall, EventRecorded, Note, Record, SyncBegin, SyncEnd
 from tests.support.ticks import ticks

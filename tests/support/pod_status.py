@@ -6,8 +6,8 @@ from typing import Any
 
 from kubesim.api.pod import ContainerStatus, Pod, PodStatus
 from kubesim.api.timestamps import SECOND, parse_time
-from kubesim.kubelet.status.generate import generate_api_pod_status
-from kubesim.kubelet.status.inputs import StatusInputs
+from kubesim.kubelet.status.generate.api_pod_status import generate_api_pod_status
+from kubesim.kubelet.status.generate.inputs import StatusInputs
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, SandboxNetwork, SandboxRecord
 
 NOW = parse_time("2026-03-01T12:00:00Z")

@@ -10,7 +10,7 @@ from kubesim.api.timestamps import format_micro_time
 from kubesim.clock import LoopClock, Randomness
 from kubesim.kubelet.probes.worker import WorkerEnvironment
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
-from kubesim.kubelet.status.inputs import ProbeType
+from kubesim.kubelet.status.generate.inputs import ProbeType
 from kubesim.runtime.types import ProbeResult
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import ProbeOutcome

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.runtime.simulated.shell import ContainerProcess, ExitStatus, Kernel
+from kubesim.shell import ExitStatus, Kernel, ShellContainer
 
 SECOND = 1_000_000
 
@@ -29,14 +29,14 @@ def sh(script: str) -> list[str]:
     return ["sh", "-c", script]
 
 
-def output(container: ContainerProcess, stream: str) -> str:
+def output(container: ShellContainer, stream: str) -> str:
     return "".join(line.text + "\n" for line in container.log.lines if line.stream == stream)
 
 
-def container_of(argv: Sequence[str], clock: LoopClock, **options: Any) -> ContainerProcess:
-    """The options are those of `ContainerProcess`; all others are those of its kernel."""
+def container_of(argv: Sequence[str], clock: LoopClock, **options: Any) -> ShellContainer:
+    """The options are those of `ShellContainer`; all others are those of its kernel."""
     own = {name: options.pop(name) for name in ("environment", "working_directory", "on_exit") if name in options}
-    return ContainerProcess(tuple(argv), Kernel(clock, **options), **own)
+    return ShellContainer(tuple(argv), Kernel(clock, **options), **own)
 
 
 def run(script: str | list[str], **options: Any) -> Outcome:
@@ -55,9 +55,7 @@ def run(script: str | list[str], **options: Any) -> Outcome:
     return run_virtual(main)
 
 
-def play(
-    script: str | list[str], story: Callable[[ContainerProcess, LoopClock], Awaitable[Any]], **options: Any
-) -> Any:
+def play(script: str | list[str], story: Callable[[ShellContainer, LoopClock], Awaitable[Any]], **options: Any) -> Any:
     """Start a script, let the story happen, and give its result; the container is killed afterwards."""
 
     async def main() -> Any:

@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 
 from kubesim.app import run_scenario
-from kubesim.scenario.load import load_scenario
+from kubesim.scenario.load.loader import load_scenario
 from kubesim.trace import MemorySink
 from kubesim.trace.records import Record
-from kubesim.trace.stepping import Condition, Stepper
+from kubesim.trace.stepping import RecordCondition, Stepper
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -23,9 +23,9 @@ def records(name: str) -> tuple[Record, ...]:
 
 
 def stepper(name: str, *breaks: str) -> Stepper:
-    return Stepper(records(name), [Condition.parse(text) for text in breaks])
+    return Stepper(records(name), [RecordCondition.parse(text) for text in breaks])
 
 
 def found(all: Sequence[Record], condition: str) -> list[Record]:
-    parsed = Condition.parse(condition)
+    parsed = RecordCondition.parse(condition)
     return [record for record in all if parsed.matches(record)]

@@ -14,8 +14,11 @@ from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
-from kubesim.api.gojson import Json, Number, dumps, kind_of
-from kubesim.api.gostruct import (
+from kubesim.api.quantity import parse_quantity
+from kubesim.api.schema.types import Field, Type, parse_type, struct_fields
+from kubesim.api.timestamps import format_time, parse_time
+from kubesim.golang.json import Json, Number, dumps, kind_of
+from kubesim.golang.structs import (
     Bool,
     GoType,
     Integer,
@@ -28,10 +31,7 @@ from kubesim.api.gostruct import (
     decode_alone,
     is_text,
 )
-from kubesim.api.gotext import quoted
-from kubesim.api.quantity import parse_quantity
-from kubesim.api.schema.types import Field, Type, parse_type, struct_fields
-from kubesim.api.timestamps import format_time, parse_time
+from kubesim.golang.text import quoted
 
 JsonObject = dict[str, Any]
 

@@ -4,7 +4,7 @@
 """
 
 from kubesim.api.validation.field import Errors, FieldError
-from kubesim.api.validation.options import Options
+from kubesim.api.validation.options import PodValidationOptions
 from kubesim.api.validation.pod import validate_pod_create
 
-__all__ = ["Errors", "FieldError", "Options", "validate_pod_create"]
+__all__ = ["Errors", "FieldError", "PodValidationOptions", "validate_pod_create"]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 
-from kubesim.api import gojson
-from kubesim.api.gotext import quoted
 from kubesim.api.meta import CONFIG_MIRROR
 from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.api.schema.types import struct_fields
 from kubesim.api.validation.field import Errors, JsonObject
-from kubesim.api.validation.options import Options
-from kubesim.api.validation.paths import validate_local_descending_path
+from kubesim.api.validation.options import PodValidationOptions
 from kubesim.api.validation.scheduling import validate_tolerations
 from kubesim.api.validation.visit import containers_with_path
+from kubesim.api.validation.volumes.paths import validate_local_descending_path
+from kubesim.golang import json as gojson
+from kubesim.golang.text import quoted
 
 TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -29,7 +29,7 @@ _RUNTIME_DEFAULT = ("runtime/default", "docker/default")
 _INT32 = range(-(2**31), 2**31)
 
 
-def validate_pod_annotations(errors: Errors, pod: JsonObject, path: str, options: Options) -> None:
+def validate_pod_annotations(errors: Errors, pod: JsonObject, path: str, options: PodValidationOptions) -> None:
     annotations = (pod.get("metadata") or {}).get("annotations")
     if not annotations:
         return
@@ -51,7 +51,7 @@ def _is_deletion_cost(text: str) -> bool:
     return bool(re.fullmatch("0|[1-9][0-9]*|-[0-9]+", text)) and int(text) in _INT32
 
 
-def _validate_tolerations_annotation(errors: Errors, text: str, path: str, options: Options) -> None:
+def _validate_tolerations_annotation(errors: Errors, text: str, path: str, options: PodValidationOptions) -> None:
     """An old way to give tolerations, read as the internal type, whose fields have no JSON names: any case will do."""
     names = {name.lower(): name for name in struct_fields("Toleration")}
 

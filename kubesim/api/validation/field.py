@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
-from kubesim.api.gojson import dumps, quote
-from kubesim.api.gotext import quoted
+from kubesim.golang.json import dumps, quote
+from kubesim.golang.text import quoted
 from kubesim.values import value_object
 
 JsonObject = dict[str, Any]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubesim.api.gojson import dumps
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject, Named, Raw
+from kubesim.golang.json import dumps
 
 ANNOTATIONS_SIZE_MAX = 256 * 1024
 _STANDARD_FINALIZERS = {"kubernetes", "orphan", "foregroundDeletion"}

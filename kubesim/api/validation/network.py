@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject
-from kubesim.api.validation.options import Options
+from kubesim.api.validation.options import PodValidationOptions
 from kubesim.api.validation.visit import Containers
 
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
@@ -18,7 +18,7 @@ _SEARCH_LIST_MAX = 2048
 _HOSTNAME_MAX = 64
 
 
-def validate_dns_config(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
+def validate_dns_config(errors: Errors, spec: JsonObject, path: str, options: PodValidationOptions) -> None:
     config: JsonObject | None = spec.get("dnsConfig")
     nameservers = (config or {}).get("nameservers") or []
     if spec.get("dnsPolicy") == "None":
@@ -54,19 +54,19 @@ def _validate_searches(errors: Errors, searches: list[str], path: str) -> None:
             errors.all_invalid(f"{path}[{n}]", domain, formats.dns1123_subdomain_with_underscore(domain))
 
 
-def _validate_ip(errors: Errors, text: str, path: str, options: Options) -> None:
+def _validate_ip(errors: Errors, text: str, path: str, options: PodValidationOptions) -> None:
     strict = options.gates.enabled("StrictIPCIDRValidation")
     errors.all_invalid(path, text, formats.ip_address(text, strict=strict))
 
 
-def validate_host_aliases(errors: Errors, aliases: list[JsonObject], path: str, options: Options) -> None:
+def validate_host_aliases(errors: Errors, aliases: list[JsonObject], path: str, options: PodValidationOptions) -> None:
     for n, alias in enumerate(aliases):
         _validate_ip(errors, alias.get("ip", ""), f"{path}[{n}].ip", options)
         for m, hostname in enumerate(alias.get("hostnames") or ()):
             errors.all_invalid(f"{path}[{n}].hostnames[{m}]", hostname, formats.dns1123_subdomain(hostname))
 
 
-def validate_host_network_ports(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
+def validate_host_network_ports(errors: Errors, spec: JsonObject, path: str, options: PodValidationOptions) -> None:
     """On the host's network a container port is a host port."""
     if not spec.get("hostNetwork"):
         return
@@ -78,7 +78,9 @@ def validate_host_network_ports(errors: Errors, spec: JsonObject, path: str, opt
                 errors.invalid(f"{path}.containers[{n}].ports[{m}].hostPort", host_port, detail)
 
 
-def validate_host_users(errors: Errors, spec: JsonObject, containers: Containers, path: str, options: Options) -> None:
+def validate_host_users(
+    errors: Errors, spec: JsonObject, containers: Containers, path: str, options: PodValidationOptions
+) -> None:
     """A user namespace of its own does not go together with namespaces of the host."""
     if spec.get("hostUsers") is not False:
         return

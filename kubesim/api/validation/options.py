@@ -10,7 +10,7 @@ from kubesim.values import value_object
 
 
 @value_object
-class Options:
+class PodValidationOptions:
     """For a new pod: everything that only keeps old, invalid pods alive is off, and locked gates are not asked."""
 
     gates: FeatureGates = DEFAULT_GATES
@@ -20,4 +20,4 @@ class Options:
     """Kubelets always allow it, API servers with --allow-privileged."""
 
 
-DEFAULT_OPTIONS = Options()
+DEFAULT_OPTIONS = PodValidationOptions()

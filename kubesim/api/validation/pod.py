@@ -14,13 +14,20 @@ from kubesim.api.validation.annotations import (
     validate_pod_annotations,
     validate_seccomp_agreement,
 )
-from kubesim.api.validation.containers import (
+from kubesim.api.validation.containers.containers import (
     PodContext,
     validate_containers,
     validate_ephemeral_containers,
     validate_image_spacing,
     validate_init_containers,
 )
+from kubesim.api.validation.containers.resources import (
+    validate_pod_resource_claims,
+    validate_pod_resources,
+    validate_resource_requirements,
+)
+from kubesim.api.validation.containers.security import validate_pod_security_context
+from kubesim.api.validation.containers.windows import validate_host_process_pod, validate_os
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.validation.metadata import validate_labels, validate_object_meta
 from kubesim.api.validation.network import (
@@ -31,12 +38,7 @@ from kubesim.api.validation.network import (
     validate_host_users,
     validate_hostname_override,
 )
-from kubesim.api.validation.options import DEFAULT_OPTIONS, Options
-from kubesim.api.validation.resources import (
-    validate_pod_resource_claims,
-    validate_pod_resources,
-    validate_resource_requirements,
-)
+from kubesim.api.validation.options import DEFAULT_OPTIONS, PodValidationOptions
 from kubesim.api.validation.scheduling import (
     validate_affinity,
     validate_scheduling_gates,
@@ -44,13 +46,11 @@ from kubesim.api.validation.scheduling import (
     validate_tolerations,
     validate_topology_spread,
 )
-from kubesim.api.validation.security import validate_pod_security_context
 from kubesim.api.validation.visit import Containers, containers_with_path
-from kubesim.api.validation.volumes import validate_volumes
-from kubesim.api.validation.windows import validate_host_process_pod, validate_os
+from kubesim.api.validation.volumes.volumes import validate_volumes
 
 
-def validate_pod_create(pod: JsonObject, options: Options = DEFAULT_OPTIONS) -> Errors:
+def validate_pod_create(pod: JsonObject, options: PodValidationOptions = DEFAULT_OPTIONS) -> Errors:
     """All that is wrong with a new pod."""
     errors = Errors()
     meta, spec = pod.get("metadata") or {}, pod.get("spec") or {}
@@ -71,7 +71,9 @@ def validate_pod_create(pod: JsonObject, options: Options = DEFAULT_OPTIONS) -> 
     return errors
 
 
-def validate_pod_spec(errors: Errors, spec: JsonObject, meta: JsonObject, path: str, options: Options) -> None:
+def validate_pod_spec(
+    errors: Errors, spec: JsonObject, meta: JsonObject, path: str, options: PodValidationOptions
+) -> None:
     claims = spec.get("resourceClaims") or []
     claim_names = {claim["name"] for claim in claims if claim.get("name")}
     volumes = validate_volumes(errors, spec.get("volumes") or [], meta.get("name", ""), f"{path}.volumes", options)
@@ -98,7 +100,7 @@ def validate_pod_spec(errors: Errors, spec: JsonObject, meta: JsonObject, path: 
 
 
 def _validate_surroundings(
-    errors: Errors, spec: JsonObject, containers: Containers, path: str, options: Options
+    errors: Errors, spec: JsonObject, containers: Containers, path: str, options: PodValidationOptions
 ) -> None:
     """What the pod shares with its node, and where it may be placed."""
     validate_host_network_ports(errors, spec, path, options)
@@ -122,7 +124,7 @@ def _validate_surroundings(
     validate_hostname_override(errors, spec, path)
 
 
-def _validate_names(errors: Errors, spec: JsonObject, path: str, options: Options) -> None:
+def _validate_names(errors: Errors, spec: JsonObject, path: str, options: PodValidationOptions) -> None:
     # The old name of the field, serviceAccount, was merged into the new one when the pod was decoded.
     for name in ("serviceAccountName", "nodeName"):
         if spec.get(name):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 
-from kubesim.api.gotext import quoted
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject, Named
 from kubesim.api.validation.metadata import validate_label_name, validate_label_selector
-from kubesim.api.validation.options import Options
+from kubesim.api.validation.options import PodValidationOptions
+from kubesim.golang.text import quoted
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -134,7 +134,9 @@ def _validate_label_key_lists(
             errors.invalid(f"{path}.matchLabelKeys[{n}]", key, detail)
 
 
-def validate_tolerations(errors: Errors, tolerations: list[JsonObject], path: str, options: Options) -> None:
+def validate_tolerations(
+    errors: Errors, tolerations: list[JsonObject], path: str, options: PodValidationOptions
+) -> None:
     for n, toleration in enumerate(tolerations):
         where = f"{path}[{n}]"
         key, operator = toleration.get("key", ""), toleration.get("operator", "")
@@ -152,7 +154,9 @@ def validate_tolerations(errors: Errors, tolerations: list[JsonObject], path: st
             errors.unless_one_of(f"{where}.effect", effect, _EFFECTS)
 
 
-def _validate_toleration_value(errors: Errors, operator: str, value: str, path: str, options: Options) -> None:
+def _validate_toleration_value(
+    errors: Errors, operator: str, value: str, path: str, options: PodValidationOptions
+) -> None:
     if operator in ("Equal", ""):
         complaints = formats.label_value(value)
         if complaints:
@@ -173,7 +177,9 @@ def _validate_toleration_value(errors: Errors, operator: str, value: str, path: 
             errors.invalid(f"{path}.value", value, f"{failed}: value out of range")
 
 
-def validate_topology_spread(errors: Errors, constraints: list[JsonObject], path: str, options: Options) -> None:
+def validate_topology_spread(
+    errors: Errors, constraints: list[JsonObject], path: str, options: PodValidationOptions
+) -> None:
     merged = all(options.gates.enabled(f"MatchLabelKeysInPodTopologySpread{more}") for more in ("", "SelectorMerge"))
     for n, constraint in enumerate(constraints):
         where = f"{path}[{n}]"

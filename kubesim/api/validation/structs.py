@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesim.api.gojson import dumps
 from kubesim.api.validation.field import JsonObject
+from kubesim.golang.json import dumps
 
 # Go name -> the JSON name, or the JSON name and the struct it holds; upstream's order.
 _Shape = dict[str, "str | tuple[str, _Shape]"]

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from signal import Signals
 
-from kubesim.api.gotext import duration
 from kubesim.api.pod import ContainerStateTerminated
 from kubesim.api.timestamps import SECOND, format_time
-from kubesim.attach.observation import ContainerView, Observation, moment
-from kubesim.attach.runtime_truth import newest_end
-from kubesim.attach.statement import Cause, Fact, Step, upper_first
-from kubesim.attach.timing import CrashWait, amnesty, crash_wait, stretched, wait_after
-from kubesim.kubelet.status.reasons import CONTAINER_STATUS_UNKNOWN
-from kubesim.runtime.backoff import CRASH_LOOP_BACK_OFF, MAX_CRASH_LOOP_BACK_OFF
-from kubesim.runtime.restart_policy import explain_restart, should_container_be_restarted
+from kubesim.attach.explain.observation import ContainerView, Observation, moment
+from kubesim.attach.explain.runtime_truth import newest_end
+from kubesim.attach.explain.statement import Cause, Fact, NextStep, upper_first
+from kubesim.attach.explain.timing import CrashWait, amnesty, crash_wait, stretched, wait_after
+from kubesim.golang.text import duration
+from kubesim.kubelet.status.generate.reasons import CONTAINER_STATUS_UNKNOWN
+from kubesim.runtime.kuberuntime.decide.backoff import CRASH_LOOP_BACK_OFF, MAX_CRASH_LOOP_BACK_OFF
+from kubesim.runtime.kuberuntime.decide.restart_policy import explain_restart, should_container_be_restarted
 from kubesim.runtime.types import RuntimePodStatus
 
 REF = "kuberuntime_manager.go doBackOff"
@@ -64,8 +64,8 @@ def crashed(seen: Observation, view: ContainerView) -> Cause | None:
     )
 
 
-def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Step, ...]:
-    restart = Step(
+def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[NextStep, ...]:
+    restart = NextStep(
         "started",
         f"{view.words} is started again, as restart {view.status.restart_count + 1}",
         container=view.name,
@@ -75,23 +75,23 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Ste
         ),
         due="restart" if wait.certain else "restart-by",
     )
-    shown = Step(
+    shown = NextStep(
         "waits",
         f"a sync in between shows {CRASH_LOOP_BACK_OFF}; until then the status keeps telling the exit",
         container=view.name,
         firm=False,
     )
-    steps: tuple[Step, ...] = (restart,)
+    steps: tuple[NextStep, ...] = (restart,)
     if wait.wait and view.waiting_reason != CRASH_LOOP_BACK_OFF:
         steps = (restart, shown)
     elif not wait.wait:
         # An attempt that fails before it runs shows as a waiting reason.
-        failing = Step("waits", "if it cannot be started, the reason is shown", container=view.name, firm=False)
+        failing = NextStep("waits", "if it cannot be started, the reason is shown", container=view.name, firm=False)
         steps = (restart, failing)
     # Whether the program runs this time is its own affair.
     next_wait = wait_after(1) if not wait.wait else min(2 * wait.wait, MAX_CRASH_LOOP_BACK_OFF)
     forgiven = amnesty(max(wait.window.latest or 0, seen.now))
-    again = Step(
+    again = NextStep(
         "exited",
         f"if it ends again before about {format_time(forgiven)[11:]} the next wait is {duration(next_wait)}; if it "
         "still runs then, its crashes are forgotten (amnesty)",

@@ -5,13 +5,13 @@ Mirrors: kubelet.go rejectPod, eviction/eviction_manager.go, nodeshutdown, activ
 
 from __future__ import annotations
 
-from kubesim.api.phases import SUCCEEDED
-from kubesim.attach.observation import Observation
+from kubesim.api.pods.phases import SUCCEEDED
+from kubesim.api.pods.pod_conditions import DISRUPTION_TARGET
+from kubesim.attach.explain.observation import Observation
+from kubesim.attach.explain.runtime_truth import newest_end
+from kubesim.attach.explain.statement import Cause, Fact
 from kubesim.attach.rules.crashes import end_facts, how_it_ended
-from kubesim.attach.runtime_truth import newest_end
-from kubesim.attach.statement import Cause, Fact
-from kubesim.kubelet.status.active_deadline import DEADLINE_EXCEEDED
-from kubesim.kubelet.status.conditions import DISRUPTION_TARGET
+from kubesim.kubelet.status.generate.active_deadline import DEADLINE_EXCEEDED
 
 REJECTED = "Pod was rejected: "
 _REJECTIONS = {

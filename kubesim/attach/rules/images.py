@@ -6,13 +6,12 @@ Mirrors: images/image_manager.go EnsureImageExists, images/types.go
 from __future__ import annotations
 
 from kubesim.api.event import Event
-from kubesim.api.gotext import duration, quoted
-from kubesim.attach.observation import ContainerView, Observation, event_count, event_fact, event_time
+from kubesim.attach.explain.observation import ContainerView, Observation, event_count, event_fact, event_time
+from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, upper_first
+from kubesim.attach.explain.timing import pull_wait, pull_window, retry_window
 from kubesim.attach.rules.missing import missing, missing_facts, missing_remedies
-from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
-from kubesim.attach.timing import pull_wait, pull_window, retry_window
-from kubesim.runtime.backoff import MAX_IMAGE_BACK_OFF
-from kubesim.runtime.images import (
+from kubesim.golang.text import duration, quoted
+from kubesim.runtime.images.image_manager import (
     ERR_IMAGE_NEVER_PULL,
     ERR_IMAGE_PULL,
     IMAGE_INSPECT_ERROR,
@@ -21,6 +20,7 @@ from kubesim.runtime.images import (
     REGISTRY_UNAVAILABLE,
     SIGNATURE_VALIDATION_FAILED,
 )
+from kubesim.runtime.kuberuntime.decide.backoff import MAX_IMAGE_BACK_OFF
 from kubesim.values import replace
 
 PULL_REASONS = (ERR_IMAGE_PULL, IMAGE_PULL_BACK_OFF, REGISTRY_UNAVAILABLE, SIGNATURE_VALIDATION_FAILED)
@@ -55,7 +55,9 @@ def image_trouble(seen: Observation, view: ContainerView) -> Cause | None:
     cause = _pull(seen, view, reason) if reason in PULL_REASONS else _no_pull(seen, view, reason)
     if view.waiting_reason == reason:
         return cause
-    lags = Step("waits", f"the next sync shows {reason} in the status, which tells what the sync before met", view.name)
+    lags = NextStep(
+        "waits", f"the next sync shows {reason} in the status, which tells what the sync before met", view.name
+    )
     return replace(cause, steps=(lags, *cause.steps))
 
 
@@ -74,7 +76,7 @@ def _failed_before_status(seen: Observation, view: ContainerView) -> str:
 
 def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
     failed, pulling = _failed_pull(seen, view), seen.newest_event("Pulling", path=view.event_path)
-    steps: list[Step] = []
+    steps: list[NextStep] = []
     window: Window | None = None
     if failed is not None and pulling is not None and event_time(pulling) > event_time(failed):
         because = f"a pull is under way, attempt {event_count(pulling)}"
@@ -85,12 +87,14 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         because = f"{held}, then the next sync (they come every 10 to 15 s) pulls"
     else:
         because = "when the last pull failed is not in the status; its Event would tell"
-    steps.append(Step("waits", f"image {view.spec.image} is pulled again", view.name, window, because, due="pull"))
+    steps.append(NextStep("waits", f"image {view.spec.image} is pulled again", view.name, window, because, due="pull"))
     lag = ERR_IMAGE_PULL if reason == IMAGE_PULL_BACK_OFF else IMAGE_PULL_BACK_OFF
     steps.append(
-        Step("waits", f"the status may alternate with {lag}: it shows what the sync before met", view.name, firm=False)
+        NextStep(
+            "waits", f"the status may alternate with {lag}: it shows what the sync before met", view.name, firm=False
+        )
     )
-    steps.append(Step("started", "once a pull succeeds it starts", view.name, firm=False))
+    steps.append(NextStep("started", "once a pull succeeds it starts", view.name, firm=False))
     absent = missing(seen, "pull")  # the kubelet goes on without such a secret, and the registry refuses
     shown = "is in back-off from pulling" if reason == IMAGE_PULL_BACK_OFF else "could not pull"
     return Cause(
@@ -139,11 +143,11 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
     )
 
 
-def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple[Step, ...]:
+def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple[NextStep, ...]:
     event = seen.newest_event(*reasons, path=view.event_path)
     window = retry_window(event_time(event)) if event is not None else None
     return (
-        Step(
+        NextStep(
             "waits",
             "the next sync tries again and, if nothing changed, finds the same",
             view.name,
@@ -152,7 +156,7 @@ def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple
             firm=False,
             due="retry",
         ),
-        Step("started", "as soon as the image is found it starts", view.name, firm=False),
+        NextStep("started", "as soon as the image is found it starts", view.name, firm=False),
     )
 
 

@@ -7,18 +7,18 @@ Mirrors: kuberuntime_manager.go computePodActions, kubelet_pods.go getPhase
 
 from __future__ import annotations
 
-from kubesim.api.pod_kinds import is_mirror_pod
+from kubesim.api.pods.pod_conditions import INITIALIZED, READY, TRUE
+from kubesim.api.pods.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import SECOND
-from kubesim.attach.observation import ContainerView, Observation, event_time, moment
+from kubesim.attach.explain.observation import ContainerView, Observation, event_time, moment
+from kubesim.attach.explain.runtime_truth import has_sandbox, newest_end, next_actions, runtime_status
+from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, upper_first
+from kubesim.attach.explain.timing import failure_window
 from kubesim.attach.rules.crashes import crashed, forgiveness, how_it_ended, starts_again, stays_down
 from kubesim.attach.rules.readiness import arithmetic, gates_not_ready, not_ready, not_started
 from kubesim.attach.rules.resizing import resize_not_seen, resizing
 from kubesim.attach.rules.starting import START_ERRORS, cannot_start, no_sandbox
-from kubesim.attach.runtime_truth import has_sandbox, newest_end, next_actions, runtime_status
-from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
-from kubesim.attach.timing import failure_window
-from kubesim.kubelet.status.conditions import INITIALIZED, READY, TRUE
-from kubesim.runtime.action_types import PodActions
+from kubesim.runtime.kuberuntime.decide.action_types import PodActions
 from kubesim.runtime.types import RuntimePodStatus
 
 
@@ -124,14 +124,14 @@ def _init_causes(seen: Observation, current: ContainerView, status: RuntimePodSt
             rule=order,
             ref="kuberuntime_container.go computeInitContainerActions",
             steps=(
-                Step(
+                NextStep(
                     "exited",
                     f"when {current.name} ends with 0, {after}; with another code it is tried again by the restart "
                     "policy",
                     current.name,
                     firm=False,
                 ),
-                Step("started-up", "a sidecar counts as started", current.name, firm=False),
+                NextStep("started-up", "a sidecar counts as started", current.name, firm=False),
             ),
             remedies=(f"see what it does: kubectl logs -c {current.name}",),
             facts=(current.fact("state.running", "{}"), *seen.condition_facts(INITIALIZED)),
@@ -167,15 +167,15 @@ def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
         "it, and only then writes the terminal phase.",
         ref="kuberuntime_manager.go computePodActions; status_manager.go mergePodStatus",
         steps=(
-            Step(
+            NextStep(
                 "ended",
                 "the phase becomes Succeeded or Failed",
                 window=None if running else Window(None, seen.now + 1 * SECOND),
                 due=None if running else "end",
                 because="one relist after the last container ended, about a second",
             ),
-            Step("exited", "sidecars end within the pod's grace", firm=False),
-            Step("sandbox-lost", "the sandbox is stopped", firm=False),
+            NextStep("exited", "sidecars end within the pod's grace", firm=False),
+            NextStep("sandbox-lost", "the sandbox is stopped", firm=False),
         ),
         facts=tuple(
             view.fact("state.terminated.exitCode", end.exit_code)
@@ -207,11 +207,11 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
         "holds a pod again.",
         ref="kubelet.go HandlePodRemoves; kubelet_pods.go HandlePodCleanups (mirror pods)",
         steps=(
-            Step("finalizing", "the mirror's grace becomes 0"),
-            Step("exited", "its containers end within their grace", firm=False),
-            Step("sandbox-lost", "its sandbox is stopped", firm=False),
-            Step("sandbox-ready", "or, if only the sandbox was lost, it is made anew", firm=False),
-            Step("removed", "and it goes", firm=False),
+            NextStep("finalizing", "the mirror's grace becomes 0"),
+            NextStep("exited", "its containers end within their grace", firm=False),
+            NextStep("sandbox-lost", "its sandbox is stopped", firm=False),
+            NextStep("sandbox-ready", "or, if only the sandbox was lost, it is made anew", firm=False),
+            NextStep("removed", "and it goes", firm=False),
         ),
         remedies=("put the manifest back into the node's static pod directory",),
         facts=(Fact("metadata.annotations[kubernetes.io/config.mirror]", "set"),),
@@ -231,10 +231,10 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
         rule=f"{upper_first('; '.join(next_actions(seen).why))}. Init containers run again from the first.",
         ref="kuberuntime_manager.go podSandboxChanged",
         steps=(
-            Step("sandbox-ready", "a new sandbox stands"),
-            Step("started", "the containers start in it", firm=False),
-            Step("ended", "or, if the pod is being stopped, its phase becomes terminal", firm=False),
-            Step("exited", "containers of the old sandbox end", firm=False),
+            NextStep("sandbox-ready", "a new sandbox stands"),
+            NextStep("started", "the containers start in it", firm=False),
+            NextStep("ended", "or, if the pod is being stopped, its phase becomes terminal", firm=False),
+            NextStep("exited", "containers of the old sandbox end", firm=False),
         ),
         remedies=("if it happens again and again, look at the runtime and the CNI plugins of the node",),
         facts=seen.condition_facts("PodReadyToStartContainers"),
@@ -247,14 +247,14 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
 def _running(seen: Observation, views: list[ContainerView]) -> Cause:
     ready = seen.condition(READY)
     regular = [view for view in views if view.kind in ("regular", "sidecar")]
-    steps = [Step("exited", "when a program ends the relist notices it within about a second", firm=False)]
+    steps = [NextStep("exited", "when a program ends the relist notices it within about a second", firm=False)]
     facts = list(seen.condition_facts(READY))
     for view in regular:
         probe, running = view.spec.liveness_probe, view.status.state.running
         if probe is not None and running is not None:
             started = moment(running.started_at)
             steps.append(
-                Step(
+                NextStep(
                     "started",
                     f"{view.words} is restarted after {probe.failure_threshold or 3} failures in a row of its "
                     f"liveness probe ({arithmetic(probe)})",
@@ -265,7 +265,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
             )
         if view.spec.readiness_probe is not None:
             steps.append(
-                Step(
+                NextStep(
                     "container-unready",
                     f"{view.words} is not ready after {view.spec.readiness_probe.failure_threshold or 3} failures in "
                     "a row of its readiness probe",
@@ -279,7 +279,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
         if runs_another_image(view):
             facts.append(view.fact("image", f"{view.status.image}, where the spec asks for {view.spec.image}"))
             steps.append(
-                Step(
+                NextStep(
                     "waits",
                     f"if the image of {view.words} was changed it is killed, and the new one is pulled",
                     view.name,
@@ -288,8 +288,8 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
             )
     for view in views:
         if view.kind == "ephemeral" and newest_end(view) is None:
-            steps.append(Step("started", f"{view.words} starts beside the others", view.name, firm=False))
-            steps.append(Step("waits", f"{view.words} appears in the status", view.name, firm=False))
+            steps.append(NextStep("started", f"{view.words} starts beside the others", view.name, firm=False))
+            steps.append(NextStep("waits", f"{view.words} appears in the status", view.name, firm=False))
     says = "The pod runs; nothing is due."
     if ready is not None and ready.status == TRUE:
         says = "The pod runs and is ready: nothing holds it, nothing is due."
@@ -335,7 +335,7 @@ def _deadline(seen: Observation) -> tuple[Cause, ...]:
             "its time is Failed with reason DeadlineExceeded.",
             ref="active_deadline.go",
             steps=(
-                Step(
+                NextStep(
                     "ended",
                     "the pod fails with DeadlineExceeded",
                     window=Window(due, None),

@@ -5,9 +5,9 @@ Mirrors: volume/configmap SetUpAt, volume/secret SetUpAt; kubelet_pods.go makeEn
 
 from __future__ import annotations
 
-from kubesim.attach.observation import ContainerView, Observation
-from kubesim.attach.references import Purpose, Reference, references
-from kubesim.attach.statement import Cause, Fact, Step, upper_first
+from kubesim.attach.explain.observation import ContainerView, Observation
+from kubesim.attach.explain.statement import Cause, Fact, NextStep, upper_first
+from kubesim.attach.reading.references import Purpose, Reference, references
 
 
 def missing(seen: Observation, purpose: Purpose, container: str = "") -> tuple[Reference, ...]:
@@ -43,7 +43,7 @@ def missing_volume(seen: Observation) -> Cause | None:
         rule="No container starts before every volume is mounted, and a volume is made of the object that it names. A "
         "failed mount is tried again after 0.5 s, then twice as long each time, at most 2m2s.",
         ref="volume/configmap, volume/secret SetUpAt; util/goroutinemap/exponentialbackoff",
-        steps=(Step("sandbox-ready", "the attempt after it was created succeeds", firm=False),),
+        steps=(NextStep("sandbox-ready", "the attempt after it was created succeeds", firm=False),),
         remedies=(*missing_remedies(found), "a reference with optional: true does not wait"),
         facts=missing_facts(found),
     )
@@ -62,8 +62,8 @@ def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
         "sync is repeated after 10 s, up to half as late again by jitter.",
         ref="kubelet_pods.go makeEnvironmentVariables; kuberuntime_container.go startContainer",
         steps=(
-            Step("waits", "the status tells CreateContainerConfigError", view.name, firm=False),
-            Step("started", "the sync after it was created starts it", view.name, firm=False),
+            NextStep("waits", "the status tells CreateContainerConfigError", view.name, firm=False),
+            NextStep("started", "the sync after it was created starts it", view.name, firm=False),
         ),
         remedies=(*missing_remedies(found), "a reference with optional: true does not wait"),
         facts=missing_facts(found),

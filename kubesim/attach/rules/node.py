@@ -6,8 +6,8 @@ Mirrors: pkg/controller/nodelifecycle, pkg/controller/podgc
 from __future__ import annotations
 
 from kubesim.api.node import NodeCondition
-from kubesim.attach.observation import Observation
-from kubesim.attach.statement import Cause, Fact, Step
+from kubesim.attach.explain.observation import Observation
+from kubesim.attach.explain.statement import Cause, Fact, NextStep
 
 
 def node_trouble(seen: Observation) -> Cause | None:
@@ -21,7 +21,7 @@ def node_trouble(seen: Observation) -> Cause | None:
             "looks every 20 s and waits 40 s before it believes it); until then the object stays as the kubelet left "
             "it.",
             ref="pkg/controller/podgc gcOrphaned",
-            steps=(Step("removed", "the pod garbage collector removes it", firm=False),),
+            steps=(NextStep("removed", "the pod garbage collector removes it", firm=False),),
             remedies=("kubectl delete --force --grace-period=0, if nothing removes it",),
             facts=(Fact("spec.nodeName", name),),
         )
@@ -38,7 +38,7 @@ def node_trouble(seen: Observation) -> Cause | None:
         if silent
         else "A node that says NotReady still runs its pods, but starts none whose network or runtime is not there.",
         ref="pkg/controller/nodelifecycle",
-        steps=(Step("acknowledged", "when the kubelet is back it goes on where it was", firm=False),),
+        steps=(NextStep("acknowledged", "when the kubelet is back it goes on where it was", firm=False),),
         remedies=(
             "bring the node or its kubelet back",
             "for a node that will not come back: delete the Node, or taint it node.kubernetes.io/out-of-service",

@@ -9,15 +9,15 @@ Mirrors: prober/worker.go doProbe, status/generate.go GeneratePodReadyCondition
 from __future__ import annotations
 
 from kubesim.api.pod import Probe
+from kubesim.api.pods.pod_conditions import CONTAINERS_READY, READY, TRUE
 from kubesim.api.timestamps import SECOND
-from kubesim.attach.observation import ContainerView, Observation, event_fact, moment
-from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
-from kubesim.attach.timing import failure_window, period, success_earliest
-from kubesim.kubelet.probes.worker_rules import WorkerState, WorkerSubject, before_probe
-from kubesim.kubelet.status.conditions import CONTAINERS_READY, READY, TRUE
-from kubesim.kubelet.status.inputs import ProbeType
-from kubesim.kubelet.status.reasons import READINESS_GATES_NOT_READY
-from kubesim.runtime.restart_policy import NEVER
+from kubesim.attach.explain.observation import ContainerView, Observation, event_fact, moment
+from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, upper_first
+from kubesim.attach.explain.timing import failure_window, period, success_earliest
+from kubesim.kubelet.probes.worker_rules import ProbeWorkerState, WorkerSubject, before_probe
+from kubesim.kubelet.status.generate.inputs import ProbeType
+from kubesim.kubelet.status.generate.reasons import READINESS_GATES_NOT_READY
+from kubesim.runtime.kuberuntime.decide.restart_policy import NEVER
 
 REF = "prober/worker.go doProbe"
 
@@ -39,7 +39,7 @@ def not_started(seen: Observation, view: ContainerView) -> Cause | None:
         f"a row and the container {restarts}. Sidecars let the next init container begin only when they have started.",
         ref=REF,
         steps=(
-            Step(
+            NextStep(
                 "started-up",
                 "with the probe's first success it counts as started",
                 view.name,
@@ -48,7 +48,7 @@ def not_started(seen: Observation, view: ContainerView) -> Cause | None:
                 firm=False,
                 due="startup",
             ),
-            Step(
+            NextStep(
                 "started",
                 f"if it fails {probe.failure_threshold or 3} times in a row the container {restarts}",
                 view.name,
@@ -56,7 +56,7 @@ def not_started(seen: Observation, view: ContainerView) -> Cause | None:
                 "failureThreshold times the period after the first probe",
                 firm=False,
             ),
-            Step("exited", "its program may end before", view.name, firm=False),
+            NextStep("exited", "its program may end before", view.name, firm=False),
         ),
         remedies=(
             ("see what the probe gets (Events Unhealthy); give it more time with failureThreshold or periodSeconds"),
@@ -85,7 +85,7 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
             rule="A container without a readiness probe is ready as soon as it has started.",
             ref="prober_manager.go UpdatePodStatus",
             steps=(
-                Step(
+                NextStep(
                     "container-ready",
                     "the next sync shows it ready",
                     view.name,
@@ -108,7 +108,7 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
         "triggers a probe. It is never restarted for this.",
         ref=REF,
         steps=(
-            Step(
+            NextStep(
                 "container-ready",
                 f"when the probe succeeds {times} it is ready",
                 view.name,
@@ -117,7 +117,7 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
                 firm=False,
                 due="readiness",
             ),
-            Step("exited", "its program may end before", view.name, firm=False),
+            NextStep("exited", "its program may end before", view.name, firm=False),
         ),
         remedies=("see what the probe gets (Events Unhealthy): the program, the port or the path may be wrong",),
         facts=(
@@ -148,7 +148,9 @@ def gates_not_ready(seen: Observation) -> Cause | None:
         rule="A pod is Ready when its containers are and every condition named in spec.readinessGates is True. The "
         "kubelet only reads those conditions; a controller writes them.",
         ref="status/generate.go GeneratePodReadyCondition",
-        steps=(Step("ready", "when the condition becomes True, the kubelet writes Ready at once", firm=not missing),),
+        steps=(
+            NextStep("ready", "when the condition becomes True, the kubelet writes Ready at once", firm=not missing),
+        ),
         remedies=tuple(f"whoever owns condition {name} has to set it to True" for name, _ in missing),
         facts=(
             *(Fact(f"status.conditions[{name}]", status) for name, status in missing),
@@ -171,7 +173,7 @@ def arithmetic(probe: Probe) -> str:
 def _resting(seen: Observation, view: ContainerView, kind: ProbeType) -> str:
     """Says so if the worker, by its own rule, is not probing at this moment."""
     subject = WorkerSubject.of(seen.pod, view.spec, kind)
-    turn = before_probe(subject, WorkerState(), seen.pod.status, seen.now, 0, seen.gates)
+    turn = before_probe(subject, ProbeWorkerState(), seen.pod.status, seen.now, 0, seen.gates)
     if turn.next == "wait" and view.status.container_id:
         return f" It is not probed yet: initialDelaySeconds is {subject.spec.initial_delay_seconds}."
     return ""

@@ -5,9 +5,9 @@ Mirrors: allocation/allocation_manager.go, status/status_manager.go (resize cond
 
 from __future__ import annotations
 
-from kubesim.attach.observation import Observation
-from kubesim.attach.statement import Cause, Fact, Step, Window
-from kubesim.kubelet.status.conditions import POD_RESIZE_IN_PROGRESS, POD_RESIZE_PENDING, TRUE
+from kubesim.api.pods.pod_conditions import POD_RESIZE_IN_PROGRESS, POD_RESIZE_PENDING, TRUE
+from kubesim.attach.explain.observation import Observation
+from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window
 from kubesim.kubelet.status.resize_conditions import INFEASIBLE
 
 
@@ -31,7 +31,7 @@ def resizing(seen: Observation) -> tuple[Cause, ...]:
                 "became free, and at least every 3 minutes, higher priorities and earlier requests first.",
                 ref="allocation/allocation_manager.go retryPendingResizes",
                 steps=(
-                    Step(
+                    NextStep(
                         "resizing",
                         "when it fits it is allocated and PodResizeInProgress appears",
                         firm=False,
@@ -55,7 +55,7 @@ def resizing(seen: Observation) -> tuple[Cause, ...]:
                 "restarts." + (" An error is tried again with every sync, 10 to 15 s apart." if failed else ""),
                 ref="kuberuntime_manager.go doPodResizeAction",
                 steps=(
-                    Step(
+                    NextStep(
                         "resized",
                         "PodResizeInProgress goes, Event ResizeCompleted comes",
                         firm=not failed,
@@ -83,9 +83,9 @@ def resize_not_seen(seen: Observation) -> Cause | None:
         rule="The kubelet takes up a change with its next update of the pod and writes the generation it has seen.",
         ref="status/status_manager.go (observedGeneration)",
         steps=(
-            Step("acknowledged", "the kubelet writes observedGeneration", because="at once on a healthy node"),
-            Step("resizing", "a change of resources is admitted as a resize", firm=False),
-            Step("exited", "a new image makes the container restart", firm=False),
+            NextStep("acknowledged", "the kubelet writes observedGeneration", because="at once on a healthy node"),
+            NextStep("resizing", "a change of resources is admitted as a resize", firm=False),
+            NextStep("exited", "a new image makes the container restart", firm=False),
         ),
         facts=(
             Fact("metadata.generation", str(meta.generation)),

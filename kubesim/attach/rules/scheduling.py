@@ -5,9 +5,9 @@ Mirrors: pkg/scheduler (PodScheduled condition), scheduling gates
 
 from __future__ import annotations
 
-from kubesim.attach.observation import Observation, event_fact
-from kubesim.attach.statement import Cause, Fact, Step
-from kubesim.kubelet.status.conditions import POD_SCHEDULED
+from kubesim.api.pods.pod_conditions import POD_SCHEDULED
+from kubesim.attach.explain.observation import Observation, event_fact
+from kubesim.attach.explain.statement import Cause, Fact, NextStep
 
 
 def unscheduled(seen: Observation) -> Cause:
@@ -22,7 +22,7 @@ def unscheduled(seen: Observation) -> Cause:
             says=f"The scheduler does not look at this pod: it has scheduling gates ({', '.join(gates)}).",
             rule="A pod with spec.schedulingGates is not scheduled until all of them were removed.",
             ref="pkg/scheduler/framework/plugins/schedulinggates",
-            steps=(Step("scheduled", "when the gates are gone the scheduler looks for a node", firm=False),),
+            steps=(NextStep("scheduled", "when the gates are gone the scheduler looks for a node", firm=False),),
             remedies=tuple(f"whoever set gate {gate} has to remove it" for gate in gates),
             facts=(*facts, Fact("spec.schedulingGates", ", ".join(gates))),
         )
@@ -35,8 +35,8 @@ def unscheduled(seen: Observation) -> Cause:
             "help, at least every 5 minutes. No kubelet knows the pod yet.",
             ref="pkg/scheduler/schedule_one.go handleSchedulingFailure",
             steps=(
-                Step("scheduled", "when a node fits it is bound", firm=False),
-                Step("unschedulable", "the scheduler may tell other causes", firm=False),
+                NextStep("scheduled", "when a node fits it is bound", firm=False),
+                NextStep("unschedulable", "the scheduler may tell other causes", firm=False),
             ),
             remedies=("make room, add a node, or ask for less: the message names what lacks",),
             facts=(*facts, *((event_fact(event),) if event is not None else ())),
@@ -47,8 +47,8 @@ def unscheduled(seen: Observation) -> Cause:
         rule="A scheduler binds a pod by setting spec.nodeName; only then does a kubelet see it.",
         ref="pkg/scheduler/schedule_one.go",
         steps=(
-            Step("scheduled", "the scheduler binds it to a node"),
-            Step("unschedulable", "or says that no node fits", firm=False),
+            NextStep("scheduled", "the scheduler binds it to a node"),
+            NextStep("unschedulable", "or says that no node fits", firm=False),
         ),
         remedies=(f"see that the scheduler {spec.scheduler_name or 'default-scheduler'!r} runs",),
         facts=tuple(facts),

@@ -6,8 +6,9 @@ volumemanager/volume_manager.go WaitForAttachAndMount
 
 from __future__ import annotations
 
+from kubesim.api.pods.pod_conditions import POD_READY_TO_START_CONTAINERS, POD_SCHEDULED
 from kubesim.api.timestamps import SECOND
-from kubesim.attach.observation import (
+from kubesim.attach.explain.observation import (
     ContainerView,
     Observation,
     event_count,
@@ -15,6 +16,9 @@ from kubesim.attach.observation import (
     event_time,
     moment,
 )
+from kubesim.attach.explain.runtime_truth import has_sandbox
+from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, upper_first
+from kubesim.attach.explain.timing import mount_window, retry_window
 from kubesim.attach.rules.images import REASONS as IMAGE_REASONS
 from kubesim.attach.rules.images import image_trouble
 from kubesim.attach.rules.missing import (
@@ -24,11 +28,7 @@ from kubesim.attach.rules.missing import (
     missing_remedies,
     missing_volume,
 )
-from kubesim.attach.runtime_truth import has_sandbox
-from kubesim.attach.statement import Cause, Fact, Step, Window, upper_first
-from kubesim.attach.timing import mount_window, retry_window
-from kubesim.kubelet.status.conditions import POD_READY_TO_START_CONTAINERS, POD_SCHEDULED
-from kubesim.kubelet.status.reasons import CONTAINER_CREATING, POD_INITIALIZING, RESTARTING_ALL_CONTAINERS
+from kubesim.kubelet.status.generate.reasons import CONTAINER_CREATING, POD_INITIALIZING, RESTARTING_ALL_CONTAINERS
 
 VOLUME_EVENTS = (
     "FailedMount",
@@ -101,7 +101,7 @@ def no_sandbox(seen: Observation) -> Cause:
         "before the call returns. Only then are images pulled and containers created.",
         ref="kubelet.go SyncPod; kuberuntime_manager.go SyncPod step 4",
         steps=(
-            Step(
+            NextStep(
                 "sandbox-ready",
                 "PodReadyToStartContainers becomes True",
                 because="as long as mounts and CNI plugins take",
@@ -131,7 +131,7 @@ def _volumes(seen: Observation) -> Cause | None:
         "twice as long each time, at most 2m2s; every 2m3s the sync gives up waiting, says so and begins again.",
         ref="volumemanager/volume_manager.go WaitForAttachAndMount; util/goroutinemap/exponentialbackoff",
         steps=(
-            Step(
+            NextStep(
                 "waits",
                 f"mount attempt {failures + 1}" if retried else "the next sync looks again",
                 window=window,
@@ -141,7 +141,7 @@ def _volumes(seen: Observation) -> Cause | None:
                 firm=False,
                 due="mount" if retried else None,
             ),
-            Step("sandbox-ready", "once the mount succeeds the sandbox is made", window=window, firm=False),
+            NextStep("sandbox-ready", "once the mount succeeds the sandbox is made", window=window, firm=False),
         ),
         remedies=(
             *(missing_remedies(absent) or (_volume_remedy(event.message),)),
@@ -192,14 +192,14 @@ def _network(seen: Observation) -> Cause | None:
         rule=rule,
         ref="kubelet.go SyncPod; pod_workers.go completeWork",
         steps=(
-            Step(
+            NextStep(
                 "waits",
                 "the sandbox is tried again",
                 window=window,
                 because="a failed sync is repeated after 10 s, up to half as late again by jitter",
                 firm=False,
             ),
-            Step("sandbox-ready", "once it succeeds PodReadyToStartContainers becomes True", firm=False),
+            NextStep("sandbox-ready", "once it succeeds PodReadyToStartContainers becomes True", firm=False),
         ),
         remedies=remedies,
         facts=(event_fact(event), *seen.condition_facts(POD_READY_TO_START_CONTAINERS)),
@@ -261,7 +261,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
         rule=f"{rule} A failed sync is repeated after 10 s, up to half as late again by jitter.",
         ref=ref,
         steps=(
-            Step(
+            NextStep(
                 "started",
                 "the next sync tries again; it starts if the cause is gone",
                 view.name,
@@ -269,7 +269,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
                 "10 to 15 s after the last try",
                 firm=False,
             ),
-            Step("waits", "otherwise the reason stays or changes", view.name, firm=False),
+            NextStep("waits", "otherwise the reason stays or changes", view.name, firm=False),
         ),
         remedies=missing_remedies(absent) or (remedy,),
         facts=(*facts, *missing_facts(absent)),
@@ -290,8 +290,8 @@ def _start_error_in_events(seen: Observation, view: ContainerView) -> Cause | No
         "sync after it; Events are sent at once.",
         ref="kubelet.go SyncPod (reason cache)",
         steps=(
-            Step("waits", "the next sync shows the reason in the status", view.name),
-            Step("started", "and tries again", view.name, firm=False),
+            NextStep("waits", "the next sync shows the reason in the status", view.name),
+            NextStep("started", "and tries again", view.name, firm=False),
         ),
         facts=(event_fact(event),),
     )
@@ -319,9 +319,11 @@ def _creating(seen: Observation, view: ContainerView) -> Cause:
         "hook. The status changes when the container runs, or when the next sync reports why it does not.",
         ref="kuberuntime_manager.go SyncPod; kuberuntime_container.go startContainer",
         steps=(
-            Step("started", f"{view.words} runs", view.name, because="as long as pull, create, start and hook take"),
-            Step("exited", "one that ends at once may be shown ended", view.name, firm=False),
-            Step("waits", "or the reason why it does not is shown", view.name, firm=False),
+            NextStep(
+                "started", f"{view.words} runs", view.name, because="as long as pull, create, start and hook take"
+            ),
+            NextStep("exited", "one that ends at once may be shown ended", view.name, firm=False),
+            NextStep("waits", "or the reason why it does not is shown", view.name, firm=False),
         ),
         remedies=("if it lasts, the image is large or slow to come: Events Pulling and Pulled tell",),
         facts=tuple(facts),
@@ -337,7 +339,7 @@ def _restarting_all(view: ContainerView) -> Cause:
         rule="An exit that matches a rule with action RestartAllContainers stops and removes every container; the "
         "pod then begins again with its first init container, without any back-off.",
         ref="kuberuntime_manager.go computePodActions (getContainersToReset)",
-        steps=(Step("started", "it starts in its turn", view.name),),
+        steps=(NextStep("started", "it starts in its turn", view.name),),
         facts=(view.fact("state.waiting.reason", RESTARTING_ALL_CONTAINERS),),
     )
 
@@ -353,8 +355,8 @@ def _unknown_reason(view: ContainerView, reason: str) -> Cause:
         "is repeated every 10 to 15 s.",
         ref="container/sync_result.go",
         steps=(
-            Step("started", "it starts when the cause is gone", view.name, firm=False),
-            Step("waits", "or the reason changes", view.name, firm=False),
+            NextStep("started", "it starts when the cause is gone", view.name, firm=False),
+            NextStep("waits", "or the reason changes", view.name, firm=False),
         ),
         facts=(view.fact("state.waiting.reason", reason),)
         + ((view.fact("state.waiting.message", message[:400]),) if message else ()),
@@ -374,14 +376,14 @@ def arriving(seen: Observation) -> Cause:
         "writes its first status at once; a pod it cannot take gets phase Failed instead.",
         ref="kubelet.go HandlePodAdditions",
         steps=(
-            Step(
+            NextStep(
                 "accepted",
                 "the kubelet writes startTime and conditions",
                 window=Window(None, bound_at + 1 * SECOND),
                 because="within a second on a healthy node",
                 due="accept",
             ),
-            Step("rejected", "or rejects it, with phase Failed and the reason", firm=False),
+            NextStep("rejected", "or rejects it, with phase Failed and the reason", firm=False),
         ),
         remedies=("if it lasts for more than some seconds the kubelet does not run or cannot reach the API server",),
         facts=tuple(facts),

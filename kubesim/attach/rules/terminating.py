@@ -6,15 +6,15 @@ graceful deletion
 
 from __future__ import annotations
 
-from kubesim.api.phases import TERMINAL_PHASES
-from kubesim.api.pod_kinds import is_mirror_pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
+from kubesim.api.pods.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import SECOND
-from kubesim.attach.observation import Observation, event_fact, event_time, moment
+from kubesim.attach.explain.observation import Observation, event_fact, event_time, moment
+from kubesim.attach.explain.runtime_truth import has_sandbox
+from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window
+from kubesim.attach.explain.timing import kill_deadline
+from kubesim.attach.explain.tolerances import DOING, RELIST, TRUNCATION
 from kubesim.attach.rules.node import node_trouble
-from kubesim.attach.runtime_truth import has_sandbox
-from kubesim.attach.statement import Cause, Fact, Step, Window
-from kubesim.attach.timing import kill_deadline
-from kubesim.attach.tolerances import DOING, RELIST, TRUNCATION
 
 LATE = DOING["kill"] + RELIST  # beyond what is due: then something is in the way
 
@@ -64,18 +64,18 @@ def _not_acknowledged(seen: Observation) -> Cause:
         "and are stopped then.",
         ref="pod_workers.go UpdatePod",
         steps=(
-            Step(
+            NextStep(
                 "acknowledged",
                 "the kubelet writes the generation it has seen",
                 window=None if busy else Window(None, seen.now),
                 because="at once on a healthy node",
                 due=None if busy else "acknowledge",
             ),
-            Step("ended", "containers end by themselves on SIGTERM, or are killed after the grace", firm=False),
-            Step("sandbox-ready", "a sync under way goes on", firm=False),
-            Step("started", "a container that was about to start still does", firm=False),
-            Step("exited", "containers end", firm=False),
-            Step("sandbox-lost", "the sandbox is stopped", firm=False),
+            NextStep("ended", "containers end by themselves on SIGTERM, or are killed after the grace", firm=False),
+            NextStep("sandbox-ready", "a sync under way goes on", firm=False),
+            NextStep("started", "a container that was about to start still does", firm=False),
+            NextStep("exited", "containers end", firm=False),
+            NextStep("sandbox-lost", "the sandbox is stopped", firm=False),
         ),
         remedies=("nothing, if it was just deleted; if it lasts, the kubelet of the node does not answer",),
         facts=(
@@ -94,9 +94,9 @@ def _never_seen(seen: Observation) -> Cause:
         "already at it finishes the sync under way, and stops what it started.",
         ref="pod_workers.go UpdatePod",
         steps=(
-            Step("accepted", "the kubelet writes a first status"),
-            Step("ended", "or at once a last one", firm=False),
-            Step("removed", "and the object goes", firm=False),
+            NextStep("accepted", "the kubelet writes a first status"),
+            NextStep("ended", "or at once a last one", firm=False),
+            NextStep("removed", "and the object goes", firm=False),
         ),
         remedies=("if it lasts, the kubelet of the node is away: the object stays until it is back",),
         facts=_deletion_facts(seen),
@@ -144,15 +144,15 @@ def _stopping(seen: Observation) -> Cause:
         "containers. When all have ended the kubelet writes a terminal phase.",
         ref="kuberuntime_container.go killContainer",
         steps=(
-            Step(
+            NextStep(
                 "ended",
                 f"{names} has ended and the phase is Succeeded or Failed",
                 window=window,
                 because=f"the grace of {grace} s counts from the kill, not from the deletion",
                 due="kill",
             ),
-            Step("exited", "single containers may end before", firm=False),
-            Step("sandbox-lost", "the sandbox is stopped with them", firm=False),
+            NextStep("exited", "single containers may end before", firm=False),
+            NextStep("sandbox-lost", "the sandbox is stopped with them", firm=False),
         ),
         remedies=(
             "a program that ends on SIGTERM ends the wait",
@@ -190,16 +190,16 @@ def _nothing_runs(seen: Observation) -> Cause:
         "and the kubelet writes a terminal phase. A container that never ran is shown as ContainerStatusUnknown.",
         ref="kubelet.go SyncTerminatingPod, SyncTerminatedPod",
         steps=(
-            Step("sandbox-lost", "PodReadyToStartContainers becomes False", firm=stands),
-            Step(
+            NextStep("sandbox-lost", "PodReadyToStartContainers becomes False", firm=stands),
+            NextStep(
                 "ended",
                 "the phase becomes Failed or Succeeded",
                 window=None if busy else Window(None, seen.now),
                 because="with the next relist, about a second",
                 due=None if busy else "end",
             ),
-            Step("sandbox-ready", "a sync that was under way may still make the sandbox", firm=False),
-            Step("started", "and start what it was about to start", firm=False),
+            NextStep("sandbox-ready", "a sync that was under way may still make the sandbox", firm=False),
+            NextStep("started", "and start what it was about to start", firm=False),
         ),
         remedies=("if it lasts, the runtime cannot stop the sandbox (FailedKillPod) or the kubelet is away",),
         facts=(*_deletion_facts(seen), *((event_fact(failing),) if failing is not None else ())),
@@ -222,14 +222,14 @@ def _cleaning_up(seen: Observation) -> Cause:
         "and the cgroup is gone. It looks every 100 ms, and tells nobody while it waits.",
         ref="status/status_manager.go canBeDeleted; kubelet.go SyncTerminatedPod",
         steps=(
-            Step(
+            NextStep(
                 "finalizing",
                 "the object's grace becomes 0",
                 window=None if volumes else Window(None, seen.now),
                 because="when volumes and cgroup are gone, soon",
                 due=None if volumes else "clean-up",
             ),
-            Step("removed", "and it is removed", firm=False),
+            NextStep("removed", "and it is removed", firm=False),
         ),
         remedies=(
             "see on the node what still holds the volumes; the kubelet's log names them",
@@ -252,7 +252,7 @@ def _finalizers(seen: Observation) -> Cause:
         rule="The API server keeps an object that is to be deleted until metadata.finalizers is empty. The kubelet "
         "has no part in it.",
         ref="apiserver registry/generic/registry/store.go Delete",
-        steps=(Step("removed", "when the last finalizer is removed the object goes", firm=False),),
+        steps=(NextStep("removed", "when the last finalizer is removed the object goes", firm=False),),
         remedies=tuple(f"the controller behind {name} has to finish; see that it runs" for name in finalizers),
         facts=(*_deletion_facts(seen), Fact("metadata.finalizers", ", ".join(finalizers))),
     )
@@ -265,7 +265,9 @@ def _going(seen: Observation) -> Cause:
         rule="With grace 0 and no finalizers the object goes at once. After a forced deletion containers may still "
         "run: the kubelet stops them when it sees that the pod is gone.",
         ref="apiserver registry/generic/registry/store.go Delete",
-        steps=(Step("removed", "the object goes", window=Window(None, seen.now), because="at once", due="clean-up"),),
+        steps=(
+            NextStep("removed", "the object goes", window=Window(None, seen.now), because="at once", due="clean-up"),
+        ),
         facts=_deletion_facts(seen),
     )
 
@@ -279,12 +281,12 @@ def _mirror(seen: Observation) -> Cause:
         "differs from the file is deleted with grace 0 and made anew by the next sync.",
         ref="kubelet.go tryReconcileMirrorPods",
         steps=(
-            Step(
+            NextStep(
                 "finalizing",
                 "the kubelet deletes the mirror with grace 0",
                 firm=seen.pod.metadata.deletion_grace_period_seconds != 0,
             ),
-            Step("removed", "and it goes", firm=seen.pod.metadata.deletion_grace_period_seconds == 0),
+            NextStep("removed", "and it goes", firm=seen.pod.metadata.deletion_grace_period_seconds == 0),
         ),
         remedies=("to stop the pod remove its manifest from the node's static pod directory",),
         facts=_deletion_facts(seen),

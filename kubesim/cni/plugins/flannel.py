@@ -14,13 +14,13 @@ import sys
 from dataclasses import field
 from typing import Any, Final
 
-from kubesim.api.goaddress import IP, IPNet, parse_cidr
-from kubesim.api.gojson import dumps
-from kubesim.api.gostruct import OBJECT, STRING, Slice, Struct, decode_alone, parse, unmarshal
-from kubesim.cni.results import print_result as result_text
-from kubesim.cni.skel import CmdArgs, CNIFuncs, delegate_add, delegate_del, plugin_main
-from kubesim.cni.types import ROUTE_TYPE, Route
+from kubesim.cni.spec.results import print_result as result_text
+from kubesim.cni.spec.skel import CmdArgs, CNIFuncs, delegate_add, delegate_del, plugin_main
+from kubesim.cni.spec.types import ROUTE_TYPE, Route
 from kubesim.errors import CniError
+from kubesim.golang.addresses import IP, IPNet, parse_cidr
+from kubesim.golang.json import dumps
+from kubesim.golang.structs import OBJECT, STRING, Slice, Struct, decode_alone, parse, unmarshal
 from kubesim.values import mutable
 
 SUBNET_FILE: Final = "/run/flannel/subnet.env"

@@ -1,0 +1,1 @@
+"""One module per corpus: decodes a case, calls the production function, encodes its result."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.pod import Pod, PodStatus
+from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.timestamps import parse_time
 from kubesim.conformance.decode import runtime_pod_status, with_empty_pod_level_resources
-from kubesim.kubelet.status.generate import generate_api_pod_status
-from kubesim.kubelet.status.inputs import ProbeType, StatusInputs
-from kubesim.runtime.restart_policy import is_restartable_init_container
+from kubesim.kubelet.status.generate.api_pod_status import generate_api_pod_status
+from kubesim.kubelet.status.generate.inputs import ProbeType, StatusInputs
 
 
 def play(case: dict[str, Any]) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from kubesim.api.timestamps import SECOND, format_micro_time, parse_time
 from kubesim.clock import Clock
 from kubesim.conformance.decode import Json, steps_of
 from kubesim.errors import RuntimeCallError
-from kubesim.runtime.backoff import Backoff, do_back_off
-from kubesim.runtime.images import ImageError, ImageManager, ImagePullSettings
-from kubesim.runtime.naming import backoff_key
+from kubesim.runtime.images.image_manager import ImageError, ImageManager, ImagePullSettings
+from kubesim.runtime.images.pull_credentials import AuthConfig
+from kubesim.runtime.kuberuntime.decide.backoff import Backoff, do_back_off
+from kubesim.runtime.kuberuntime.naming import backoff_key
 from kubesim.runtime.protocol import ImageInfo, Runtime
-from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
 
 

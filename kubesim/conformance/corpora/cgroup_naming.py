@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.pod import Pod
-from kubesim.api.resources import GUARANTEED, compute_pod_qos, pod_qos_class
+from kubesim.api.pods.resources import GUARANTEED, compute_pod_qos, pod_qos_class
 from kubesim.conformance.decode import with_empty_pod_level_resources
-from kubesim.runtime.cgroups import (
+from kubesim.runtime.allocation.cgroups import (
     container_oom_score_adjust,
     pod_cgroup_name,
     resource_config_for_pod,

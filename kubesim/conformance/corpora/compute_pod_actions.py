@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.pod import Pod, ResourceRequirements
+from kubesim.api.pods.sidecars import init_and_regular_containers
 from kubesim.conformance.decode import runtime_pod_status
-from kubesim.runtime.action_types import ContainerResources, PodActions
-from kubesim.runtime.actions import compute_pod_actions
-from kubesim.runtime.init_actions import has_any_regular_container_created
-from kubesim.runtime.restart_policy import (
-    init_and_regular_containers,
+from kubesim.runtime.kuberuntime.decide.action_types import ContainerResources, PodActions
+from kubesim.runtime.kuberuntime.decide.actions import compute_pod_actions
+from kubesim.runtime.kuberuntime.decide.init_actions import has_any_regular_container_created
+from kubesim.runtime.kuberuntime.decide.restart_policy import (
     should_all_containers_restart,
     should_container_be_restarted,
 )

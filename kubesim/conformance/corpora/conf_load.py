@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from kubesim.cni.conf import PluginConfig
-from kubesim.cni.dockershim import Pick, get_default_cni_network
-from kubesim.cni.gocni import CNI, Network, Settings, not_initialized, with_default_conf, with_lo_network
+from kubesim.cni.conf.dockershim import Pick, get_default_cni_network
+from kubesim.cni.conf.network_lists import PluginConfig
+from kubesim.cni.gocni import CNI, CniNetwork, NetworkDirectories, not_initialized, with_default_conf, with_lo_network
 from kubesim.cni.pod_network import network_not_ready_message
 from kubesim.conformance.cni_cases import Places, ScriptedExec, error_json, fill, judge_either
 from kubesim.errors import CniError
@@ -21,7 +21,7 @@ def play(case: dict[str, Any]) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as base:
         conf_dir = Path(base) / "net.d"
         with_lo = case["with_lo"]
-        settings = Settings(
+        settings = NetworkDirectories(
             conf_dir=str(conf_dir),
             max_conf_num=case["max_conf_num"],
             prefix=case.get("prefix") or "eth",
@@ -63,7 +63,7 @@ def _told(cni: CNI, error: CniError | None) -> dict[str, Any]:
     return out
 
 
-def _network(network: Network) -> dict[str, Any]:
+def _network(network: CniNetwork) -> dict[str, Any]:
     config = network.config
     return {
         "name": config.name,

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kubesim.cni.conf_sync import NetConfSyncer
-from kubesim.cni.gocni import CNI, Settings, with_default_conf, with_lo_network
+from kubesim.cni.conf.sync import NetConfSyncer
+from kubesim.cni.gocni import CNI, NetworkDirectories, with_default_conf, with_lo_network
 from kubesim.conformance.cni_cases import Places, ScriptedExec
 from kubesim.conformance.frame import differences
 from kubesim.errors import CniError
@@ -29,7 +29,7 @@ async def _play(case: dict[str, Any], base: Path) -> list[dict[str, Any]]:
     conf_dir, outside = base / "cni" / "net.d", base / "out"
     outside.mkdir()
     places = Places(CONFDIR=conf_dir, OUT=outside)
-    cni = CNI(Settings(conf_dir=str(conf_dir), min_networks=2), ScriptedExec())
+    cni = CNI(NetworkDirectories(conf_dir=str(conf_dir), min_networks=2), ScriptedExec())
     syncer = NetConfSyncer(cni, with_lo_network, with_default_conf)
     try:
         modes = {"dir_mode": _mode(conf_dir), "parent_mode": _mode(conf_dir.parent)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubesim.api.timestamps import SECOND
-from kubesim.runtime.gc import GCPolicy, evict_containers, evict_sandboxes
+from kubesim.runtime.kuberuntime.decide.gc import GCPolicy, evict_containers, evict_sandboxes
 from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
 
 _NOW = 1_000_000_000 * SECOND

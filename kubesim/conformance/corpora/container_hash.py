@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.api.pod import Container
-from kubesim.runtime.container_hash import hash_container
+from kubesim.runtime.kuberuntime.container_hash import hash_container
 
 
 def play(case: dict[str, Any]) -> dict[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kubesim.api.goaddress import ip_from_text
-from kubesim.api.gojson import dumps
 from kubesim.cni.pod_network import cni_namespace_opts, select_pod_ips
 from kubesim.conformance.cni_cases import error_json, judge_either, pod_config
 from kubesim.errors import CniError
+from kubesim.golang.addresses import ip_from_text
+from kubesim.golang.json import dumps
 
 judge = judge_either
 

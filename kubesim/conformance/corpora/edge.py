@@ -13,11 +13,11 @@ from typing import Any
 
 from kubesim.clock.wall_timer import WallTimer
 from kubesim.cni.cache import RuntimeConf
-from kubesim.cni.conf import network_conf_from_bytes
-from kubesim.cni.context import Context, with_timeout
+from kubesim.cni.conf.network_lists import network_conf_from_bytes
+from kubesim.cni.exec.context import Context, with_timeout
+from kubesim.cni.exec.process import RealExec
 from kubesim.cni.libcni import CNIConfig
-from kubesim.cni.process import RealExec
-from kubesim.cni.results import plain
+from kubesim.cni.spec.results import plain
 from kubesim.conformance.cni_cases import Places
 from kubesim.conformance.frame import NotRunnable, differences
 from kubesim.conformance.narrowing import same_outcome_of_busy_plugin

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kubesim.conformance import lifecycle
 from kubesim.conformance.frame import Case
+from kubesim.conformance.lives import lifecycle
 
 SLACK_S = 0.02
 

@@ -7,12 +7,12 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from kubesim.api.pod import Pod
-from kubesim.api.pod_kinds import pod_full_name
+from kubesim.api.pods.pod_kinds import pod_full_name
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import without_lost_grace_period
-from kubesim.runtime import labels, naming
-from kubesim.runtime.hash_text import resources_text
-from kubesim.runtime.termination import KillReason, termination_grace_period, termination_waits_for
+from kubesim.runtime.kuberuntime import labels, naming
+from kubesim.runtime.kuberuntime.decide.termination import KillReason, termination_grace_period, termination_waits_for
+from kubesim.runtime.kuberuntime.hash_text import resources_text
 
 
 def judge(case: dict[str, Any], expected: dict[str, Any], actual: dict[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.conformance.decode import steps_of, uids_in
 from kubesim.conformance.frame import Case
 from kubesim.errors import RuntimeCallError
-from kubesim.kubelet.pleg import GenericPleg
+from kubesim.kubelet.pleg.generic import GenericPleg
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.types import ContainerRecord, ListedContainer, RuntimePod, RuntimePodStatus, SandboxRecord
 from kubesim.trace import Recorder

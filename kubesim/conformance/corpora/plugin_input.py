@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kubesim.cni.cache import RuntimeConf
-from kubesim.cni.conf import NetworkConfigList, network_conf_from_bytes
-from kubesim.cni.gocni import CNI, Namespace, Settings, with_default_conf, with_lo_network
+from kubesim.cni.conf.network_lists import NetworkConfigList, network_conf_from_bytes
+from kubesim.cni.gocni import CNI, Namespace, NetworkDirectories, with_default_conf, with_lo_network
 from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
 from kubesim.cni.pod_network import (
     PodNetworkSettings,
@@ -21,7 +21,7 @@ from kubesim.cni.pod_network import (
     setup_pod_network,
     teardown_pod_network,
 )
-from kubesim.cni.results import current, plain
+from kubesim.cni.spec.results import current, plain
 from kubesim.conformance.cni_cases import Places, ScriptedExec, error_json, fill, judge_either, pod_config
 from kubesim.errors import CniError
 
@@ -227,7 +227,7 @@ class _Gocni(_Player):
         conf_dir = base / "net.d"
         fill(conf_dir, case["conf_files"])
         with_lo = case.get("with_lo", not case.get("use_internal_loopback", False))
-        settings = Settings(
+        settings = NetworkDirectories(
             [str(path) for path in self.bin_dirs],
             str(conf_dir),
             case["max_conf_num"],

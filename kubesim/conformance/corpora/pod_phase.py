@@ -6,8 +6,8 @@ from typing import Any
 
 from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
 from kubesim.conformance.decode import runtime_pod_status
-from kubesim.kubelet.status import conditions
-from kubesim.kubelet.status.phase import get_phase
+from kubesim.kubelet.status.generate import conditions
+from kubesim.kubelet.status.generate.phase import get_phase
 
 
 def play(case: dict[str, Any]) -> dict[str, Any]:

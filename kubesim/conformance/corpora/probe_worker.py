@@ -9,10 +9,10 @@ from kubesim.api.timestamps import format_micro_time, seconds
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.conformance.decode import steps_of
 from kubesim.conformance.frame import Case
-from kubesim.kubelet.probes.handlers import Answer
+from kubesim.kubelet.probes.handlers import ProbeAnswer
 from kubesim.kubelet.probes.prober import Prober
 from kubesim.kubelet.probes.results import ResultsManager
-from kubesim.kubelet.probes.worker import Worker, WorkerEnvironment
+from kubesim.kubelet.probes.worker import ProbeWorker, WorkerEnvironment
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.trace import Recorder
 
@@ -29,12 +29,12 @@ class _ScriptedProber(Prober):
     def event(self, *_: object) -> None:
         """Upstream's recorder of events is not part of a case."""
 
-    async def run_probe(self, *_: object) -> Answer:
+    async def run_probe(self, *_: object) -> ProbeAnswer:
         answer = self.answers[self.tries]
         self.tries += 1
         if answer == "error":
-            return Answer("unknown", error="error")
-        return Answer(answer)  # type: ignore[arg-type]  # the corpus has the same words
+            return ProbeAnswer("unknown", error="error")
+        return ProbeAnswer(answer)  # type: ignore[arg-type]  # the corpus has the same words
 
 
 def play(case: Case) -> Any:
@@ -58,7 +58,7 @@ async def _play(case: Case) -> Any:
         randomness=Randomness(0),
         kubelet_start=clock.now() - seconds(given["kubeletStartedSecondsAgo"]),
     )
-    worker = Worker(subject, results, environment, lambda worker: None)
+    worker = ProbeWorker(subject, results, environment, lambda worker: None)
     steps = []
     for step in steps_of(case):
         current = _pod_status(subject, step["status"], clock.now())

@@ -7,7 +7,7 @@ from typing import Any
 
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
-from kubesim.api.resources import Resources, compute_pod_qos, pod_limits, pod_requests
+from kubesim.api.pods.resources import Resources, compute_pod_qos, pod_limits, pod_requests
 from kubesim.conformance.decode import with_empty_pod_level_resources
 from kubesim.conformance.frame import differences
 from kubesim.kubelet.admission import NodeInfo, admit, predicate_failures

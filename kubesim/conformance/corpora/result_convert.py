@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kubesim.api.gojson import dumps
-from kubesim.api.gostruct import ANYTHING, Slice, unmarshal
+from kubesim.cni.exec.plugin_files import plugin_failure
 from kubesim.cni.gocni_result import create_result
-from kubesim.cni.plugin_files import plugin_failure
-from kubesim.cni.results import (
+from kubesim.cni.spec.results import (
     AnyResult,
     Result,
     convert,
@@ -19,10 +17,12 @@ from kubesim.cni.results import (
     print_result,
     result_of_plugin,
 )
-from kubesim.cni.validation import validate_container_id, validate_interface_name, validate_network_name
-from kubesim.cni.versions import at_least, decode_plugin_info, decode_version, greater_than
+from kubesim.cni.spec.validation import validate_container_id, validate_interface_name, validate_network_name
+from kubesim.cni.spec.versions import at_least, decode_plugin_info, decode_version, greater_than
 from kubesim.conformance.cni_cases import error_json, judge_either
 from kubesim.errors import CniError
+from kubesim.golang.json import dumps
+from kubesim.golang.structs import ANYTHING, Slice, unmarshal
 
 judge = judge_either
 

@@ -8,17 +8,20 @@ from itertools import groupby
 from typing import Any, cast
 
 from kubesim.api.pod import Container, HTTPGetAction, Pod
+from kubesim.api.pods.sidecars import init_and_regular_containers
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.conformance.decode import Json, runtime_pod_status
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import without_purge_order
 from kubesim.errors import RuntimeCallError
-from kubesim.runtime.backoff import new_crash_loop_backoff
-from kubesim.runtime.images import ImageManager, ImagePullSettings
-from kubesim.runtime.labels import CONTAINER_HASH
-from kubesim.runtime.manager import ProbeResults, RuntimeManager
-from kubesim.runtime.naming import backoff_key
+from kubesim.runtime.images.image_manager import ImageManager, ImagePullSettings
+from kubesim.runtime.images.pull_credentials import AuthConfig
+from kubesim.runtime.kuberuntime.act.manager import ProbeResults, RuntimeManager
+from kubesim.runtime.kuberuntime.decide.backoff import new_crash_loop_backoff
+from kubesim.runtime.kuberuntime.labels import CONTAINER_HASH
+from kubesim.runtime.kuberuntime.naming import backoff_key
+from kubesim.runtime.kuberuntime.results import PodSyncResult
 from kubesim.runtime.protocol import (
     CallContext,
     ContainerConfig,
@@ -29,9 +32,6 @@ from kubesim.runtime.protocol import (
     SandboxConfig,
     SandboxInfo,
 )
-from kubesim.runtime.pull_credentials import AuthConfig
-from kubesim.runtime.restart_policy import init_and_regular_containers
-from kubesim.runtime.results import PodSyncResult
 from kubesim.runtime.types import RuntimePodStatus, SandboxNetwork, bare_id
 from kubesim.trace import Recorder
 

@@ -8,7 +8,7 @@ from typing import Any
 from kubesim.api.pod import Pod
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import same_error, without_generated_uids
-from kubesim.sources.static_pod import Manifest, StaticPods, manifest_text, read_manifest
+from kubesim.sources.manifests.static_pod import Manifest, StaticPods, manifest_text, read_manifest
 
 
 def play(case: dict[str, Any]) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import Any, cast
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import parse_time
 from kubesim.clock import LoopClock
-from kubesim.cluster.client import ApiClient
+from kubesim.cluster.api_client import ApiClient
 from kubesim.conformance.decode import Json, steps_of
 from kubesim.errors import ApiError
-from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.loop.pod_manager import PodManager
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.trace import Recorder
 

@@ -1,14 +1,8 @@
 """Whether a pod may run on this node: the last check, made by the kubelet itself, before a pod gets its worker."""
 
-from kubesim.kubelet.admission.node_info import NodeInfo, NodeResources
-from kubesim.kubelet.admission.predicates import (
-    AdmissionResult,
-    Failure,
-    InsufficientResource,
-    PredicateFailure,
-    admit,
-    predicate_failures,
-)
+from kubesim.cluster.scheduling.fit import InsufficientResource, PredicateFailure
+from kubesim.cluster.scheduling.node_info import NodeInfo, NodeResources
+from kubesim.kubelet.admission.predicates import AdmissionResult, Failure, admit, predicate_failures
 
 __all__ = [
     "AdmissionResult",

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
+from kubesim.cluster.scheduling.node_info import NodeInfo
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.kubelet.admission.node_info import NodeInfo
 from kubesim.kubelet.admission.predicates import AdmissionResult, admit_beside
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubesim.api.gotext import quoted
 from kubesim.api.pod import Pod
+from kubesim.golang.text import quoted
 
 FORBIDDEN = "SysctlForbidden"
 SAFE = (

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesim.api.gotext import quoted
 from kubesim.api.pod import Pod
+from kubesim.api.pods.resources import EPHEMERAL_STORAGE, pod_limits
 from kubesim.api.quantity import BINARY_SI, Quantity, quantity
-from kubesim.api.resources import EPHEMERAL_STORAGE, pod_limits
+from kubesim.golang.text import quoted
 from kubesim.kubelet.eviction.stats import FsUsage, PodUsage
 
 

@@ -13,14 +13,15 @@ from typing import Protocol
 
 from kubesim.api.node import Taint
 from kubesim.api.pod import Pod, PodCondition, PodStatus
-from kubesim.api.pod_kinds import is_critical_pod
-from kubesim.api.resources import BEST_EFFORT, pod_qos_class
+from kubesim.api.pods.pod_conditions import DISRUPTION_TARGET, with_condition
+from kubesim.api.pods.pod_kinds import is_critical_pod
+from kubesim.api.pods.resources import BEST_EFFORT, pod_qos_class
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import NEVER, LoopClock
+from kubesim.cluster.scheduling.taints import tolerates
 from kubesim.concurrency import Ticker
 from kubesim.errors import ImageGCError, RuntimeCallError, SyncError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.kubelet.admission.taints import tolerates
 from kubesim.kubelet.eviction import signals
 from kubesim.kubelet.eviction.limits import storage_limits_exceeded
 from kubesim.kubelet.eviction.messages import REASON, eviction_message, node_condition_message
@@ -28,7 +29,6 @@ from kubesim.kubelet.eviction.pressure import PressureState, look, thresholds_me
 from kubesim.kubelet.eviction.ranking import rank_for_signal
 from kubesim.kubelet.eviction.stats import PodUsages, StatsProvider
 from kubesim.kubelet.eviction.thresholds import EvictionConfig, Threshold, with_container_fs
-from kubesim.kubelet.status.conditions import DISRUPTION_TARGET, with_condition
 from kubesim.podworkers.updates import PodStatusFn
 
 MONITORING_PERIOD = 10 * SECOND

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubesim.api.gotext import listed
 from kubesim.api.pod import Pod
+from kubesim.api.pods.resources import is_pod_level_resources_set
 from kubesim.api.quantity import BINARY_SI, ZERO, Quantity, quantity
-from kubesim.api.resources import is_pod_level_resources_set
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.golang.text import listed
 from kubesim.kubelet.eviction import signals
 from kubesim.kubelet.eviction.stats import ContainerUsage, Observations, PodUsage
 from kubesim.kubelet.eviction.thresholds import Threshold

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from kubesim.api.pod import Pod
-from kubesim.api.quantity import BINARY_SI, ZERO, Quantity, quantity
-from kubesim.api.resources import (
+from kubesim.api.pods.resources import (
     container_requests,
     is_pod_level_resources_set,
     is_supported_pod_level_resource,
     quantities,
 )
+from kubesim.api.quantity import BINARY_SI, ZERO, Quantity, quantity
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.eviction import signals
 from kubesim.kubelet.eviction.stats import FsUsage, PodUsage, PodUsages

@@ -16,7 +16,7 @@ from kubesim.values import value_object
 
 
 @value_object
-class Observation:
+class SignalObservation:
     """`time` is when it was measured; None if that is not known, and then it counts as new."""
 
     available: Quantity
@@ -24,7 +24,7 @@ class Observation:
     time: int | None = None
 
 
-Observations = Mapping[str, Observation]  # by signal
+Observations = Mapping[str, SignalObservation]  # by signal
 
 
 @value_object

@@ -1,6 +1,6 @@
 """The four ways to ask a container how it is: a command in it, a GET, a TCP connection, a gRPC health check.
 
-Each function is one try and gives an `Answer`; whether to try again and what to tell about it is the prober's.
+Each function is one try and gives an `ProbeAnswer`; whether to try again and what to tell about it is the prober's.
 
 Mirrors: pkg/probe/{exec,http,tcp,grpc}, the exec runner of pkg/kubelet/prober/prober.go, cri-client's ExecSync
 """
@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kubesim.api.gotext import duration, quoted
 from kubesim.api.pod import EnvVar
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
+from kubesim.golang.text import duration, quoted
 from kubesim.runtime.expansion import expand
-from kubesim.runtime.http_request import BadRequest, redirected
-from kubesim.runtime.network import (
+from kubesim.runtime.network.http_request import BadRequest, redirected
+from kubesim.runtime.network.node_network import (
     BodyError,
     ConnectError,
     ConnectTimeout,
     GrpcStatusError,
-    HttpRequest,
     HttpResponse,
-    Network,
     NetworkError,
+    NodeNetwork,
+    NodeRequest,
     ResponseTimeout,
     join_host_port,
 )
@@ -41,7 +41,7 @@ GRPC_MAX_DELAY = 120 * SECOND
 
 
 @value_object
-class Answer:
+class ProbeAnswer:
     """How one try ended. An `error` means that the probe itself could not be carried out."""
 
     result: Literal["success", "warning", "failure", "unknown"]
@@ -49,7 +49,7 @@ class Answer:
     error: str | None = None
 
 
-_SUCCESS = Answer("success")
+_SUCCESS = ProbeAnswer("success")
 
 
 def cut(output: bytes) -> str:
@@ -66,46 +66,46 @@ def expand_static(command: tuple[str, ...], env: tuple[EnvVar, ...]) -> tuple[st
 
 async def exec_probe(
     runtime: Runtime, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
-) -> Answer:
+) -> ProbeAnswer:
     """`container_id` is the runtime's own. The output is stdout and then stderr, not as they came."""
     try:
         result = await runtime.exec_sync(container_id, command, timeout, context)
     except DeadlineExceeded:
         said = f"command timed out: {quoted(' '.join(command))} timed out after {duration(timeout)}"
-        return Answer("failure", said)
+        return ProbeAnswer("failure", said)
     except RuntimeCallError as error:
-        return Answer("unknown", error=str(error))
+        return ProbeAnswer("unknown", error=str(error))
     output = result.stdout + result.stderr
     if not output and result.exit_code == 0:
         return _SUCCESS
-    return Answer("success" if result.exit_code == 0 else "failure", cut(output.encode(errors="replace")))
+    return ProbeAnswer("success" if result.exit_code == 0 else "failure", cut(output.encode(errors="replace")))
 
 
-async def tcp_probe(network: Network, host: str, port: int, timeout: int) -> Answer:
+async def tcp_probe(network: NodeNetwork, host: str, port: int, timeout: int) -> ProbeAnswer:
     try:
         await network.tcp_connect(host, port, timeout)
     except NetworkError as error:
-        return Answer("failure", str(error))
+        return ProbeAnswer("failure", str(error))
     return _SUCCESS
 
 
-async def http_probe(network: Network, clock: LoopClock, request: HttpRequest, timeout: int) -> Answer:
+async def http_probe(network: NodeNetwork, clock: LoopClock, request: NodeRequest, timeout: int) -> ProbeAnswer:
     """A failed exchange is a failure; only a body that cannot be read to its end is an error, and tried again."""
     try:
         response = await http_get(network, clock, request, timeout)
     except BodyError as error:
-        return Answer("failure", error=str(error))
+        return ProbeAnswer("failure", error=str(error))
     except NetworkError as error:
-        return Answer("failure", str(error))
+        return ProbeAnswer("failure", str(error))
     if not 200 <= response.status < 400:
-        return Answer("failure", f"HTTP probe failed with statuscode: {response.status}")
+        return ProbeAnswer("failure", f"HTTP probe failed with statuscode: {response.status}")
     body = cut(response.body)
     if response.status >= 300:
-        return Answer("warning", f"Probe terminated redirects, Response body: {body}")
-    return Answer("success", body)
+        return ProbeAnswer("warning", f"Probe terminated redirects, Response body: {body}")
+    return ProbeAnswer("success", body)
 
 
-async def http_get(network: Network, clock: LoopClock, request: HttpRequest, timeout: int) -> HttpResponse:
+async def http_get(network: NodeNetwork, clock: LoopClock, request: NodeRequest, timeout: int) -> HttpResponse:
     """A GET that follows redirects on the same host, all within one timeout (0: none); to another it does not go."""
     deadline = clock.now() + timeout
     first_host = request.host
@@ -126,7 +126,7 @@ async def http_get(network: Network, clock: LoopClock, request: HttpRequest, tim
         request = following
 
 
-async def _exchange(network: Network, request: HttpRequest, timeout: int) -> HttpResponse:
+async def _exchange(network: NodeNetwork, request: NodeRequest, timeout: int) -> HttpResponse:
     try:
         return await network.http_get(request, timeout)
     except BodyError:
@@ -139,22 +139,24 @@ async def _exchange(network: Network, request: HttpRequest, timeout: int) -> Htt
         raise NetworkError(f"Get {quoted(request.url)}: {error}") from error
 
 
-async def grpc_probe(network: Network, clock: LoopClock, host: str, port: int, service: str, timeout: int) -> Answer:
+async def grpc_probe(
+    network: NodeNetwork, clock: LoopClock, host: str, port: int, service: str, timeout: int
+) -> ProbeAnswer:
     """Never an error: whatever goes wrong is a failure."""
     address = join_host_port(host, port)
     try:
         status = await _health(network, clock, host, port, service, timeout)
     except ConnectError:
         within = f"{quoted(address)} within {duration(timeout)}"
-        return Answer("failure", f"timeout: failed to connect service {within}: context deadline exceeded")
+        return ProbeAnswer("failure", f"timeout: failed to connect service {within}: context deadline exceeded")
     except NetworkError as error:
-        return Answer("failure", _grpc_problem(error, timeout))
+        return ProbeAnswer("failure", _grpc_problem(error, timeout))
     if status != "SERVING":
-        return Answer("failure", f"service unhealthy (responded with {quoted(status)})")
-    return Answer("success", "service healthy")
+        return ProbeAnswer("failure", f"service unhealthy (responded with {quoted(status)})")
+    return ProbeAnswer("success", "service healthy")
 
 
-async def _health(network: Network, clock: LoopClock, host: str, port: int, service: str, timeout: int) -> str:
+async def _health(network: NodeNetwork, clock: LoopClock, host: str, port: int, service: str, timeout: int) -> str:
     """gRPC goes on dialling until its time is up: a refused connection, too, is reported only then."""
     deadline = clock.now() + timeout
     pause = float(GRPC_BASE_DELAY)

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from kubesim.api.pod import Container, Pod, PodStatus
+from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.clock import LoopClock, Randomness
 from kubesim.concurrency import TaskSet
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.probes.results import ResultsManager
-from kubesim.kubelet.probes.worker import RunsProbes, Worker, WorkerEnvironment
+from kubesim.kubelet.probes.worker import ProbeWorker, RunsProbes, WorkerEnvironment
 from kubesim.kubelet.probes.worker_rules import WorkerSubject, probe_types
-from kubesim.kubelet.status.inputs import ProbeType
+from kubesim.kubelet.status.generate.inputs import ProbeType
 from kubesim.runtime.protocol import CallContext
-from kubesim.runtime.restart_policy import is_restartable_init_container
 from kubesim.trace import Recorder
 
 REMOVE_ORDER: tuple[ProbeType, ...] = ("readiness", "liveness", "startup")
@@ -58,7 +58,7 @@ class ProbeManager:
             "startup": self.startup,
         }
         self._tasks = tasks
-        self._workers: dict[str, dict[WorkerName, Worker]] = {}
+        self._workers: dict[str, dict[WorkerName, ProbeWorker]] = {}
         self._names: dict[str, frozenset[WorkerName]] = {}  # what workers_of answers, until it changes
         self._environment = WorkerEnvironment(
             clock=clock,
@@ -81,9 +81,9 @@ class ProbeManager:
                     return
                 workers = self._add_worker(WorkerSubject.of(pod, container, probe_type, context))
 
-    def _add_worker(self, subject: WorkerSubject) -> dict[WorkerName, Worker]:
+    def _add_worker(self, subject: WorkerSubject) -> dict[WorkerName, ProbeWorker]:
         uid, name, probe_type = subject.pod.metadata.uid, subject.container.name, subject.probe_type
-        worker = Worker(subject, self._results[probe_type], self._environment, self._remove_worker)
+        worker = ProbeWorker(subject, self._results[probe_type], self._environment, self._remove_worker)
         workers = self._workers.setdefault(uid, {})
         workers[name, probe_type] = worker
         self._names.pop(uid, None)
@@ -130,11 +130,11 @@ class ProbeManager:
             names = self._names[uid] = frozenset(workers)
         return names
 
-    def workers(self) -> Iterator[Worker]:
+    def workers(self) -> Iterator[ProbeWorker]:
         for workers in self._workers.values():
             yield from workers.values()
 
-    def _remove_worker(self, worker: Worker) -> None:
+    def _remove_worker(self, worker: ProbeWorker) -> None:
         """Called by a worker when it ends."""
         uid = worker.subject.pod.metadata.uid
         workers = self._workers[uid]

@@ -13,12 +13,12 @@ from typing import Any
 from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
-from kubesim.kubelet.probes.handlers import Answer, exec_probe, expand_static, grpc_probe, http_probe, tcp_probe
+from kubesim.kubelet.probes.handlers import ProbeAnswer, exec_probe, expand_static, grpc_probe, http_probe, tcp_probe
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.runtime.helper import EventRecorder
-from kubesim.runtime.http_request import BadRequest, new_request_for_http_get_action, resolve_container_port
-from kubesim.runtime.naming import format_pod
-from kubesim.runtime.network import Network
+from kubesim.runtime.kuberuntime.naming import format_pod
+from kubesim.runtime.network.http_request import BadRequest, new_request_for_http_get_action, resolve_container_port
+from kubesim.runtime.network.node_network import NodeNetwork
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.types import ProbeResult, bare_id
 
@@ -32,7 +32,7 @@ CONTAINER_PROBE_WARNING = "ProbeWarning"
 class Prober:
     """One per kubelet."""
 
-    def __init__(self, clock: LoopClock, runtime: Runtime, network: Network, events: EventRecorder) -> None:
+    def __init__(self, clock: LoopClock, runtime: Runtime, network: NodeNetwork, events: EventRecorder) -> None:
         self._clock = clock
         self._runtime = runtime
         self._network = network
@@ -44,7 +44,7 @@ class Prober:
             try:
                 answer = await self.run_probe(subject, status, container_id)
             except BadRequest as error:
-                answer = Answer("unknown", error=str(error))
+                answer = ProbeAnswer("unknown", error=str(error))
             if answer.error is None:
                 break
         if answer.result == "success" and answer.error is None:
@@ -64,7 +64,9 @@ class Prober:
     def _event(self, subject: WorkerSubject, reason: str, message: str) -> None:
         self._events.event(subject.pod, WARNING, reason, message, subject.container.name)
 
-    def run_probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> Coroutine[Any, Any, Answer]:
+    def run_probe(
+        self, subject: WorkerSubject, status: PodStatus, container_id: str
+    ) -> Coroutine[Any, Any, ProbeAnswer]:
         """One try of whichever handler the probe has. Raises BadRequest, before there is anything to await."""
         spec, container = subject.spec, subject.container
         timeout = spec.timeout_seconds * SECOND

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kubesim.concurrency import Channel
-from kubesim.kubelet.status.inputs import ProbeType
+from kubesim.kubelet.status.generate.inputs import ProbeType
 from kubesim.runtime.types import ProbeResult
 from kubesim.values import value_object
 

@@ -17,14 +17,14 @@ from kubesim.clock import NEVER, LoopClock, Randomness
 from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.probes.results import ResultsManager, Update
-from kubesim.kubelet.probes.worker_rules import Turn, WorkerState, WorkerSubject, Write, after_probe, before_probe
+from kubesim.kubelet.probes.worker_rules import ProbeWorkerState, Turn, WorkerSubject, Write, after_probe, before_probe
 from kubesim.runtime.types import ProbeResult
 from kubesim.trace import Recorder
 from kubesim.trace.records import ProbeOutcome
 
 DEFAULT_PERIOD = 10  # seconds; the API's default, for a pod that came without its defaults
 
-_FRESH = WorkerState()
+_FRESH = ProbeWorkerState()
 _NOTHING_YET = Turn(_FRESH, "wait")
 
 
@@ -49,7 +49,7 @@ class WorkerEnvironment:
     gates: FeatureGates = DEFAULT_GATES
 
 
-class Worker:
+class ProbeWorker:
     """`stop` and `trigger` never wait; a probe under way is always finished first."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Worker:
         subject: WorkerSubject,
         results: ResultsManager,
         environment: WorkerEnvironment,
-        removed: Callable[[Worker], None],
+        removed: Callable[[ProbeWorker], None],
     ) -> None:
         self.subject = subject
         self.state = _FRESH

@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from typing import Literal
 
 from kubesim.api.pod import Container, ContainerStateRunning, ContainerStatus, Pod, PodStatus, Probe
+from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.kubelet.status.inputs import ProbeType
-from kubesim.runtime.protocol import CallContext
-from kubesim.runtime.restart_policy import (
+from kubesim.kubelet.status.generate.inputs import ProbeType
+from kubesim.runtime.kuberuntime.decide.restart_policy import (
     NEVER,
     container_should_restart,
-    is_restartable_init_container,
     should_all_containers_restart,
 )
+from kubesim.runtime.protocol import CallContext
 from kubesim.runtime.types import ProbeResult
 from kubesim.values import replace, value_object
 
@@ -75,7 +75,7 @@ def probe_types(container: Container) -> list[ProbeType]:
 
 
 @value_object
-class WorkerState:
+class ProbeWorkerState:
     """What a worker remembers from turn to turn."""
 
     container_id: str = ""
@@ -97,14 +97,14 @@ class Write:
 class Turn:
     """What a turn comes to: the memory after it, what to write, and how it goes on."""
 
-    state: WorkerState
+    state: ProbeWorkerState
     next: Next
     writes: tuple[Write, ...] = ()
 
 
 def before_probe(
     subject: WorkerSubject,
-    state: WorkerState,
+    state: ProbeWorkerState,
     status: PodStatus | None,
     now: int,
     kubelet_start: int,
@@ -143,11 +143,11 @@ def before_probe(
 
 
 def after_probe(
-    subject: WorkerSubject, state: WorkerState, result: ProbeResult, verdict: ProbeResult | None = None
+    subject: WorkerSubject, state: ProbeWorkerState, result: ProbeResult, verdict: ProbeResult | None = None
 ) -> Turn:
     """Count an answer. From the threshold on it is the verdict, and written if that was another; below, that stands."""
     run = state.result_run + 1 if state.last_result == result else 1
-    state = WorkerState(state.container_id, result, run, state.on_hold)
+    state = ProbeWorkerState(state.container_id, result, run, state.on_hold)
     threshold = subject.spec.failure_threshold if result == "failure" else subject.spec.success_threshold
     if run < threshold:
         return Turn(state, "wait")
@@ -170,7 +170,7 @@ def _container_status(status: PodStatus, name: str) -> ContainerStatus | None:
 
 
 def _meet_container(
-    subject: WorkerSubject, state: WorkerState, found: ContainerStatus, kubelet_start: int, gates: FeatureGates
+    subject: WorkerSubject, state: ProbeWorkerState, found: ContainerStatus, kubelet_start: int, gates: FeatureGates
 ) -> tuple[Write, ...]:
     """A container id not seen before: forget the old one, begin with the initial value."""
     writes: list[Write] = []

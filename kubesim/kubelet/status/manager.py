@@ -14,17 +14,17 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from kubesim.api.pod import Pod, PodStatus
-from kubesim.api.pod_kinds import is_static_pod
+from kubesim.api.pods.pod_conditions import DISRUPTION_TARGET, find_condition
+from kubesim.api.pods.pod_kinds import is_static_pod
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock import NEVER, LoopClock
 from kubesim.clock.randomness import Stream
-from kubesim.cluster.client import ApiClient
+from kubesim.cluster.api_client import ApiClient
 from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.errors import ApiError
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.loop.pod_manager import PodManager
 from kubesim.kubelet.status import manager_rules as rules
-from kubesim.kubelet.status.conditions import DISRUPTION_TARGET, find_condition
 from kubesim.kubelet.status.resize_conditions import ResizeConditions
 from kubesim.kubelet.status.summary import status_summary
 from kubesim.kubelet.status.terminate import terminated_status

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter, is_not
 from typing import Any
 
-from kubesim.api.phases import FAILED, TERMINAL_PHASES
 from kubesim.api.pod import (
     Container,
     ContainerState,
@@ -24,11 +23,8 @@ from kubesim.api.pod import (
     PodStatus,
     ResourceRequirements,
 )
-from kubesim.api.pod_kinds import is_mirror_pod
-from kubesim.api.quantity import quantity
-from kubesim.api.timestamps import format_time
-from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.kubelet.status.conditions import (
+from kubesim.api.pods.phases import FAILED, TERMINAL_PHASES
+from kubesim.api.pods.pod_conditions import (
     CONTAINERS_READY,
     DISRUPTION_TARGET,
     FALSE,
@@ -37,22 +33,27 @@ from kubesim.kubelet.status.conditions import (
     POD_SCHEDULED,
     READY,
     TRUE,
+    find_condition,
+    put_condition,
+)
+from kubesim.api.pods.pod_kinds import is_mirror_pod
+from kubesim.api.pods.sidecars import ALWAYS, is_restartable_init_container
+from kubesim.api.quantity import quantity
+from kubesim.api.timestamps import format_time
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.status.generate.conditions import (
     condition_observed_generation,
     condition_since,
     conditions_by_kubelet,
-    find_condition,
     generate_containers_ready_condition,
     generate_pod_ready_condition,
-    put_condition,
 )
-from kubesim.kubelet.status.reasons import POD_COMPLETED, POD_FAILED
-from kubesim.runtime.restart_policy import (
+from kubesim.kubelet.status.generate.reasons import POD_COMPLETED, POD_FAILED
+from kubesim.runtime.kuberuntime.decide.restart_policy import (
     ALL_CONTAINERS_RESTARTING,
-    ALWAYS,
     ON_FAILURE,
     all_containers_could_restart,
     container_should_restart,
-    is_restartable_init_container,
 )
 
 MAX_POD_TERMINATION_MESSAGE_LENGTH = 12 * 1024  # bytes, shared by the containers of a pod

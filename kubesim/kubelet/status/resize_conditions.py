@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubesim.api.pod import Pod, PodCondition
+from kubesim.api.pods.pod_conditions import POD_RESIZE_IN_PROGRESS, POD_RESIZE_PENDING, TRUE
 from kubesim.api.timestamps import format_time
-from kubesim.kubelet.status.conditions import POD_RESIZE_IN_PROGRESS, POD_RESIZE_PENDING, TRUE
 from kubesim.values import mutable
 
 DEFERRED = "Deferred"

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubesim.api.phases import FAILED, TERMINAL_PHASES
 from kubesim.api.pod import ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodStatus
-from kubesim.api.pod_kinds import is_static_pod
+from kubesim.api.pods.phases import FAILED, TERMINAL_PHASES
+from kubesim.api.pods.pod_kinds import is_static_pod
+from kubesim.api.pods.sidecars import is_restartable_init_container
+from kubesim.kubelet.status.generate.reasons import CONTAINER_STATUS_UNKNOWN
 from kubesim.kubelet.status.manager_rules import container_by_index
-from kubesim.kubelet.status.reasons import CONTAINER_STATUS_UNKNOWN
-from kubesim.runtime.restart_policy import is_restartable_init_container
 
 _LOST = ContainerState(
     terminated=ContainerStateTerminated(

@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from kubesim.api.gotext import listed
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import NEVER
-from kubesim.cluster.object_watch import ObjectWatcher
+from kubesim.cluster.store.object_watch import ObjectWatcher
 from kubesim.concurrency import Ticker
 from kubesim.errors import SyncCancelled, SyncError
-from kubesim.kubelet.context import Context, PodViews
-from kubesim.kubelet.object_manager import ObjectManager
-from kubesim.kubelet.volumes.actual import ActualStateOfWorld
+from kubesim.golang.text import listed
+from kubesim.kubelet.context import KubeletContext, PodViews
 from kubesim.kubelet.volumes.claims import Read
-from kubesim.kubelet.volumes.desired import DesiredStateOfWorld
-from kubesim.kubelet.volumes.operations import Operations
-from kubesim.kubelet.volumes.populator import DesiredStateOfWorldPopulator
-from kubesim.kubelet.volumes.reconciler import Reconciler
+from kubesim.kubelet.volumes.object_manager import ObjectManager
+from kubesim.kubelet.volumes.reconcile.actual_state import ActualStateOfWorld
+from kubesim.kubelet.volumes.reconcile.desired_state import DesiredStateOfWorld
+from kubesim.kubelet.volumes.reconcile.operations import Operations
+from kubesim.kubelet.volumes.reconcile.populator import DesiredStateOfWorldPopulator
+from kubesim.kubelet.volumes.reconcile.reconciler import Reconciler
 from kubesim.kubelet.volumes.spec import VolumeError, used_names
 from kubesim.kubelet.volumes.tokens import TokenManager
-from kubesim.kubelet.volumes.waiting import DeadlineExceeded, poll_until
+from kubesim.kubelet.volumes.waiting import WaitTimedOut, poll_until
 from kubesim.podworkers.syncer import SyncContext
 from kubesim.runtime.volume_directories import VolumeDirectories
 from kubesim.values import value_object
@@ -50,7 +50,7 @@ class VolumeParts:
 
 
 class VolumeManager:
-    def __init__(self, context: Context, views: PodViews, parts: VolumeParts) -> None:
+    def __init__(self, context: KubeletContext, views: PodViews, parts: VolumeParts) -> None:
         self._context = context
         self._clock = clock = context.clock
         self._views = views
@@ -134,7 +134,7 @@ class VolumeManager:
 
         try:
             await poll_until(self._clock, what, context, all_mounted, interval=WAIT_INTERVAL, timeout=WAIT_TIMEOUT)
-        except (DeadlineExceeded, SyncCancelled, VolumeError) as error:
+        except (WaitTimedOut, SyncCancelled, VolumeError) as error:
             self._raise_not_mounted(uid, expected, error)
 
     def _raise_pod_errors(self, uid: str) -> None:
@@ -174,7 +174,7 @@ class VolumeManager:
 
         try:
             await poll_until(self._clock, what, context, all_unmounted, interval=WAIT_INTERVAL, timeout=WAIT_TIMEOUT)
-        except (DeadlineExceeded, SyncCancelled, VolumeError) as error:
+        except (WaitTimedOut, SyncCancelled, VolumeError) as error:
             mounted = self._actual.mounted_for(uid)
             if mounted:
                 raise SyncError(f"mounted volumes={listed(mounted)}: {error}") from None

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from kubesim.api.configuration import binary_data, configuration
-from kubesim.api.gotext import aggregate
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod, ResourceList
-from kubesim.kubelet.downward_api import extract_field_path, resource_value_for_volume
-from kubesim.kubelet.object_manager import CONFIG_MAP, SECRET, NotListedYet, ObjectNotFound, ObjectUnavailable
+from kubesim.golang.text import aggregate
+from kubesim.kubelet.containers.downward_api import extract_field_path, resource_value_for_volume
+from kubesim.kubelet.volumes.object_manager import CONFIG_MAP, SECRET, NotListedYet, ObjectNotFound, ObjectUnavailable
 from kubesim.kubelet.volumes.spec import VolumeError
 from kubesim.runtime.helper import ContainerConfigError
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubesim.api.gotext import quoted
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.errors import KubesimError
+from kubesim.golang.text import quoted
 from kubesim.values import value_object
 
 

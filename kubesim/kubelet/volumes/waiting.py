@@ -13,7 +13,7 @@ from kubesim.concurrency import Ticker
 from kubesim.podworkers.syncer import SyncContext
 
 
-class DeadlineExceeded(Exception):
+class WaitTimedOut(Exception):
     """The condition did not hold in time."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ async def poll_until(
         while True:
             poll.waiter = Awaited(what)
             if not await context.race(poll.waiter):
-                raise DeadlineExceeded
+                raise WaitTimedOut
             if condition():
                 return
             poll.done(NEVER)

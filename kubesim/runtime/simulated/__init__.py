@@ -1,0 +1,1 @@
+"""The simulated container runtime: sandboxes, containers and images in virtual time."""

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from kubesim.api.images import InvalidReference, apply_default_image_tag
 from kubesim.errors import RuntimeCallError
+from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.protocol import ImageInfo
-from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.registries import connection_refused, unauthorized
 from kubesim.runtime.simulated.settings import ImageBehaviour, SimulatedSettings

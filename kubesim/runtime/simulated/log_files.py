@@ -5,7 +5,7 @@ A runtime writes a line of output with its time and stream in front; the kubelet
 
 from __future__ import annotations
 
-from kubesim.runtime.simulated.shell.streams import LogLine
+from kubesim.shell.kernel.streams import LogLine
 
 _PREFIX = len("2006-01-02T15:04:05.000000000Z stdout F ")
 _COMPRESSION = 10

@@ -11,12 +11,12 @@ from typing import NoReturn
 from kubesim.api.pod import Container
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import Awaited, LoopClock, wake
-from kubesim.runtime.network import (
+from kubesim.runtime.network.node_network import (
     ConnectError,
     GrpcStatusError,
-    HttpRequest,
     HttpResponse,
     NetworkError,
+    NodeRequest,
     ResponseTimeout,
     connection_refused,
     dial_timeout,
@@ -24,16 +24,16 @@ from kubesim.runtime.network import (
     no_route_to_host,
     no_such_host,
 )
-from kubesim.runtime.simulated.shell import HttpAnswer, Listener, Ports
-from kubesim.runtime.simulated.shell import HttpRequest as ShellRequest
-from kubesim.runtime.simulated.shell.ports import AddressInUse, PodNetwork, is_address
+from kubesim.shell import HttpAnswer, Listener, Ports
+from kubesim.shell import HttpRequest as ShellRequest
+from kubesim.shell.kernel.ports import AddressInUse, LoopbackNetwork, is_address
 
 ROUND_TRIP = MILLISECOND
 UNREACHABLE_AFTER = 3 * SECOND  # as long as Linux asks for a neighbour that does not answer
 
 
 class SimulatedNetwork:
-    """Implements the nodes' `Network` (kubesim/runtime/network.py)."""
+    """Implements the nodes' `Network` (kubesim/runtime/network/node_network.py)."""
 
     def __init__(self, clock: LoopClock) -> None:
         self._clock = clock
@@ -58,7 +58,7 @@ class SimulatedNetwork:
     async def tcp_connect(self, host: str, port: int, timeout: int) -> None:
         (await self._connect(host, port, timeout)).connect()
 
-    async def http_get(self, request: HttpRequest, timeout: int) -> HttpResponse:
+    async def http_get(self, request: NodeRequest, timeout: int) -> HttpResponse:
         listener = await self._connect(request.host, request.port, timeout)
         answer = listener.request(ShellRequest(request.target, headers=request.headers))
         if answer is None:
@@ -100,7 +100,7 @@ class SimulatedNetwork:
         return listener
 
 
-def response_of(request: HttpRequest, answer: HttpAnswer) -> HttpResponse:
+def response_of(request: NodeRequest, answer: HttpAnswer) -> HttpResponse:
     """What the client makes of an answer. TLS is not spoken here."""
     if request.scheme.lower() == "https":
         raise NetworkError("http: server gave HTTP response to HTTPS client")
@@ -108,7 +108,7 @@ def response_of(request: HttpRequest, answer: HttpAnswer) -> HttpResponse:
     return HttpResponse(answer.status, answer.body.encode(), location)
 
 
-class PodView(PodNetwork):
+class PodView(LoopbackNetwork):
     """The network as the containers of one pod see it: their own pod, and all that the cluster's network reaches."""
 
     __slots__ = ("_network",)

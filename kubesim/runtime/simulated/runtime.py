@@ -16,7 +16,8 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import Awaited, LoopClock, Randomness, go, wake
 from kubesim.errors import RuntimeCallError, SyncCancelled
-from kubesim.runtime.cgroups import ResourceConfig
+from kubesim.runtime.allocation.cgroups import ResourceConfig
+from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.protocol import (
     CANCELLED,
     CallContext,
@@ -30,13 +31,17 @@ from kubesim.runtime.protocol import (
     SandboxConfig,
     SandboxInfo,
 )
-from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.simulated.addresses import Addresses
+from kubesim.runtime.simulated.containers.container_process import (
+    ContainerProcess,
+    Exit,
+    ProcessContext,
+    ProcessFactory,
+)
+from kubesim.runtime.simulated.containers.stop_signals import DEFAULT_STOP_SIGNAL, signal_number
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.image_store import ImageStore
-from kubesim.runtime.simulated.process import Exit, Process, ProcessContext, ProcessFactory
 from kubesim.runtime.simulated.settings import SimulatedSettings
-from kubesim.runtime.simulated.signals import DEFAULT_STOP_SIGNAL, signal_number
 from kubesim.runtime.types import RuntimeResources, SandboxNetwork
 from kubesim.values import replace
 
@@ -63,7 +68,7 @@ class SimulatedContainer:
         self.info = info
         self.config = config
         self.sandbox = sandbox
-        self.process: Process | None = None
+        self.process: ContainerProcess | None = None
         self.exited: list[asyncio.Future[None]] = []  # who waits for its end
 
     def runs(self) -> bool:

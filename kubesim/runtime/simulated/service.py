@@ -18,7 +18,8 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE
 from kubesim.clock import Awaited, LoopClock
 from kubesim.errors import RuntimeCallError
-from kubesim.runtime.cgroups import ResourceConfig
+from kubesim.runtime.allocation.cgroups import ResourceConfig
+from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.protocol import (
     CallContext,
     ContainerConfig,
@@ -30,7 +31,6 @@ from kubesim.runtime.protocol import (
     SandboxConfig,
     SandboxInfo,
 )
-from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.types import RuntimeResources
 
 T = TypeVar("T")

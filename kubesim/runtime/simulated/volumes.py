@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kubesim.api.pod import Container, Pod
 from kubesim.runtime.expansion import expand
-from kubesim.runtime.simulated.shell import VirtualFiles, Volume
-from kubesim.runtime.simulated.shell.files import STANDARD_DIRECTORIES
 from kubesim.runtime.volume_directories import PathKind, VolumeDirectory
+from kubesim.shell import VirtualFiles, Volume
+from kubesim.shell.kernel.files import STANDARD_DIRECTORIES
 from kubesim.values import mutable
 
 _HOST_FILES = {

@@ -10,15 +10,15 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from kubesim.api.gotext import quoted
-from kubesim.trace.klog.line import Line, Ref
+from kubesim.golang.text import quoted
+from kubesim.trace.klog.line import KlogLine, Ref
 
 PROCESS_ID = 1  # klog pads the process id to seven columns; a kubelet in a container is process 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HTML = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&"})  # Go's encoder escapes these, zap's does not
 
 
-def as_text(line: Line, at: int) -> str:
+def as_text(line: KlogLine, at: int) -> str:
     """`I0102 15:04:05.000000       1 kubelet.go:2709] "SyncLoop ADD" source="api" pods=["default/web"]`."""
     moment = _EPOCH + timedelta(microseconds=at)
     severity = "E" if line.is_error else "I"
@@ -43,7 +43,7 @@ def _block(text: str) -> str:
     return "=<\n" + "".join(f"\t{line}\n" for line in lines) + " >"
 
 
-def as_json(line: Line, at: int) -> str:
+def as_json(line: KlogLine, at: int) -> str:
     """`{"ts":946684800005,"caller":"kubelet/kubelet.go:2709","msg":...,"v":2,...}`; errors have no `v` and end
     with `err`."""
     pairs = {name: _json_value(value) for name, value in line.pairs.items()}

@@ -15,7 +15,7 @@ class Ref(str):
 
 
 @value_object
-class Line:
+class KlogLine:
     """One call of logr: `Info` at a verbosity, or `Error`, which is written at every verbosity."""
 
     caller: str  # directory, file and line, as zap writes it: `kubelet/kubelet.go:2709`
@@ -25,10 +25,10 @@ class Line:
     is_error: bool = False
 
 
-def info(caller: str, v: int, message: str, /, **pairs: Any) -> Line:
-    return Line(caller, v, message, pairs)
+def info(caller: str, v: int, message: str, /, **pairs: Any) -> KlogLine:
+    return KlogLine(caller, v, message, pairs)
 
 
-def error(caller: str, problem: str, message: str, /, **pairs: Any) -> Line:
+def error(caller: str, problem: str, message: str, /, **pairs: Any) -> KlogLine:
     """`logger.Error(err, message, ...)`; an empty problem is Go's nil."""
-    return Line(caller, 0, message, {"err": problem, **pairs} if problem else pairs, is_error=True)
+    return KlogLine(caller, 0, message, {"err": problem, **pairs} if problem else pairs, is_error=True)

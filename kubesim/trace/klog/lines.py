@@ -12,10 +12,10 @@ from typing import Any
 
 from kubesim.trace import records as r
 from kubesim.trace.klog.causes import Causes
-from kubesim.trace.klog.line import Line, Ref, error, info
+from kubesim.trace.klog.line import KlogLine, Ref, error, info
 from kubesim.trace.klog.runtime_lines import call_lines, decision_lines, return_lines
 
-_Lines = Iterator[Line]
+_Lines = Iterator[KlogLine]
 
 
 def lines(record: r.Record, causes: Causes) -> _Lines:

@@ -14,10 +14,10 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from kubesim.trace.klog.form import as_json, as_text
-from kubesim.trace.klog.line import Line
+from kubesim.trace.klog.line import KlogLine
 from kubesim.trace.klog.redact import Redaction
 
-FORMS: dict[str, Callable[[Line, int], str]] = {"text": as_text, "json": as_json}
+FORMS: dict[str, Callable[[KlogLine, int], str]] = {"text": as_text, "json": as_json}
 
 
 class Writer(Protocol):
@@ -30,7 +30,7 @@ class Writer(Protocol):
 class KubeletLogger(structlog.BoundLoggerBase):
     """Writes lines at their time (microseconds since the epoch)."""
 
-    def put(self, line: Line, at: int) -> None:
+    def put(self, line: KlogLine, at: int) -> None:
         self._proxy_to_logger("error" if line.is_error else "info", line.message, line=line, at=at)
 
 
@@ -59,7 +59,7 @@ def _redacted(redaction: Redaction) -> Processor:
     return redact
 
 
-def _rendered(form: Callable[[Line, int], str]) -> Processor:
+def _rendered(form: Callable[[KlogLine, int], str]) -> Processor:
     def render(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
         return form(event["line"], event["at"])
 

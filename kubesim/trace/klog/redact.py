@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from kubesim.trace.klog.line import Line, Ref
+from kubesim.trace.klog.line import KlogLine, Ref
 from kubesim.values import replace
 
 REDACTED = "--- REDACTED ---"
@@ -34,7 +34,7 @@ class Redaction:
         found = sorted({value for value in values if value.strip()}, key=lambda value: (-len(value), value))
         self._values = re.compile("|".join(map(_pattern, found))) if found else None
 
-    def line(self, line: Line) -> Line:
+    def line(self, line: KlogLine) -> KlogLine:
         return replace(line, pairs={name: self._value(value) for name, value in line.pairs.items()})
 
     def _value(self, value: Any) -> Any:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubesim.api.gotext import listed
+from kubesim.golang.text import listed
 from kubesim.trace import records as r
 from kubesim.trace.klog.causes import Causes
-from kubesim.trace.klog.line import Line, Ref, error, info
+from kubesim.trace.klog.line import KlogLine, Ref, error, info
 
 _MANAGER = "kuberuntime/kuberuntime_manager.go"
 _CONTAINER = "kuberuntime/kuberuntime_container.go"
@@ -32,7 +32,7 @@ _CALLS = {
 }
 
 
-def decision_lines(record: r.Actions, causes: Causes) -> Iterator[Line]:
+def decision_lines(record: r.Actions, causes: Causes) -> Iterator[KlogLine]:
     plan, pod = record.decision, Ref(record.pod)
     actions = _actions(plan)
     yield info(f"{_MANAGER}:1480", 3, "computePodActions got for pod", podActions=actions, pod=pod)
@@ -67,7 +67,7 @@ def _actions(plan: Any) -> str:
     )
 
 
-def call_lines(record: r.CriCall, causes: Causes) -> Iterator[Line]:
+def call_lines(record: r.CriCall, causes: Causes) -> Iterator[KlogLine]:
     pod = Ref(record.pod)
     if record.call == "RunPodSandbox":
         yield info(f"{_MANAGER}:1577", 4, "Creating PodSandbox for pod", pod=pod)
@@ -81,7 +81,7 @@ def call_lines(record: r.CriCall, causes: Causes) -> Iterator[Line]:
         yield info(f"{_CLIENT}:{request}", 10, f"[RemoteRuntimeService] {record.call}", **_identity(record))
 
 
-def return_lines(record: r.CriReturn, causes: Causes) -> Iterator[Line]:
+def return_lines(record: r.CriReturn, causes: Causes) -> Iterator[KlogLine]:
     call = causes.of(record)
     args = _identity(call) if isinstance(call, r.CriCall) else {}
     if record.error:
@@ -99,7 +99,7 @@ def return_lines(record: r.CriReturn, causes: Causes) -> Iterator[Line]:
         yield info(f"{_CONTAINER}:919", 3, "Container exited normally", **_stopped(call, causes))
 
 
-def _failure(record: r.CriReturn, args: dict[str, Any]) -> Iterator[Line]:
+def _failure(record: r.CriReturn, args: dict[str, Any]) -> Iterator[KlogLine]:
     """Only the identity of a sandbox or container is logged, never a command or its output."""
     pod = Ref(record.pod)
     if record.call == "PullImage":

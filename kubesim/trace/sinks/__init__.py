@@ -1,0 +1,1 @@
+"""Sinks of the trace: the timeline for readers, and lines of JSON for programs."""

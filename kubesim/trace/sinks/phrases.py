@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from kubesim.api.gotext import duration
+from kubesim.golang.text import duration
 from kubesim.trace import records as r
 from kubesim.values import value_object
 

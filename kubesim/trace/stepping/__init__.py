@@ -3,7 +3,7 @@
 Nothing here reads a key or writes a screen by itself, so that a terminal, a script and a test can drive it.
 """
 
-from kubesim.trace.stepping.conditions import Condition
+from kubesim.trace.stepping.conditions import RecordCondition
 from kubesim.trace.stepping.stepper import Stepper
 
-__all__ = ["Condition", "Stepper"]
+__all__ = ["RecordCondition", "Stepper"]

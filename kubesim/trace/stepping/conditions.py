@@ -20,8 +20,8 @@ from dataclasses import fields
 from fnmatch import fnmatchcase
 from typing import Any
 
-from kubesim.api.goduration import parse_duration
 from kubesim.errors import UsageError
+from kubesim.golang.durations import parse_duration
 from kubesim.trace.records import KINDS, Record
 from kubesim.values import value_object
 
@@ -58,14 +58,14 @@ class Test:
 
 
 @value_object
-class Condition:
+class RecordCondition:
     """`text` as it was written."""
 
     text: str
     tests: tuple[Test, ...]
 
     @staticmethod
-    def parse(text: str) -> Condition:
+    def parse(text: str) -> RecordCondition:
         """Raises UsageError."""
         try:
             words = shlex.split(text)
@@ -73,7 +73,7 @@ class Condition:
             raise UsageError(f"condition {text!r}: {error}".lower()) from None
         if not words:
             raise UsageError("an empty condition; give a kind of record, such as pleg.event, or FIELD=VALUE")
-        return Condition(text, tuple(_test(word, text) for word in words))
+        return RecordCondition(text, tuple(_test(word, text) for word in words))
 
     def matches(self, record: Record) -> bool:
         return all(test.holds(record) for test in self.tests)

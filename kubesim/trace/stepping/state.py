@@ -19,7 +19,7 @@ _KUBELET_GONE = ("the kubelet is killed", "the node is switched off")
 
 
 @value_object
-class Loop:
+class LoopPicture:
     """The sync loop's last turn."""
 
     channel: str = ""
@@ -29,7 +29,7 @@ class Loop:
 
 
 @value_object
-class Worker:
+class WorkerPicture:
     """A pod worker: its state, the update that waits for it, the sync it is in, and when it looks again."""
 
     pod: str
@@ -51,7 +51,7 @@ class Sandbox:
 
 
 @value_object
-class Container:
+class ContainerPicture:
     """`state`: created, running, stopping, exited; `since` is when it got there."""
 
     id: str
@@ -64,7 +64,7 @@ class Container:
 
 
 @value_object
-class Call:
+class CallPicture:
     """A call to the runtime that has not returned."""
 
     seq: int
@@ -79,11 +79,11 @@ class Call:
 class Picture:
     """By uid where the records have one, else by id."""
 
-    loop: Loop = field(default_factory=Loop)
-    workers: dict[str, Worker] = field(default_factory=dict)
+    loop: LoopPicture = field(default_factory=LoopPicture)
+    workers: dict[str, WorkerPicture] = field(default_factory=dict)
     sandboxes: dict[str, Sandbox] = field(default_factory=dict)
-    containers: dict[str, Container] = field(default_factory=dict)
-    calls: dict[int, Call] = field(default_factory=dict)
+    containers: dict[str, ContainerPicture] = field(default_factory=dict)
+    calls: dict[int, CallPicture] = field(default_factory=dict)
     statuses: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # pod -> what was written last
     probes: dict[tuple[str, str, str], str] = field(default_factory=dict)  # pod, container, probe -> result
     node: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # node -> conditions
@@ -108,12 +108,12 @@ class Picture:
         if handle is not None:
             handle(self, record)
 
-    def worker(self, record: r.Record) -> Worker:
-        return self.workers.get(record.uid) or Worker(record.pod)
+    def worker(self, record: r.Record) -> WorkerPicture:
+        return self.workers.get(record.uid) or WorkerPicture(record.pod)
 
 
 def _select(picture: Picture, record: r.LoopSelect) -> None:
-    picture.loop = Loop(record.channel, record.ready, "", record.t)
+    picture.loop = LoopPicture(record.channel, record.ready, "", record.t)
 
 
 def _handler(picture: Picture, record: r.Handler) -> None:
@@ -144,7 +144,7 @@ def _sync_end(picture: Picture, record: r.SyncEnd) -> None:
 
 
 def _cri_call(picture: Picture, record: r.CriCall) -> None:
-    call = Call(record.seq, record.call, record.pod, record.container, record.t, record.args)
+    call = CallPicture(record.seq, record.call, record.pod, record.container, record.t, record.args)
     picture.calls[record.seq] = call
     if record.call == "StopContainer":
         _change_container(picture, record.args.get("id"), "stopping", record.t)
@@ -164,7 +164,7 @@ def _cri_return(picture: Picture, record: r.CriReturn) -> None:
         picture.sandboxes.pop(str(identifier), None)
     elif record.call == "CreateContainer":
         id, attempt = str(record.result), call.args.get("attempt", 0)
-        picture.containers[id] = Container(id, record.pod, record.container, attempt, since=record.t)
+        picture.containers[id] = ContainerPicture(id, record.pod, record.container, attempt, since=record.t)
     elif record.call == "StartContainer":
         _change_container(picture, identifier, "running", record.t)
     elif record.call == "RemoveContainer":
@@ -189,7 +189,7 @@ def _note(picture: Picture, record: r.Note) -> None:
             picture.workers.clear()
             picture.calls.clear()
             picture.probes.clear()
-            picture.loop = Loop()
+            picture.loop = LoopPicture()
 
 
 def _probe(picture: Picture, record: r.ProbeOutcome) -> None:

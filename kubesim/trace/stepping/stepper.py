@@ -11,8 +11,8 @@ from functools import cached_property
 
 from kubesim.trace import records as r
 from kubesim.trace.sinks.phrases import phrase, subject
-from kubesim.trace.stepping.conditions import Condition
-from kubesim.trace.stepping.state import Call, Picture, Worker
+from kubesim.trace.stepping.conditions import RecordCondition
+from kubesim.trace.stepping.state import CallPicture, Picture, WorkerPicture
 from kubesim.values import value_object
 
 _EVERY = 200  # a picture is kept for every so many records
@@ -31,7 +31,7 @@ class Due:
 class Stepper:
     """Stands on one record of a trace, at first on the first one."""
 
-    def __init__(self, records: Sequence[r.Record], breaks: Sequence[Condition] = ()) -> None:
+    def __init__(self, records: Sequence[r.Record], breaks: Sequence[RecordCondition] = ()) -> None:
         assert records, "a trace without records has no place to stand on"
         self.records = records
         self.breaks = tuple(breaks)
@@ -78,7 +78,7 @@ class Stepper:
                 return True
         return False
 
-    def stopped_by(self, record: r.Record) -> Condition | None:
+    def stopped_by(self, record: r.Record) -> RecordCondition | None:
         return next((condition for condition in self.breaks if condition.matches(record)), None)
 
     def go_to(self, seq: int) -> bool:
@@ -136,7 +136,7 @@ class Stepper:
             out += self._due_of(uid, worker)
         return sorted(out, key=lambda due: (due.t is None, due.t or 0))
 
-    def _return_of(self, call: Call) -> Due:
+    def _return_of(self, call: CallPicture) -> Due:
         about = _about(call.pod, call.container)
         for place in self._effects.get(call.seq, ()):
             record = self.records[place]
@@ -147,7 +147,7 @@ class Stepper:
             return Due(deadline, "the grace period is over: SIGKILL", about)
         return Due(None, f"{call.call} does not return any more", about)
 
-    def _due_of(self, uid: str, worker: Worker) -> list[Due]:
+    def _due_of(self, uid: str, worker: WorkerPicture) -> list[Due]:
         about = _about(worker.pod, "")
         out = []
         if worker.pending:

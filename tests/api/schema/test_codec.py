@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kubesim.api.gojson import loads
 from kubesim.api.schema.codec import DecodeError, decode, encode
+from kubesim.golang.json import loads
 
 QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kubesim.api.validation import Options
+from kubesim.api.validation import PodValidationOptions
 from tests.support.validation.pods import JsonObject, about_spec, gates
 from tests.support.validation.texts import IP, LABEL, SUBDOMAIN, SUBDOMAIN_UNDERSCORE
 
@@ -108,13 +108,13 @@ def test_host_aliases() -> None:
 
 
 class TestHostNetwork:
-    def about(self, port: JsonObject, options: Options) -> list[str]:
+    def about(self, port: JsonObject, options: PodValidationOptions) -> list[str]:
         container = {"name": "c", "image": "i", "ports": [port]}
         found = about_spec({"hostNetwork": True, "containers": [container]}, options)
         return [error.removeprefix("containers[0].ports[0].") for error in found]
 
-    @pytest.mark.parametrize("options", [Options(), Options(resource_is_pod=True)])
-    def test_a_container_port_is_a_host_port(self, options: Options) -> None:
+    @pytest.mark.parametrize("options", [PodValidationOptions(), PodValidationOptions(resource_is_pod=True)])
+    def test_a_container_port_is_a_host_port(self, options: PodValidationOptions) -> None:
         assert self.about({"containerPort": 80}, options) == []
         assert self.about({"containerPort": 80, "hostPort": 80}, options) == []
         assert self.about({"containerPort": 80, "hostPort": 81}, options) == [
@@ -126,7 +126,7 @@ class TestHostUsers:
     CLAIM = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
     DEVICE = {"name": "v", "devicePath": "/dev/x"}
 
-    def about(self, options: Options | None = None, **spec: Any) -> list[str]:
+    def about(self, options: PodValidationOptions | None = None, **spec: Any) -> list[str]:
         return about_spec({"hostUsers": False, **spec}, options)
 
     def test_own_users_but_not_the_hosts_namespaces(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kubesim.api.validation import Options
+from kubesim.api.validation import PodValidationOptions
 from tests.support.validation.pods import JsonObject, about_spec, gates
 from tests.support.validation.texts import KEY, SUBDOMAIN
 
@@ -22,7 +22,7 @@ NO_SELECTOR = "Forbidden: must not be specified when labelSelector is not set"
 BOTH = "exists in both matchLabelKeys and labelSelector"
 
 
-def about(options: Options | None = None, **constraint: Any) -> list[str]:
+def about(options: PodValidationOptions | None = None, **constraint: Any) -> list[str]:
     found = about_spec({"topologySpreadConstraints": [{**SPREAD, **constraint}]}, options)
     return [error.removeprefix("topologySpreadConstraints[0]") for error in found]
 
@@ -80,7 +80,7 @@ def test_one_constraint_for_a_key_and_an_action() -> None:
         gates(MatchLabelKeysInPodTopologySpread=False),
     ],
 )
-def test_before_keys_were_merged_into_the_selector_they_were_not_in_both(options: Options) -> None:
+def test_before_keys_were_merged_into_the_selector_they_were_not_in_both(options: PodValidationOptions) -> None:
     selector = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "c", "operator": "Exists"}]}
     assert about(options, matchLabelKeys=["d"], labelSelector=selector) == []
     assert about(options) == []

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kubesim.api.validation import Options
+from kubesim.api.validation import PodValidationOptions
 from tests.support.validation.pods import JsonObject, about_spec, gates
 from tests.support.validation.texts import KEY, LABEL_VALUE
 
@@ -21,7 +21,7 @@ DECIMAL = "must be a valid decimal integer in canonical form"
 BIG = "9223372036854775808"
 
 
-def about(options: Options | None = None, **toleration: Any) -> list[str]:
+def about(options: PodValidationOptions | None = None, **toleration: Any) -> list[str]:
     found = about_spec({"tolerations": [toleration]}, options)
     return [error.removeprefix("tolerations[0].") for error in found]
 

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubesim.api.defaults import set_pod_defaults
-from kubesim.api.gojson import Number
+from kubesim.api.pods.defaults import set_pod_defaults
 from kubesim.api.schema.codec import DecodeError, decode, encode
 from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.api.validation import validate_pod_create
+from kubesim.golang.json import Number
 from tests.support.soak import LONG, rounds
 
 pytestmark = LONG

@@ -17,11 +17,11 @@ import pytest
 import yaml
 
 from kubesim.clock import LoopClock
-from kubesim.cluster.http import ClusterServer
 from kubesim.cluster.remote.access import Access, AccessLoader, FixedAccess
 from kubesim.cluster.remote.http_transport import HttpTransport
 from kubesim.cluster.remote.kubeconfig import InClusterAccess, KubeconfigAccess, find_access
 from kubesim.cluster.remote.transport import Call, read_all
+from kubesim.cluster.served.http import ClusterServer
 from kubesim.errors import TransportError, UsageError
 from tests.support.cluster.certificates import Authority, Pair
 from tests.support.cluster.kubeconfig import kubeconfig

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kubesim.clock import LoopClock
-from kubesim.cluster.http import ClusterServer
 from kubesim.cluster.remote.connect import connect
 from kubesim.cluster.remote.transport import Call
+from kubesim.cluster.served.http import ClusterServer
 from kubesim.errors import ReadOnlyError, UsageError
 from tests.support.cluster.kubeconfig import kubeconfig
 from tests.support.sources.following import new_store

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from kubesim.clock import LoopClock
-from kubesim.cluster.http import ClusterServer
 from kubesim.cluster.remote.access import Access, FixedAccess
 from kubesim.cluster.remote.http_transport import HttpTransport
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, read_all
+from kubesim.cluster.served.http import ClusterServer
 from kubesim.concurrency import TaskSet
 from kubesim.errors import TransportError
 from tests.support.cluster.certificates import Authority

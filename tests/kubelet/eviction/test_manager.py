@@ -13,7 +13,7 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.errors import RuntimeCallError, SyncError
 from kubesim.kubelet.eviction.manager import EvictionManager
-from kubesim.kubelet.eviction.stats import Observation, PodUsage, Summary
+from kubesim.kubelet.eviction.stats import PodUsage, SignalObservation, Summary
 from kubesim.kubelet.eviction.thresholds import EvictionConfig, parse_threshold_config
 from kubesim.podworkers.updates import PodStatusFn
 from tests.support.eviction import CRITICAL, DEFAULT, HIGH, LOW, available, disk, make_pod, memory
@@ -52,14 +52,14 @@ class Bench(RecordedEvents):
     def __init__(self, clock: LoopClock, config: EvictionConfig = CONFIG) -> None:
         self.clock = clock
         self.dedicated_image_fs = False
-        self.observations: dict[str, Observation] = {}
+        self.observations: dict[str, SignalObservation] = {}
         self.usages: dict[str, PodUsage] = {}
         self.pods: list[Pod] = []
         self.killed: list[tuple[int, str, int | None]] = []
         self.statuses: dict[str, PodStatus] = {}
         RecordedEvents.__init__(self)
         self.reclaimed: list[str] = []
-        self.reclaim_frees: dict[str, Observation] = {}
+        self.reclaim_frees: dict[str, SignalObservation] = {}
         self.kill_fails = False
         self.runtime_is_down = False
         self.conditions: list[tuple[str, ...]] = []

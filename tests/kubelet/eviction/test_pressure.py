@@ -7,7 +7,7 @@ import pytest
 
 from kubesim.api.timestamps import MINUTE
 from kubesim.kubelet.eviction.pressure import Look, PressureState, by_eviction_priority, look, thresholds_met
-from kubesim.kubelet.eviction.stats import Observation
+from kubesim.kubelet.eviction.stats import SignalObservation
 from kubesim.kubelet.eviction.thresholds import Threshold, parse_threshold_config
 from tests.support.eviction import available
 
@@ -78,7 +78,7 @@ class Watcher:
         self.now += minutes * MINUTE
         return self.observe({MEMORY: available(left, time=self.now)})
 
-    def observe(self, observations: dict[str, Observation]) -> Look:
+    def observe(self, observations: dict[str, SignalObservation]) -> Look:
         found = look(self.state, self.thresholds, observations, self.now, TRANSITION)
         self.state = found.state
         return found

@@ -13,8 +13,8 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.errors import RuntimeCallError
 from kubesim.kubelet.probes.handlers import MAX_OUTPUT, expand_static
 from kubesim.kubelet.probes.prober import Prober
-from kubesim.runtime.http_request import new_request_for_http_get_action, redirected
-from kubesim.runtime.network import (
+from kubesim.runtime.network.http_request import new_request_for_http_get_action, redirected
+from kubesim.runtime.network.node_network import (
     GrpcStatusError,
     HttpResponse,
     NetworkError,

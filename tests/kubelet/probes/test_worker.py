@@ -8,26 +8,26 @@ from typing import Any
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import run_virtual
 from kubesim.kubelet.probes.results import CAPACITY, ResultsManager, Update
-from kubesim.kubelet.probes.worker import Worker
-from kubesim.kubelet.status.inputs import ProbeType
+from kubesim.kubelet.probes.worker import ProbeWorker
+from kubesim.kubelet.status.generate.inputs import ProbeType
 from kubesim.runtime.types import ProbeResult
 from tests.support.probes import EXEC, Node, pod, running, subject
 
 
-def worker_of(node: Node, probe_type: ProbeType = "readiness", **probe: object) -> tuple[Worker, ResultsManager]:
+def worker_of(node: Node, probe_type: ProbeType = "readiness", **probe: object) -> tuple[ProbeWorker, ResultsManager]:
     results = ResultsManager(probe_type)
     probes: dict[str, Any] = {f"{probe_type}Probe": {**EXEC, **probe}}
     of = pod(**probes)
-    return Worker(subject(of, probe_type), results, node.environment(), lambda worker: None), results
+    return ProbeWorker(subject(of, probe_type), results, node.environment(), lambda worker: None), results
 
 
-async def run_for(node: Node, worker: Worker, seconds: float) -> asyncio.Task[None]:
+async def run_for(node: Node, worker: ProbeWorker, seconds: float) -> asyncio.Task[None]:
     task = asyncio.get_running_loop().create_task(worker.run())
     await node.clock.sleep(round(seconds * SECOND))
     return task
 
 
-async def finish(worker: Worker, task: asyncio.Task[None]) -> None:
+async def finish(worker: ProbeWorker, task: asyncio.Task[None]) -> None:
     worker.stop()
     await task
 

@@ -7,17 +7,17 @@ import pytest
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.features import FeatureGates
-from kubesim.kubelet.probes.worker_rules import Turn, WorkerState, Write, after_probe, before_probe
-from kubesim.kubelet.status.inputs import ProbeType
+from kubesim.kubelet.probes.worker_rules import ProbeWorkerState, Turn, Write, after_probe, before_probe
+from kubesim.kubelet.status.generate.inputs import ProbeType
 from kubesim.runtime.types import ProbeResult
 from tests.support.probes import EXEC, pod, running, status, subject
 
 NOW = 1_000_000 * SECOND
-KNOWN = WorkerState(container_id="containerd://1")
+KNOWN = ProbeWorkerState(container_id="containerd://1")
 
 
 def turn(
-    of: Pod, probe_type: ProbeType, state: WorkerState, seen: PodStatus | None, *, kubelet_age: int = 3600
+    of: Pod, probe_type: ProbeType, state: ProbeWorkerState, seen: PodStatus | None, *, kubelet_age: int = 3600
 ) -> Turn:
     return before_probe(subject(of, probe_type), state, seen, NOW, NOW - kubelet_age * SECOND)
 
@@ -27,20 +27,20 @@ def turn(
 )
 def test_a_new_container_begins_with_the_initial_value(probe_type: ProbeType, value: ProbeResult) -> None:
     of = pod(readinessProbe=EXEC, livenessProbe=EXEC, startupProbe=EXEC)
-    known = WorkerState(container_id="containerd://0", on_hold=True, result_run=2)
+    known = ProbeWorkerState(container_id="containerd://0", on_hold=True, result_run=2)
     first = turn(of, probe_type, known, running(NOW - SECOND, started=probe_type != "startup"))
     assert [(w.container_id, w.result) for w in first.writes] == [("containerd://0", None), ("containerd://1", value)]
-    assert first.state == WorkerState(container_id="containerd://1", result_run=2)
+    assert first.state == ProbeWorkerState(container_id="containerd://1", result_run=2)
     assert first.next == "probe"
 
 
 def test_a_container_older_than_the_kubelet_keeps_its_verdict() -> None:
     of = pod(readinessProbe=EXEC)
-    assert turn(of, "readiness", WorkerState(), running(NOW - 3611 * SECOND)).writes == ()
-    assert len(turn(of, "readiness", WorkerState(), running(NOW - 3610 * SECOND)).writes) == 1
+    assert turn(of, "readiness", ProbeWorkerState(), running(NOW - 3611 * SECOND)).writes == ()
+    assert len(turn(of, "readiness", ProbeWorkerState(), running(NOW - 3610 * SECOND)).writes) == 1
     gates = FeatureGates({"ChangeContainerStatusOnKubeletRestart": True})
     old = running(NOW - 9999 * SECOND)
-    changed = before_probe(subject(of, "readiness"), WorkerState(), old, NOW, NOW - 3600 * SECOND, gates)
+    changed = before_probe(subject(of, "readiness"), ProbeWorkerState(), old, NOW, NOW - 3600 * SECOND, gates)
     assert [w.result for w in changed.writes] == ["failure"]
 
 
@@ -51,8 +51,8 @@ def test_a_started_sidecar_is_told_as_started_first_even_if_the_initial_value_fo
         regular = running(NOW - age * SECOND)
         return regular.changed(init_container_statuses=regular.container_statuses, container_statuses=())
 
-    assert [w.result for w in turn(of, "startup", WorkerState(), seen(9000)).writes] == ["success"]
-    assert [w.result for w in turn(of, "startup", WorkerState(), seen(5)).writes] == ["success", "unknown"]
+    assert [w.result for w in turn(of, "startup", ProbeWorkerState(), seen(9000)).writes] == ["success"]
+    assert [w.result for w in turn(of, "startup", ProbeWorkerState(), seen(5)).writes] == ["success", "unknown"]
 
 
 def test_before_the_initial_delay_and_before_the_start_nothing_is_probed() -> None:
@@ -124,20 +124,20 @@ def test_answers_count_up_to_the_threshold() -> None:
 
 def test_the_reason_of_a_verdict_is_a_sentence() -> None:
     who = subject(pod(readinessProbe=EXEC), "readiness")
-    third = after_probe(who, WorkerState("containerd://1", "failure", 2), "failure")
+    third = after_probe(who, ProbeWorkerState("containerd://1", "failure", 2), "failure")
     why = "readiness of web failed 3 times in a row (failureThreshold 3)"
     assert third.writes == (Write("containerd://1", "failure", why),)
 
 
 def test_a_verdict_that_stands_is_not_written_again() -> None:
-    who, twice = subject(pod(readinessProbe=EXEC), "readiness"), WorkerState("containerd://1", "failure", 2)
+    who, twice = subject(pod(readinessProbe=EXEC), "readiness"), ProbeWorkerState("containerd://1", "failure", 2)
     assert after_probe(who, twice, "failure", verdict="failure").writes == ()
     assert after_probe(who, twice, "failure", verdict="success").writes != ()
 
 
 def test_a_decided_startup_or_a_failed_liveness_puts_the_worker_on_hold_until_the_container_changes() -> None:
     of = pod(startupProbe=EXEC, livenessProbe={**EXEC, "failureThreshold": 1}, readinessProbe=EXEC)
-    held = WorkerState("containerd://1", "success", 0, True)
+    held = ProbeWorkerState("containerd://1", "success", 0, True)
     assert after_probe(subject(of, "startup"), KNOWN, "success").state == held
     assert after_probe(subject(of, "liveness"), KNOWN, "failure").state.on_hold
     assert not after_probe(subject(of, "liveness"), KNOWN, "success").state.on_hold

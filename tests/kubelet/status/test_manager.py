@@ -9,9 +9,9 @@ from kubesim.api.meta import CONFIG_MIRROR, CONFIG_SOURCE
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.cluster.client import ApiClient
+from kubesim.cluster.api_client import ApiClient
 from kubesim.concurrency import TaskSet
-from kubesim.kubelet.pod_manager import PodManager
+from kubesim.kubelet.loop.pod_manager import PodManager
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.status.manager_rules import normalize_status
 from kubesim.kubelet.status.resize_conditions import ResizeConditions

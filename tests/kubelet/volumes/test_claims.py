@@ -8,8 +8,8 @@ import pytest
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
-from kubesim.cluster.kinds import resource_of
 from kubesim.cluster.problems import not_found
+from kubesim.cluster.store.kinds import resource_of
 from kubesim.kubelet.volumes.claims import create_volume_spec
 from kubesim.kubelet.volumes.spec import VolumeError, VolumeSpec
 

@@ -10,7 +10,7 @@ import pytest
 
 from kubesim.api.event import Event
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.scenario.language import Scenario
+from kubesim.scenario.language.document import Scenario
 from kubesim.trace.records import CriCall, EventRecorded, SyncBegin, SyncEnd, WorkerState
 from tests.support.driven_node import DrivenNode
 from tests.support.played import Played, pod

@@ -9,7 +9,7 @@ import pytest
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod, ResourceList
-from kubesim.kubelet.object_manager import NotListedYet, ObjectNotFound, ObjectUnavailable
+from kubesim.kubelet.volumes.object_manager import NotListedYet, ObjectNotFound, ObjectUnavailable
 from kubesim.kubelet.volumes.payload import PAYLOADS, Payload
 from kubesim.kubelet.volumes.spec import VolumeError
 

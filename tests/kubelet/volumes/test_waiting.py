@@ -10,7 +10,7 @@ import pytest
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.errors import SyncCancelled
-from kubesim.kubelet.volumes.waiting import DeadlineExceeded, poll_until
+from kubesim.kubelet.volumes.waiting import WaitTimedOut, poll_until
 from kubesim.podworkers.syncer import SyncContext
 
 
@@ -67,11 +67,11 @@ def test_it_checks_again_at_the_next_multiple_after_something_happened() -> None
 def test_time_that_is_up() -> None:
     async def test(bench: Bench) -> None:
         bench.change(500, holds=False)
-        with pytest.raises(DeadlineExceeded, match=r"^context deadline exceeded$"):
+        with pytest.raises(WaitTimedOut, match=r"^context deadline exceeded$"):
             await bench.wait(123 * SECOND)
         assert bench.clock.now() == 123 * SECOND
         bench.change(123_000 + 122_900, holds=True)  # too late: the next look would come after the end
-        with pytest.raises(DeadlineExceeded):
+        with pytest.raises(WaitTimedOut):
             await bench.wait(123 * SECOND)
         assert bench.clock.now() == 246 * SECOND
 

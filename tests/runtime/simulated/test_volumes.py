@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kubesim.api.pod import Container, Pod
-from kubesim.runtime.simulated.shell import FileFault, VirtualFiles
 from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
 from kubesim.runtime.volume_directories import VolumeDirectory
+from kubesim.shell import FileFault, VirtualFiles
 
 
 def make_pod(uid: str = "u") -> Pod:

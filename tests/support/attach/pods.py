@@ -8,9 +8,9 @@ from kubesim.api.event import Event
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import format_time, parse_time
-from kubesim.attach.explain import explain
-from kubesim.attach.observation import Observation
-from kubesim.attach.statement import Cause, Statement
+from kubesim.attach.explain.explain import explain
+from kubesim.attach.explain.observation import Observation
+from kubesim.attach.explain.statement import Cause, Statement
 
 NOW = parse_time("2026-11-16T12:00:00Z")
 Json = dict[str, Any]

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from kubesim.api.defaults import set_pod_defaults
 from kubesim.api.event import Event
 from kubesim.api.pod import Pod
+from kubesim.api.pods.defaults import set_pod_defaults
 from kubesim.api.timestamps import SECOND, format_micro_time, format_time, parse_time, seconds
-from kubesim.cluster.strategic import strategic_merge_patch
-from kubesim.conformance.story_files import read_story
+from kubesim.cluster.patches.strategic_merge import strategic_merge_patch
+from kubesim.conformance.stories.story_files import read_story
 from kubesim.values import value_object
 
 TRACES = Path(__file__).parents[2] / "conformance" / "data" / "traces"

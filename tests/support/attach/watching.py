@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from kubesim.app import Simulation
-from kubesim.attach.agent import Agent
-from kubesim.attach.divergence import Divergence
-from kubesim.attach.shadow import Report
+from kubesim.attach.shadow.divergence import Divergence
+from kubesim.attach.shadow.shadow import ShadowReport
+from kubesim.attach.watch.node_follower import NodeFollower
 from kubesim.clock import Randomness, run_virtual
 from kubesim.concurrency import TaskSet
-from kubesim.scenario.language import Scenario
-from kubesim.scenario.load import load_scenario
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.load.loader import load_scenario
 from tests.support.sources.faulty_api import DirectTransport, Fault, FaultyTransport
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
@@ -22,11 +22,11 @@ class Notes:
     """A viewer that remembers."""
 
     def __init__(self) -> None:
-        self.reports: list[Report] = []
+        self.reports: list[ShadowReport] = []
         self.divergences: list[Divergence] = []
         self.problems: list[str] = []
 
-    def reported(self, report: Report) -> None:
+    def reported(self, report: ShadowReport) -> None:
         self.reports.append(report)
 
     def diverged(self, divergence: Divergence) -> None:
@@ -44,7 +44,7 @@ class Watching:
         self.direct = DirectTransport(simulation.store, simulation.clock)
         transport = FaultyTransport(self.direct, simulation.clock, faults, Fault())
         node = next(iter(simulation.nodes))
-        self.agent = Agent(simulation.clock, transport, node, self.notes, **options)
+        self.agent = NodeFollower(simulation.clock, transport, node, self.notes, **options)
         self.agent.start(tasks, Randomness(1))
 
 

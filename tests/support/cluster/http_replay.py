@@ -13,8 +13,8 @@ from yarl import URL
 
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
-from kubesim.cluster.http import ClusterServer
-from kubesim.cluster.rest import Response
+from kubesim.cluster.served.http import ClusterServer
+from kubesim.cluster.served.rest import Response
 from tests.support.cluster.replay import Replay, is_timed_bookmark, recorded_answer
 from tests.support.socket_loop import run_with_sockets
 

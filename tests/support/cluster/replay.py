@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from kubesim.api.timestamps import SECOND, parse_time
-from kubesim.cluster.bootstrap import SYSTEM_NAMESPACES, create_namespace, furnish_namespace
-from kubesim.cluster.kind_rules import SYSTEM_PRIORITIES
-from kubesim.cluster.kinds import RESOURCES
-from kubesim.cluster.registry import Target, create
-from kubesim.cluster.rest import Request, Response, WatchStream, handle
-from kubesim.cluster.store import Store
-from kubesim.cluster.watches import HISTORY_LIMIT
+from kubesim.cluster.registry.bootstrap import SYSTEM_NAMESPACES, create_namespace, furnish_namespace
+from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
+from kubesim.cluster.registry.registry import Target, create
+from kubesim.cluster.served.rest import Request, Response, WatchStream, handle
+from kubesim.cluster.store.kinds import RESOURCES
+from kubesim.cluster.store.store import Store
+from kubesim.cluster.store.watches import HISTORY_LIMIT
 
 DATA = Path(__file__).parents[2] / "cluster" / "data"
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

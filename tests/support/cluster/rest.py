@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kubesim.cluster.rest import Request, Response, handle
-from kubesim.cluster.store import Store
+from kubesim.cluster.served.rest import Request, Response, handle
+from kubesim.cluster.store.store import Store
 from tests.support.cluster.replay import Replay
 
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from kubesim.clock import LoopClock
-from kubesim.cluster.bootstrap import bootstrap
-from kubesim.cluster.http import ClusterServer
-from kubesim.cluster.kinds import RESOURCES
-from kubesim.cluster.registry import Target, create
-from kubesim.cluster.store import Store
+from kubesim.cluster.registry.bootstrap import bootstrap
+from kubesim.cluster.registry.registry import Target, create
+from kubesim.cluster.served.http import ClusterServer
+from kubesim.cluster.store.kinds import RESOURCES
+from kubesim.cluster.store.store import Store
 
 PATIENCE = 30  # seconds after which something that should happen at once is given up on
 

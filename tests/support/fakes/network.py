@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesim.runtime.network import HttpRequest, HttpResponse
+from kubesim.runtime.network.node_network import HttpResponse, NodeRequest
 
 
 class Web:
@@ -12,7 +12,7 @@ class Web:
 
     def __init__(self, *outcomes: HttpResponse | str | Exception) -> None:
         self.outcomes = list(outcomes)
-        self.requests: list[HttpRequest] = []
+        self.requests: list[NodeRequest] = []
         self.connected: list[tuple[str, int, int]] = []
 
     def _next(self) -> Any:
@@ -25,7 +25,7 @@ class Web:
         self.connected.append((host, port, timeout))
         self._next()
 
-    async def http_get(self, request: HttpRequest, timeout: int) -> HttpResponse:
+    async def http_get(self, request: NodeRequest, timeout: int) -> HttpResponse:
         self.requests.append(request)
         response = self._next()
         assert isinstance(response, HttpResponse)

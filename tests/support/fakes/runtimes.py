@@ -6,8 +6,8 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
+from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.protocol import CallContext, ExecResult, ImageInfo
-from kubesim.runtime.pull_credentials import AuthConfig
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 from tests.support.fakes.events import RecordedEvents
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from kubesim.cni.context import Context
+from kubesim.cni.exec.context import Context
 from kubesim.cni.gocni_result import CNIResult
 from kubesim.cni.pod_network import PodNetwork, PodNetworkConfig
 from kubesim.errors import CniError, RuntimeCallError
-from kubesim.runtime.sandbox import Parts, PodSandbox, StartFailed
-from kubesim.runtime.sandbox_rules import UserNamespace
+from kubesim.runtime.containerd.sandbox import Parts, PodSandbox, SandboxStartFailed
+from kubesim.runtime.containerd.sandbox_rules import UserNamespace
 
 
 @dataclass
@@ -37,7 +37,7 @@ class FakeController:
 
     async def start(self, sandbox: PodSandbox) -> None:
         if self.start_error:
-            raise StartFailed(self.start_error)
+            raise SandboxStartFailed(self.start_error)
 
     async def stop(self, sandbox: PodSandbox) -> None: ...
     async def shut_down(self, sandbox: PodSandbox) -> None: ...
@@ -117,7 +117,7 @@ class _Controller:
         try:
             self._all.diary.note("start sandbox")
         except RuntimeCallError as error:
-            raise StartFailed(str(error), self._all.left_behind) from None
+            raise SandboxStartFailed(str(error), self._all.left_behind) from None
 
     async def stop(self, sandbox: PodSandbox) -> None:
         self._all.diary.note("stop sandbox")

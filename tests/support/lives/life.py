@@ -16,8 +16,8 @@ from kubesim.clock import Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.concurrency import TaskSet
 from kubesim.errors import SyncError
-from kubesim.scenario.language import Delete, Kill, Patch, Scenario
-from kubesim.scenario.world import StepFailed
+from kubesim.scenario.language.document import Delete, Kill, Patch, Scenario
+from kubesim.scenario.play.world import StepFailed
 from kubesim.trace import HashSink, MemorySink, Sink
 from tests.support.faulty_runtime import FaultyRuntime
 from tests.support.lives.rules import LifeRules

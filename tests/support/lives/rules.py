@@ -11,7 +11,7 @@ from typing import Any
 from kubesim.api.pod import Container, Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
-from kubesim.cluster.watches import WatchEvent
+from kubesim.cluster.store.watches import WatchEvent
 from kubesim.runtime.protocol import ContainerInfo
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.trace.records import EventRecorded, Record, SyncBegin, SyncEnd, WorkerState

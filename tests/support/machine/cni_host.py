@@ -47,7 +47,7 @@ def output(*command: str) -> str:
 
 
 def main() -> None:
-    from kubesim.cni.namespaces import become_private_host
+    from kubesim.linux.namespaces import become_private_host
     from tests.support.machine.mounts import remember_inherited
     from tests.support.processes import interruptible
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubesim.app import RunResult, run_scenario
-from kubesim.scenario.load import parse_scenario
+from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import HashSink, MemorySink
 from kubesim.trace.records import ApiWrite, CniExec, EventRecorded
 

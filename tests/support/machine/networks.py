@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kubesim.cni import netns
+from kubesim.linux import netns
 from tests.support.machine.cni_host import NETNS_DIR, STATE_DIR, links, output
 
 BRIDGE: dict[str, Any] = {

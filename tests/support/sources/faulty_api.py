@@ -17,9 +17,9 @@ from urllib.parse import urlencode
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.remote.transport import Call, Reply, Transport
-from kubesim.cluster.rest import Request, Response, handle
-from kubesim.cluster.store import Store
-from kubesim.cluster.streaming import watch_bytes
+from kubesim.cluster.served.rest import Request, Response, handle
+from kubesim.cluster.served.streaming import watch_bytes
+from kubesim.cluster.store.store import Store
 from kubesim.cluster.wire import encoded
 from kubesim.errors import TransportError
 

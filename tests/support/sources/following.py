@@ -7,7 +7,7 @@ from typing import Any
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.remote.transport import Transport
-from kubesim.cluster.store import Store
+from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.sources.apiserver import ApiServerSource
 from kubesim.sources.config import ConfigStream

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesim.api.defaults import set_pod_defaults
-from kubesim.api.validation import Options, validate_pod_create
+from kubesim.api.pods.defaults import set_pod_defaults
+from kubesim.api.validation import PodValidationOptions, validate_pod_create
 from kubesim.features import FeatureGates
 
 JsonObject = dict[str, Any]
@@ -24,24 +24,26 @@ def pod_with(spec: JsonObject | None = None, container: JsonObject | None = None
     return pod
 
 
-def gates(**settings: bool) -> Options:
-    return Options(FeatureGates(settings))
+def gates(**settings: bool) -> PodValidationOptions:
+    return PodValidationOptions(FeatureGates(settings))
 
 
-def complaints(pod: JsonObject, options: Options | None = None, within: str = "") -> list[str]:
+def complaints(pod: JsonObject, options: PodValidationOptions | None = None, within: str = "") -> list[str]:
     """All errors in order; those below `within` begin there."""
-    return [str(error).removeprefix(within) for error in validate_pod_create(pod, options or Options())]
+    return [str(error).removeprefix(within) for error in validate_pod_create(pod, options or PodValidationOptions())]
 
 
-def about_spec(spec: JsonObject, options: Options | None = None) -> list[str]:
+def about_spec(spec: JsonObject, options: PodValidationOptions | None = None) -> list[str]:
     return complaints(pod_with(spec), options, "spec.")
 
 
-def about_container(container: JsonObject, spec: JsonObject | None = None, options: Options | None = None) -> list[str]:
+def about_container(
+    container: JsonObject, spec: JsonObject | None = None, options: PodValidationOptions | None = None
+) -> list[str]:
     return complaints(pod_with(spec, container), options, "spec.containers[0].")
 
 
-def about_volume(volume: JsonObject, options: Options | None = None) -> list[str]:
+def about_volume(volume: JsonObject, options: PodValidationOptions | None = None) -> list[str]:
     return complaints(pod_with({"volumes": [{"name": "v", **volume}]}), options, "spec.volumes[0].")
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 from kubesim.trace.klog.form import as_json, as_text
-from kubesim.trace.klog.line import Line, Ref, error, info
+from kubesim.trace.klog.line import KlogLine, Ref, error, info
 
 AT = 1_763_406_944_123_456  # 2025-11-17 19:15:44.123456 UTC
 HEAD = "I1117 19:15:44.123456       1 kubelet.go:2709] "
 
 
-def text(line: Line) -> str:
+def text(line: KlogLine) -> str:
     return as_text(line, AT)
 
 

@@ -6,18 +6,18 @@ import pytest
 
 from kubesim.trace import records as r
 from kubesim.trace.klog.causes import Causes
-from kubesim.trace.klog.line import Line
+from kubesim.trace.klog.line import KlogLine
 from kubesim.trace.klog.lines import lines
 from kubesim.trace.records import Record
 
 WEB = {"pod": "default/web", "podUID": "u1"}
 
 
-def logged(*records: Record) -> list[Line]:
+def logged(*records: Record) -> list[KlogLine]:
     """The lines of the last record; each is caused by the one before it."""
     causes = Causes()
     causes.see(r.StatusSet(seq=1, pod="default/web", uid="u1", node="node-1"))
-    found: list[Line] = []
+    found: list[KlogLine] = []
     for seq, record in enumerate(records, start=2):
         record.seq, record.cause = seq, seq - 1 if seq > 2 else None
         causes.see(record)

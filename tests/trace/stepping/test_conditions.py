@@ -6,7 +6,7 @@ import pytest
 
 from kubesim.errors import UsageError
 from kubesim.trace.records import Actions, ApiWrite, CriCall, LoopSelect, PlegEvent, Record
-from kubesim.trace.stepping import Condition
+from kubesim.trace.stepping import RecordCondition
 
 DIED = PlegEvent(type="ContainerDied", pod="default/web", container="main", t=12_000_000)
 CALL = CriCall(call="StartContainer", pod="shop/web", args={"attempt": 2, "cmd": ["sh", "-c"]})
@@ -45,7 +45,7 @@ LOOP = LoopSelect(channel="pleg", ready=("pleg", "config"), why="ContainerDied o
     ],
 )
 def test_it_matches(condition: str, record: Record) -> None:
-    assert Condition.parse(condition).matches(record)
+    assert RecordCondition.parse(condition).matches(record)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_it_matches(condition: str, record: Record) -> None:
     ],
 )
 def test_it_does_not_match(condition: str, record: Record) -> None:
-    assert not Condition.parse(condition).matches(record)
+    assert not RecordCondition.parse(condition).matches(record)
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_it_does_not_match(condition: str, record: Record) -> None:
 )
 def test_a_mistake_is_told(condition: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
-        Condition.parse(condition)
+        RecordCondition.parse(condition)

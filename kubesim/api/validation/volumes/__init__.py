@@ -1,0 +1,1 @@
+"""Validation of a pod's volumes, their sources and their mounts."""

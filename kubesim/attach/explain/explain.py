@@ -1,0 +1,60 @@
+"""explain: one observation of a pod -> what is said about it.
+
+Chooses the stretch of life that the pod is in and lets the rules of that stretch speak.
+"""
+
+from __future__ import annotations
+
+from kubesim.api.pods.phases import SUCCEEDED, TERMINAL_PHASES
+from kubesim.api.pods.pod_conditions import INITIALIZED, READY, TRUE
+from kubesim.api.pods.pod_kinds import is_mirror_pod
+from kubesim.attach.explain.observation import Observation
+from kubesim.attach.explain.statement import Cause, Stage, Statement
+from kubesim.attach.rules.ended import ended
+from kubesim.attach.rules.living import living
+from kubesim.attach.rules.node import node_trouble
+from kubesim.attach.rules.scheduling import unscheduled
+from kubesim.attach.rules.starting import arriving
+from kubesim.attach.rules.terminating import terminating
+
+
+def explain(seen: Observation) -> Statement:
+    """Where the pod is, which rules hold it there, what follows and when."""
+    stage, causes = _causes(seen)
+    meta = seen.pod.metadata
+    return Statement(meta.namespace, meta.name, meta.uid, seen.pod.spec.node_name, seen.now, stage, causes)
+
+
+def _causes(seen: Observation) -> tuple[Stage, tuple[Cause, ...]]:
+    pod, status = seen.pod, seen.pod.status
+    if pod.metadata.deletion_timestamp is not None:
+        return "terminating", terminating(seen)
+    if status.phase in TERMINAL_PHASES:
+        return ("succeeded" if status.phase == SUCCEEDED else "failed"), (ended(seen),)
+    if not pod.spec.node_name:
+        return "unscheduled", (unscheduled(seen),)
+    trouble = node_trouble(seen)
+    above = () if trouble is None else (trouble,)
+    if not is_accepted(seen):
+        return "new", (*above, arriving(seen))
+    causes = living(seen)
+    return _stage(seen, causes), (*above, *causes)
+
+
+def is_accepted(seen: Observation) -> bool:
+    """Whether the pod's kubelet has written a status: it alone sets startTime and these conditions."""
+    return seen.pod.status.start_time is not None or seen.condition(READY) is not None
+
+
+def _stage(seen: Observation, causes: tuple[Cause, ...]) -> Stage:
+    codes = {cause.code for cause in causes}
+    if seen.pod.status.phase == "Unknown":
+        return "unknown"
+    if "Finishing" in codes:
+        return "finishing"
+    initialized, ready = seen.condition(INITIALIZED), seen.condition(READY)
+    if ready is not None and ready.status == TRUE:
+        return "ready"
+    if initialized is not None and initialized.status != TRUE:
+        return "initializing"
+    return "running" if seen.pod.status.phase == "Running" or is_mirror_pod(seen.pod) else "starting"

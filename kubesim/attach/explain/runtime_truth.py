@@ -1,0 +1,98 @@
+"""The observed status, turned back into what the runtime must have told: the input of the kubelet's own decisions.
+
+With it `compute_pod_actions` says what the kubelet does next about a pod that somebody else's kubelet runs. Of each
+container the newest attempt is known; hashes are taken to be those of the spec, as a status does not tell them.
+"""
+
+from __future__ import annotations
+
+from kubesim.api.pod import ContainerStateTerminated
+from kubesim.api.pods.pod_conditions import POD_READY_TO_START_CONTAINERS, TRUE
+from kubesim.attach.explain.observation import ContainerView, Observation, moment
+from kubesim.runtime.kuberuntime.container_hash import hash_container
+from kubesim.runtime.kuberuntime.decide.actions import PodActions, compute_pod_actions
+from kubesim.runtime.kuberuntime.decide.restart_policy import ALL_CONTAINERS_RESTARTING
+from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, SandboxNetwork, SandboxRecord
+
+_SANDBOX = "observed"
+
+
+def newest_end(view: ContainerView) -> ContainerStateTerminated | None:
+    """How the newest attempt ended; None if it runs, or if there was none."""
+    state = view.status.state
+    if state.terminated is not None:
+        return state.terminated
+    return view.status.last_state.terminated if state.running is None else None
+
+
+def has_sandbox(seen: Observation) -> bool:
+    condition = seen.condition(POD_READY_TO_START_CONTAINERS)
+    if condition is not None:
+        return condition.status == TRUE
+    return bool(seen.pod.status.pod_ip) or any(view.status.state.running is not None for view in seen.containers())
+
+
+def runtime_status(seen: Observation) -> RuntimePodStatus:
+    """What the runtime would list for this pod."""
+    pod = seen.pod
+    records = tuple(record for view in seen.containers() if (record := _record(view)) is not None)
+    ready = has_sandbox(seen)
+    sandboxes: tuple[SandboxRecord, ...] = ()
+    if ready or records:
+        network = "NODE" if pod.spec.host_network else "POD"
+        sandboxes = (
+            SandboxRecord(
+                _SANDBOX,
+                ready=ready,
+                network_namespace="NODE" if network == "NODE" else "POD",
+                network=SandboxNetwork(pod.status.pod_ip) if pod.status.pod_ip else None,
+            ),
+        )
+    return RuntimePodStatus(
+        uid=pod.metadata.uid,
+        name=pod.metadata.name,
+        namespace=pod.metadata.namespace,
+        ips=tuple(ip.ip for ip in pod.status.pod_ips),
+        sandboxes=sandboxes,
+        containers=records,
+    )
+
+
+def next_actions(seen: Observation) -> PodActions:
+    """What the kubelet's next sync of this pod would do, by the same function that decides in a run."""
+    restarting = seen.condition(ALL_CONTAINERS_RESTARTING)
+    return compute_pod_actions(
+        seen.pod,
+        runtime_status(seen),
+        restart_all_containers=restarting is not None and restarting.status == TRUE,
+        gates=seen.gates,
+    )
+
+
+def _record(view: ContainerView) -> ContainerRecord | None:
+    status = view.status
+    hashed = hash_container(view.spec)
+    running = status.state.running
+    if running is not None:
+        return ContainerRecord(
+            status.container_id or view.name,
+            view.name,
+            "running",
+            hash=hashed,
+            restart_count=status.restart_count,
+            started_at=moment(running.started_at),
+        )
+    ended = newest_end(view)
+    if ended is None:
+        return None
+    return ContainerRecord(
+        ended.container_id or status.container_id or view.name,
+        view.name,
+        "exited",
+        hash=hashed,
+        restart_count=status.restart_count,
+        started_at=moment(ended.started_at),
+        finished_at=moment(ended.finished_at),
+        exit_code=ended.exit_code,
+        reason=ended.reason,
+    )

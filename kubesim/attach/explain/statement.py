@@ -1,0 +1,143 @@
+"""What is said about a pod: where it is in its life, which rules hold it there, what follows and when.
+
+A statement has causes, the weightiest first. Each names a rule of the kubelet and where upstream has it, the fields
+that show it, the steps that follow, and what would change that. Steps are in the vocabulary of
+`attach/shadow/changes.py`, so that what is observed later can be held against them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kubesim.values import value_object
+
+Stage = Literal[
+    "unscheduled",
+    "new",
+    "starting",
+    "initializing",
+    "running",
+    "ready",
+    "finishing",
+    "terminating",
+    "succeeded",
+    "failed",
+    "unknown",
+    "gone",
+]
+
+ChangeKind = Literal[
+    "scheduled",  # the scheduler gave it a node
+    "unschedulable",  # the scheduler said that it found none
+    "accepted",  # the kubelet wrote its first status
+    "rejected",  # the kubelet refused it
+    "sandbox-ready",
+    "sandbox-lost",
+    "started",  # a container runs (again)
+    "exited",
+    "waits",  # a container waits for another reason than before
+    "started-up",  # its startup probe succeeded
+    "container-ready",
+    "container-unready",
+    "initialized",
+    "ready",
+    "unready",
+    "ended",  # the pod reached a terminal phase
+    "acknowledged",  # the kubelet has seen the newest generation
+    "resizing",
+    "resized",
+    "finalizing",  # the object's grace is 0: nothing but finalizers keeps it
+    "removed",
+    "deletion-requested",
+    "changed-by-others",
+]
+
+Due = Literal[
+    "accept",  # the kubelet says that it has the pod
+    "restart",  # a container is started again
+    "restart-by",  # the same, but only the end of its window is sure
+    "pull",
+    "mount",
+    "retry",  # a failed sync is repeated
+    "startup",  # a startup probe succeeds
+    "readiness",
+    "acknowledge",
+    "kill",  # the grace is over
+    "end",  # the terminal phase is written
+    "clean-up",  # the object is removed
+]
+
+
+@value_object
+class Window:
+    """Between these moments (microseconds since the epoch); None = no bound is known."""
+
+    earliest: int | None = None
+    latest: int | None = None
+
+    def contains(self, moment: int, tolerance: int = 0) -> bool:
+        if self.earliest is not None and moment < self.earliest - tolerance:
+            return False
+        return self.latest is None or moment <= self.latest + tolerance
+
+
+@value_object
+class NextStep:
+    """Something that follows. Firm: the kubelet does it by itself; else it depends on the program or on others."""
+
+    change: ChangeKind
+    what: str
+    container: str = ""
+    window: Window | None = None
+    because: str = ""  # how its time is known
+    firm: bool = True
+    due: Due | None = None  # somebody who watches can hold the kubelet to the window
+
+
+def upper_first(text: str) -> str:
+    """A sentence begins; names in it stay as they are."""
+    return text[:1].upper() + text[1:]
+
+
+@value_object
+class Fact:
+    """A field that shows it."""
+
+    field: str
+    value: str
+
+
+@value_object
+class Cause:
+    """One thing that holds the pod where it is."""
+
+    code: str  # one word for machines: CrashLoopBackOff, Finalizers, ...
+    says: str
+    rule: str
+    ref: str
+    container: str = ""
+    steps: tuple[NextStep, ...] = ()
+    remedies: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    unseen: tuple[str, ...] = ()  # what cannot be known from outside
+
+
+@value_object
+class Statement:
+    """What is said about one pod at one moment."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+    as_of: int
+    stage: Stage
+    causes: tuple[Cause, ...]
+
+    @property
+    def steps(self) -> tuple[NextStep, ...]:
+        return tuple(step for cause in self.causes for step in cause.steps)
+
+    @property
+    def summary(self) -> str:
+        return self.causes[0].says

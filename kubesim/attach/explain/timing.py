@@ -1,0 +1,210 @@
+"""When things are due: windows from the kubelet's own back-offs, jitters, thresholds and grace periods.
+
+Everything is computed by the functions that a run uses. A window is as narrow as what can be seen allows: times in a
+status are whole seconds, and jitter is the kubelet's secret.
+
+Mirrors: pod_workers.go completeWork, kuberuntime_manager.go doBackOff, images/image_manager.go, prober/worker.go,
+util/goroutinemap/exponentialbackoff (mounts).
+"""
+
+from __future__ import annotations
+
+import re
+
+from kubesim.api.pod import Container, Pod, Probe
+from kubesim.api.pods.sidecars import is_restartable_init_container
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.attach.explain.observation import ContainerView, CrashEntry, Observation, moment
+from kubesim.attach.explain.runtime_truth import newest_end, runtime_status
+from kubesim.attach.explain.statement import Window
+from kubesim.attach.explain.tolerances import RECONCILER, TRUNCATION
+from kubesim.errors import BackoffError, SyncError
+from kubesim.golang.durations import parse_duration
+from kubesim.podworkers.requeue import JITTER_FACTOR, Intervals, requeue_after
+from kubesim.runtime.kuberuntime.decide.backoff import (
+    CRASH_LOOP_RESET_AFTER,
+    Backoff,
+    do_back_off,
+    new_crash_loop_backoff,
+    new_image_backoff,
+)
+from kubesim.runtime.kuberuntime.decide.termination import MINIMUM_GRACE_PERIOD_S, termination_grace_period
+from kubesim.runtime.kuberuntime.naming import backoff_key
+from kubesim.values import value_object
+
+INTERVALS = Intervals()
+# A failed mount: twice as long from failure to failure.
+MOUNT_INITIAL, MOUNT_MAXIMUM = 500 * MILLISECOND, 122 * SECOND
+MOUNT_POLL = 300 * MILLISECOND  # how often the waiting sync looks whether all is mounted
+PROBE_PERIOD = 10  # seconds, where a probe does not say
+
+COUNTED = "the most that this restartCount allows; the kubelet does not tell it"
+_WAIT_IN_MESSAGE = re.compile(r"back-off (\S+) restarting failed container=")
+
+
+@value_object
+class CrashWait:
+    """When a crashed container may start: `wait` after its end, and how sure that is."""
+
+    wait: int
+    finished: int | None
+    window: Window  # of the restart
+    known_from: str
+    certain: bool  # the wait itself, and not only that it is no longer
+
+
+def stretched(delay: int) -> int:
+    """The longest that jitter makes of a delay."""
+    return int(delay * (1 + JITTER_FACTOR))
+
+
+def latest_sync(expires_at: int, looked: int, intervals: Intervals = INTERVALS) -> int:
+    """The latest moment of the sync that finds a back-off expired, given when the worker last looked."""
+    delay = requeue_after(intervals, False, BackoffError("", expires_at), looked).delay
+    by_jitter = looked + stretched(delay)
+    if looked + delay >= expires_at:
+        return by_jitter
+    # Longer than a resync: the worker looks in between, and the rest is stretched anew.
+    return max(by_jitter, latest_sync(expires_at, looked + delay, intervals))
+
+
+def retry_window(looked: int, intervals: Intervals = INTERVALS) -> Window:
+    """When a worker whose sync failed for no reason that says when tries again."""
+    delay = requeue_after(intervals, False, SyncError(""), looked).delay
+    return Window(looked + delay, looked + stretched(delay))
+
+
+# -- crashes --------------------------------------------------------------------------------------------------------
+
+
+def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
+    """When a container that ended starts again; None if it did not end. Whether it may at all is not asked here."""
+    ended = newest_end(view)
+    if ended is None:
+        return None
+    entry, known_from = _crash_entry(seen, view)
+    finished = moment(ended.finished_at)
+    looked = seen.memory.exits_seen.get(view.name, seen.now)
+    if entry is None or finished is None:
+        return CrashWait(0, finished, Window(finished, looked), known_from, True)
+    backoff = new_crash_loop_backoff(gates=seen.gates)
+    backoff.restore(backoff_key(seen.pod, view.spec), entry.wait, entry.last_update)
+    in_back_off = do_back_off(backoff, seen.pod, view.spec, runtime_status(seen), finished)
+    if in_back_off is None:
+        return CrashWait(0, finished, Window(finished, looked), "the attempt ran longer than 10 minutes", True)
+    expires_at = in_back_off.retry_at
+    latest = latest_sync(expires_at + TRUNCATION, looked)
+    window = Window(expires_at, max(latest, expires_at + TRUNCATION))
+    return CrashWait(entry.wait, finished, window, known_from, known_from != COUNTED)
+
+
+def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | None, str]:
+    """The container's place in the back-off: followed, read in the message, or counted from its restarts."""
+    followed = seen.memory.crashes.get(view.name)
+    if followed is not None:
+        return followed, "followed from restart to restart"
+    ended = newest_end(view)
+    last_start = moment(ended.started_at) if ended is not None else None
+    last_update = last_start if last_start is not None else seen.now
+    told = told_wait(view)
+    if told is not None:
+        return CrashEntry(told, last_update), "told by the message of the waiting state"
+    if view.status.restart_count == 0:
+        return None, "a first crash is answered at once"
+    return CrashEntry(wait_after(view.status.restart_count), last_update), COUNTED
+
+
+def told_wait(view: ContainerView) -> int | None:
+    """The wait that the message of CrashLoopBackOff tells."""
+    waiting = view.status.state.waiting
+    told = _WAIT_IN_MESSAGE.search(waiting.message) if waiting is not None else None
+    return None if told is None else parse_duration(told.group(1))
+
+
+def wait_after(restarts: int) -> int:
+    """How long a container waits that was restarted so often without a rest, by the back-off's own counting."""
+    backoff = new_crash_loop_backoff()
+    for _ in range(min(restarts, 32)):
+        backoff.next("", 0, 0)
+    return backoff.get("")
+
+
+def amnesty(started_at: int) -> int:
+    """From when on a crash of this attempt would be answered at once, as if it were the first."""
+    return started_at + CRASH_LOOP_RESET_AFTER
+
+
+# -- images ---------------------------------------------------------------------------------------------------------
+
+
+def pull_wait(failures: int) -> int:
+    """How long the next pull is held back after so many failures in a row."""
+    backoff: Backoff = new_image_backoff()
+    for _ in range(max(1, min(failures, 32))):
+        backoff.next("", 0, 0)
+    return backoff.get("")
+
+
+def pull_window(failed_at: int, failures: int) -> Window:
+    """When the next pull begins: at the first sync after the wait, and those come every 10 to 15 s."""
+    expires_at = failed_at + pull_wait(failures)
+    return Window(expires_at, expires_at + stretched(INTERVALS.backoff))
+
+
+# -- volumes --------------------------------------------------------------------------------------------------------
+
+
+def mount_wait(failures: int) -> int:
+    return min(MOUNT_INITIAL << max(0, min(failures, 32) - 1), MOUNT_MAXIMUM)
+
+
+def mount_window(failed_at: int, failures: int) -> Window:
+    due = failed_at + mount_wait(failures)
+    return Window(due, due + RECONCILER + MOUNT_POLL)
+
+
+# -- probes ---------------------------------------------------------------------------------------------------------
+
+
+def period(probe: Probe) -> int:
+    return (probe.period_seconds or PROBE_PERIOD) * SECOND
+
+
+def first_probe(probe: Probe, started_at: int) -> int:
+    """The earliest probe of an attempt: whole seconds since a start whose own second was cut."""
+    return started_at + probe.initial_delay_seconds * SECOND
+
+
+def failure_window(probe: Probe, started_at: int) -> Window:
+    """When a probe that never succeeds reaches its failureThreshold, if nothing else triggers it."""
+    more = (max(1, probe.failure_threshold or 3) - 1) * period(probe)
+    first = first_probe(probe, started_at)
+    slow = period(probe) + max(1, probe.timeout_seconds or 1) * SECOND
+    return Window(first + more, first + TRUNCATION + more + slow)
+
+
+def success_earliest(probe: Probe, started_at: int) -> int:
+    """The earliest success. Readiness may be asked out of turn, so that further ones need not wait a period."""
+    return first_probe(probe, started_at)
+
+
+# -- the end --------------------------------------------------------------------------------------------------------
+
+
+def kill_deadline(pod: Pod, container: Container, begun: Window) -> Window:
+    """When a container is killed that does not end by itself, given when it was asked to."""
+    grace = termination_grace_period(pod, container, "") * SECOND
+    least = MINIMUM_GRACE_PERIOD_S * SECOND
+    held = container.lifecycle is not None and container.lifecycle.pre_stop is not None
+    # A hook that uses the time up, and a sidecar that waits for the others, still leave the container this much.
+    sidecars = [each for each in pod.spec.init_containers if is_restartable_init_container(each)]
+    turns = int(held or any(_has_hook(each) for each in pod.spec.containers)) + len(sidecars)
+    longest = max(grace, least) + least * turns
+    return Window(
+        None if begun.earliest is None else begun.earliest + min(grace, longest),
+        None if begun.latest is None else begun.latest + longest,
+    )
+
+
+def _has_hook(container: Container) -> bool:
+    return container.lifecycle is not None and container.lifecycle.pre_stop is not None

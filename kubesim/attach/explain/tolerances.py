@@ -1,0 +1,60 @@
+"""How far what is observed may lie from what the rules say before anybody is blamed, and why so far.
+
+Each number is one of the kubelet's own periods, a property of the data, or (one of them) the speed that the project
+promises. None was fitted to recordings: those only test them.
+"""
+
+from __future__ import annotations
+
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.attach.explain.statement import Due
+from kubesim.sources.reflector import reflector_backoff as reflector
+
+# A metav1.Time is written in whole seconds; what came after is cut off, so that things look up to this much earlier.
+TRUNCATION = 1 * SECOND
+# A difference between the node's clock and ours that is smaller than this is not corrected (`Agent.skew`).
+CLOCK = 1 * SECOND
+# kubelet.go syncLoop: a worker that is due again is found by a ticker of one second.
+SYNC_TICK = 1 * SECOND
+# kubelet.go genericPlegRelistPeriod: what ended in the runtime is noticed by the next relist, a second after the last.
+RELIST = 1 * SECOND
+# status_manager.go syncPeriod: a status is written when it changes. A terminated pod whose volumes or groups were not
+# yet given back then, and so could not be deleted, is looked at again by this ticker. (So is a write that failed; but
+# an API server that fails is noticed by our own watches too, and then nobody is blamed.)
+STATUS_PERIOD = 10 * SECOND
+# What one sync with its calls to the runtime takes is no constant of the kubelet. This is what Kubernetes promises for
+# the whole start of a pod whose images are there, in 99 of 100 cases (the pod startup latency objective).
+WORK = 5 * SECOND
+# volumemanager reconcilerLoopSleepPeriod: a mount that is due again is found by a loop of this period, ...
+RECONCILER = 100 * MILLISECOND
+# ... and csi_plugin.go csiTimeout is how long a driver may take before it has failed (again).
+DRIVER = 120 * SECOND
+# client-go reflector.go: a kubelet that lost its API server asks again after at most this, jitter included.
+RECONNECT = round(reflector.LONGEST * (1 + reflector.JITTER))
+
+# Between a change on the node and its status at the API server: a relist, and the sync that it leads to.
+TELLING = RELIST + WORK
+
+# Beyond the latest moment that jitter and back-off give, until a thing is done; the work is the last part of it.
+DOING: dict[Due, int] = {
+    "accept": WORK,
+    "restart": SYNC_TICK + WORK,
+    "restart-by": SYNC_TICK + WORK,
+    "pull": SYNC_TICK + WORK,
+    "mount": RECONCILER + DRIVER,
+    "retry": SYNC_TICK + WORK,
+    "startup": WORK,
+    "readiness": WORK,
+    "acknowledge": WORK,
+    "kill": WORK,
+    "end": WORK,
+    "clean-up": STATUS_PERIOD + WORK,
+}
+# Before the earliest moment. A restart has none: the same clock and the same cut give both of its times.
+EARLY: dict[Due, int] = {
+    "restart": 0,
+    "pull": TRUNCATION,  # told by an Event
+    "mount": TRUNCATION,
+    "startup": CLOCK,  # seen here, counted from a start there
+    "readiness": CLOCK,
+}

@@ -1,0 +1,86 @@
+"""Looks from time to time whether the ConfigMaps and Secrets that waiting pods refer to are there.
+
+Only those of pods that are not ready are looked for: a running pod has what it needed. Each object is asked for by its
+name, one at a time and not in haste, so that a node of thousands of pods is no burden to the API server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import field
+
+from kubesim.api.pod import Pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
+from kubesim.api.pods.pod_conditions import READY, TRUE, find_condition
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.attach.reading.references import is_there, references
+from kubesim.clock import LoopClock
+from kubesim.cluster.remote.transport import Transport
+from kubesim.cluster.store.object_watch import ObjectKey
+from kubesim.errors import TransportError, UsageError
+from kubesim.values import part
+
+ROUND = 1 * SECOND  # how often it is seen which objects are of interest
+PAUSE = 50 * MILLISECOND  # between two looks
+AGAIN = 10 * SECOND  # what was looked at may have changed: as often as a failing sync is repeated
+REFUSED_AGAIN = 300 * SECOND  # rights do not change by asking
+
+
+def wanted(pods: Iterable[Pod]) -> dict[ObjectKey, None]:
+    """What the pods wait for, or may: in their order, each once."""
+    return {
+        reference.key: None
+        for pod in pods
+        if pod.status.phase not in TERMINAL_PHASES and not _is_ready(pod)
+        for reference in references(pod)
+    }
+
+
+def _is_ready(pod: Pod) -> bool:
+    ready = find_condition(pod.status.conditions, READY)
+    return ready is not None and ready.status == TRUE
+
+
+@part
+class ReferencePolls:
+    """Writes into `found`; `changed` hears of each object that came or went, `problem` of what went wrong."""
+
+    clock: LoopClock
+    transport: Transport
+    pods: Callable[[], Iterable[Pod]]
+    found: dict[ObjectKey, bool]
+    changed: Callable[[ObjectKey], None]
+    problem: Callable[[str], None]
+    _due: dict[ObjectKey, int] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that is of interest was looked for."""
+        return self._due.keys() >= wanted(self.pods()).keys()
+
+    async def run(self) -> None:
+        while True:
+            interesting = wanted(self.pods())
+            for known in (self.found, self._due):
+                for key in [key for key in known if key not in interesting]:
+                    del known[key]
+            for key in interesting:
+                if self._due.get(key, 0) <= self.clock.now():
+                    await self._look(key)
+                    await self.clock.sleep(PAUSE)
+            await self.clock.sleep(ROUND)
+
+    async def _look(self, key: ObjectKey) -> None:
+        try:
+            there = await is_there(self.transport, key)
+        except TransportError:
+            return  # the watches tell of that
+        except UsageError as error:
+            self._due[key] = self.clock.now() + REFUSED_AGAIN
+            self.problem(f"cannot see whether it is there: {error}")
+            return
+        self._due[key] = self.clock.now() + AGAIN
+        before = self.found.get(key)
+        self.found[key] = there
+        if before is not there and (before is not None or not there):
+            self.changed(key)

@@ -1,0 +1,98 @@
+"""The ConfigMaps and Secrets that a pod names, and whether they are there: of these objects nothing else is ever kept.
+
+Asked is for metadata alone, by a get for each object. What comes is reduced to "there" or "not there" at once: even an
+annotation can hold a value, if somebody used `kubectl apply` on a Secret.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from kubesim.api.pod import Container, Pod
+from kubesim.cluster.remote.transport import METADATA_ONLY, Call, Transport, read_all
+from kubesim.cluster.store.object_watch import ObjectKey
+from kubesim.errors import UsageError
+from kubesim.values import value_object
+
+Purpose = Literal["volume", "environment", "pull"]
+_PLURALS = {"ConfigMap": "configmaps", "Secret": "secrets"}
+_FIELDS = (("ConfigMap", "configMap"), ("Secret", "secret"))
+PATIENCE_S = 5.0
+
+
+@value_object
+class Reference:
+    """`where` is the field that names the object; `container` is empty unless one container alone needs it."""
+
+    key: ObjectKey
+    where: str
+    purpose: Purpose
+    container: str = ""
+    optional: bool = False
+
+    @property
+    def words(self) -> str:
+        kind, namespace, name = self.key
+        return f"{kind} {namespace}/{name}"
+
+
+def references(pod: Pod) -> Iterator[Reference]:
+    """All that the pod names; one without a name refers to nothing."""
+    return (reference for reference in _references(pod) if reference.key[2])
+
+
+def _references(pod: Pod) -> Iterator[Reference]:
+    spec, namespace = pod.spec, pod.metadata.namespace
+    for pull in spec.image_pull_secrets:
+        yield Reference(("Secret", namespace, pull.name), "spec.imagePullSecrets", "pull")
+    for volume in spec.volumes:
+        where = f"spec.volumes[{volume.get('name')}]"
+        for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
+            for kind, field in _FIELDS:
+                named = source.get(field)
+                if named is not None:
+                    # A volume of its own calls it secretName, a part of a projected one name.
+                    name = named.get("secretName") or named.get("name") or ""
+                    yield Reference((kind, namespace, name), where, "volume", optional=bool(named.get("optional")))
+    for field, containers in (
+        ("initContainers", spec.init_containers),
+        ("containers", spec.containers),
+        ("ephemeralContainers", spec.ephemeral_containers),
+    ):
+        for container in containers:
+            yield from _in_environment(container, f"spec.{field}[{container.name}]", namespace)
+
+
+def _in_environment(container: Container, where: str, namespace: str) -> Iterator[Reference]:
+    named: list[tuple[str, str, Mapping[str, Any]]] = []
+    for source in container.env_from:
+        named += [(kind, "envFrom", source[f"{field}Ref"]) for kind, field in _FIELDS if source.get(f"{field}Ref")]
+    for variable in container.env:
+        value = variable.value_from or {}
+        place = f"env[{variable.name}]"
+        named += [(kind, place, value[f"{field}KeyRef"]) for kind, field in _FIELDS if value.get(f"{field}KeyRef")]
+    for kind, place, reference in named:
+        key = (kind, namespace, reference.get("name") or "")
+        yield Reference(key, f"{where}.{place}", "environment", container.name, bool(reference.get("optional")))
+
+
+async def is_there(transport: Transport, key: ObjectKey) -> bool:
+    """Ask for the metadata of one object. Raises `TransportError`, or UsageError with what the server said."""
+    kind, namespace, name = key
+    path = f"/api/v1/namespaces/{namespace}/{_PLURALS[kind]}/{name}"
+    async with transport.open(Call("get", path, accept=METADATA_ONLY, patience_s=PATIENCE_S)) as reply:
+        body = await read_all(reply)
+    if reply.status == 404:
+        return False
+    try:
+        told = json.loads(body)
+        said = told.get("message") if reply.status != 200 else told.get("kind")
+    except (ValueError, AttributeError):
+        said = None
+    if reply.status != 200:
+        raise UsageError(f"{kind} {namespace}/{name}: {said or f'answer {reply.status}'}")
+    if said != "PartialObjectMetadata":
+        raise UsageError(f"{kind} {namespace}/{name}: the server sends more than metadata; it was not looked at")
+    return True

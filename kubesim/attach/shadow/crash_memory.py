@@ -1,0 +1,111 @@
+"""Where each container stands in the kubelet's crash back-off, followed from restart to restart.
+
+The kubelet keeps it in memory and tells it to nobody; whoever sees every status can keep the same book with the same
+back-off. A restart without an exit that was seen before (a failed probe, a new image) does not count, as upstream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kubesim.api.event import Event
+from kubesim.api.pod import Container, ContainerStatus, Pod
+from kubesim.api.pods.sidecars import init_and_regular_containers
+from kubesim.attach.explain.observation import CrashEntry, event_time, moment
+from kubesim.runtime.kuberuntime.decide.backoff import new_crash_loop_backoff
+from kubesim.runtime.kuberuntime.naming import backoff_key
+
+_KILLED_FOR = ("failed liveness probe", "failed startup probe", "definition changed", "resize")
+
+
+class CrashMemory:
+    """Of all pods of a node."""
+
+    def __init__(self) -> None:
+        self._backoff = new_crash_loop_backoff()
+        self._updated: dict[str, int] = {}  # when each entry was last moved
+        self._keys: dict[str, set[str]] = {}  # of each uid
+
+    def entries(self, pod: Pod) -> Mapping[str, CrashEntry]:
+        """By container name; only those whose every move was seen."""
+        keys = self._keys.get(pod.metadata.uid)
+        if not keys:
+            return {}
+        found = {}
+        for container in init_and_regular_containers(pod.spec):
+            key = backoff_key(pod, container)
+            if key in keys and self._backoff.get(key):
+                found[container.name] = CrashEntry(self._backoff.get(key), self._updated[key])
+        return found
+
+    def follow(self, old: Pod, new: Pod, events: Iterable[Event]) -> None:
+        """A pod went from one status to the next."""
+        statuses = (*new.status.init_container_statuses, *new.status.container_statuses)
+        before = {s.name: s for s in (*old.status.init_container_statuses, *old.status.container_statuses)}
+        for status in statuses:
+            was = before.get(status.name)
+            if was is None or status.restart_count != was.restart_count + 1:
+                if was is not None and status.restart_count > was.restart_count:
+                    self._forget(new, status.name)  # more than was seen
+                continue
+            container = new.spec.find_container(status.name)
+            if container is not None:
+                self._restarted(new, container, was, status, events)
+
+    def _restarted(
+        self, pod: Pod, container: Container, was: ContainerStatus, now: ContainerStatus, events: Iterable[Event]
+    ) -> None:
+        ended = now.last_state.terminated
+        if now.state.running is None and was.last_state.terminated is not None:
+            ended = was.last_state.terminated  # an attempt that failed to start is its own last state
+        finished = moment(ended.finished_at) if ended is not None else None
+        known = list(events)
+        if was.state.running is not None and not known:
+            self._forget(pod, container.name)  # crashed, or killed for a probe: only Events would tell
+            return
+        if was.state.running is not None and _was_killed(was, container, known):
+            return
+        key = backoff_key(pod, container)
+        if was.restart_count > 0 and not self._backoff.get(key):
+            return  # restarted before it was watched: how long it waits cannot be known
+        running = now.state.running
+        started = moment(running.started_at) if running is not None else finished
+        if finished is None or started is None:
+            self._forget(pod, container.name)
+            return
+        self._backoff.next(key, finished, started)
+        self._updated[key] = started
+        self._keys.setdefault(pod.metadata.uid, set()).add(key)
+
+    def forget(self, pod: Pod) -> None:
+        for key in self._keys.pop(pod.metadata.uid, ()):
+            self._updated.pop(key, None)
+            self._backoff.drop(key)
+
+    def forget_all(self) -> None:
+        self._backoff = new_crash_loop_backoff()
+        self._updated.clear()
+        self._keys.clear()
+
+    def gc(self, now: int) -> None:
+        """As the kubelet's housekeeping does, so that a long watch does not grow."""
+        self._backoff.gc(now)
+
+    def _forget(self, pod: Pod, name: str) -> None:
+        container = pod.spec.find_container(name)
+        if container is not None:
+            key = backoff_key(pod, container)
+            self._backoff.drop(key)
+            self._keys.get(pod.metadata.uid, set()).discard(key)
+
+
+def _was_killed(was: ContainerStatus, container: Container, events: Iterable[Event]) -> bool:
+    """A running container that the kubelet itself stopped and started in one sync: no exit was found, none is "
+    "counted."""
+    began = moment(was.state.running.started_at) if was.state.running is not None else None
+    for event in events:
+        if event.reason == "Killing" and event.involved_object.field_path.endswith(f"{{{container.name}}}"):
+            told = any(word in event.message for word in _KILLED_FOR)
+            if told and (began is None or event_time(event) >= began):
+                return True
+    return False

@@ -1,0 +1,151 @@
+"""Predictions: what a statement holds the kubelet to, and whether what was observed keeps it.
+
+A prediction is made from every step with a `due`; the same step seen again only sharpens it. It is kept, broken (too
+early, too late), or dropped because somebody intervened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import MILLISECOND, format_micro_time
+from kubesim.attach.explain.page import window_text
+from kubesim.attach.explain.statement import Due, Fact, Statement, Window
+from kubesim.attach.explain.tolerances import DOING, EARLY, RELIST
+from kubesim.attach.shadow.changes import ObservedChange
+from kubesim.attach.shadow.divergence import Divergence, DivergenceKind
+from kubesim.golang.text import duration
+from kubesim.values import value_object
+
+Outcome = Literal["kept", "early", "late", "dropped"]
+Key = tuple[Due, str]
+
+_CHANGES: dict[Due, tuple[str, ...]] = {
+    "accept": ("accepted", "rejected"),
+    "restart": ("started",),
+    "restart-by": ("started",),
+    "startup": ("started-up",),
+    "readiness": ("container-ready",),
+    "acknowledge": ("acknowledged", "ended", "removed", "finalizing"),
+    "kill": ("ended", "removed", "finalizing"),
+    "end": ("ended", "removed", "finalizing"),
+    "clean-up": ("finalizing", "removed"),
+}
+# Told by Events alone. Those can be lost, and of a mount or a retry only the failure is told: silence means nothing.
+TOLD_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
+_BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
+_HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # found at a glance: they cost a sync no time
+
+
+@value_object
+class Prediction:
+    """`window` holds for the moment itself; tolerances are added when somebody is to be blamed."""
+
+    due: Due
+    container: str
+    what: str
+    because: str
+    rule: str
+    window: Window
+    made_at: int
+
+    @property
+    def key(self) -> Key:
+        return self.due, self.container
+
+    @property
+    def overdue_at(self) -> int | None:
+        """When it is known to be broken although nothing was observed."""
+        return None if self.due in TOLD_BY_EVENTS else self.told_by
+
+    @property
+    def done_by(self) -> int | None:
+        return None if self.window.latest is None else self.window.latest + DOING[self.due]
+
+    @property
+    def told_by(self) -> int | None:
+        """When a status is there that shows it: the relist after it."""
+        return None if self.done_by is None else self.done_by + RELIST
+
+
+@value_object
+class PredictionVerdict:
+    """How a prediction came out, and between which moments what it is about happened."""
+
+    prediction: Prediction
+    outcome: Outcome
+    earliest: int
+    latest: int
+
+
+def predictions_of(statement: Statement, pod: Pod) -> Iterable[Prediction]:
+    for cause in statement.causes:
+        for step in cause.steps:
+            if step.due is None or step.window is None:
+                continue
+            window = step.window
+            if step.due in _BY_THE_WORKER and _may_pull_first(pod, step.container, step.due):
+                window = Window(window.earliest, None)
+            yield Prediction(step.due, step.container, step.what, step.because, cause.rule, window, statement.as_of)
+
+
+def _may_pull_first(pod: Pod, name: str, due: Due) -> bool:
+    """A worker does one thing after the other, and a pull takes as long as it takes."""
+    container = pod.spec.find_container(name)
+    own = due in ("restart", "restart-by") and container is not None and container.image_pull_policy == "Always"
+    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    return own or any(
+        one.name != name and one.state.waiting is not None and one.state.waiting.reason not in _HELD_BACK
+        for one in statuses
+    )
+
+
+def judge_change(prediction: Prediction, change: ObservedChange) -> PredictionVerdict | None:
+    """None: the change has nothing to do with this prediction."""
+    if change.kind not in _CHANGES.get(prediction.due, ()):
+        return None
+    if prediction.container and change.container not in ("", prediction.container):
+        return None
+    return _judged(
+        prediction, change.earliest, change.latest, prediction.done_by if change.timed else prediction.told_by
+    )
+
+
+def judge_event(prediction: Prediction, at: int) -> PredictionVerdict:
+    """An Event that tells of the very thing: a pull that begins, a mount that failed again, a sync that did."""
+    return _judged(prediction, at, at, prediction.done_by)
+
+
+def _judged(prediction: Prediction, earliest: int, latest: int, late_after: int | None) -> PredictionVerdict:
+    window = prediction.window
+    tolerance = EARLY.get(prediction.due)  # a sync may come at any time, so that a mere retry is never too early
+    if tolerance is not None and window.earliest is not None and latest < window.earliest - tolerance:
+        return PredictionVerdict(prediction, "early", earliest, latest)
+    if late_after is not None and earliest > late_after:
+        return PredictionVerdict(prediction, "late", earliest, latest)
+    return PredictionVerdict(prediction, "kept", earliest, latest)
+
+
+def divergence_of(verdict: PredictionVerdict, pod: Pod, now: int, evidence: tuple[Fact, ...] = ()) -> Divergence:
+    """A broken prediction, told."""
+    prediction, meta = verdict.prediction, pod.metadata
+    window, kind = prediction.window, verdict.outcome
+    assert kind in ("early", "late")
+    if kind == "early":
+        assert window.earliest is not None
+        apart = duration((window.earliest - verdict.latest) // MILLISECOND * MILLISECOND)
+        says = f"{prediction.what}: {apart} before the rules allow it"
+    else:
+        assert window.latest is not None
+        apart = duration((verdict.earliest - window.latest) // MILLISECOND * MILLISECOND)
+        says = f"{prediction.what}: {apart} after it was due at the latest"
+    shown: DivergenceKind = "early" if kind == "early" else "late"
+    told = window_text(window, prediction.made_at)
+    facts = (
+        Fact("predicted", f"{told} ({prediction.because})" if prediction.because else told),
+        Fact("observed", f"{format_micro_time(verdict.earliest)} to {format_micro_time(verdict.latest)}"),
+        *evidence,
+    )
+    return Divergence(shown, meta.namespace, meta.name, meta.uid, now, says, prediction.rule, facts)

@@ -1,0 +1,383 @@
+"""The shadow: follows a stream of observed statuses and Events, says for every pod what comes next, and reports where
+the kubelet departs from its own rules.
+
+It takes what is observed as the runtime's truth and decides with the functions that a run uses. Its state is small and
+goes with the pod: the last object, the Events of late, a place in the crash back-off for each container, the open
+predictions. Nothing here waits or connects; the time of each observation is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import field
+
+from kubesim.api.event import Event
+from kubesim.api.meta import CONFIG_HASH
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
+from kubesim.api.pods.pod_conditions import find_condition
+from kubesim.api.timestamps import SECOND, format_micro_time
+from kubesim.attach.explain.explain import explain
+from kubesim.attach.explain.observation import Memory, Observation, event_count, event_time, moment
+from kubesim.attach.explain.statement import Fact, Stage, Statement
+from kubesim.attach.explain.timing import told_wait
+from kubesim.attach.explain.tolerances import CLOCK, TELLING, TRUNCATION
+from kubesim.attach.shadow.changes import OUTSIDE, ObservedChange, changes
+from kubesim.attach.shadow.consistency import status_divergences
+from kubesim.attach.shadow.crash_memory import CrashMemory
+from kubesim.attach.shadow.divergence import Divergence, diverges
+from kubesim.attach.shadow.predictions import (
+    Key,
+    Outcome,
+    Prediction,
+    PredictionVerdict,
+    divergence_of,
+    judge_change,
+    judge_event,
+    predictions_of,
+)
+from kubesim.attach.shadow.probe_arithmetic import killed_too_early
+from kubesim.attach.shadow.transitions import transition_divergences
+from kubesim.cluster.store.object_watch import ObjectKey
+from kubesim.golang.text import duration
+from kubesim.kubelet.status.generate.conditions import conditions_by_kubelet
+from kubesim.values import mutable, value_object
+
+KEPT_EVENTS = 40  # of each pod; older ones explain nothing
+_RETRIED = ("ErrImageNeverPull", "InspectFailed")
+
+
+@value_object
+class ShadowReport:
+    """What one observation brought: how the pod stands now, which predictions came out how, what departs."""
+
+    statement: Statement | None
+    changes: tuple[ObservedChange, ...] = ()
+    verdicts: tuple[PredictionVerdict, ...] = ()
+    divergences: tuple[Divergence, ...] = ()
+
+
+@mutable
+class Tracked:
+    """One pod."""
+
+    pod: Pod
+    seen_at: int
+    since: int
+    events: dict[tuple[str, str, str], Event] = field(default_factory=dict)  # by path, reason and text
+    exits_seen: dict[str, int] = field(default_factory=dict)
+    open: dict[Key, Prediction] = field(default_factory=dict)
+    stage: Stage = "new"  # as of the last observation
+    excused: bool = False  # what comes next may have been missed for a while
+
+
+class Shadow:
+    """Of the pods of one node."""
+
+    def __init__(self) -> None:
+        self.pods: dict[str, Tracked] = {}  # by uid
+        self.node: Node | None = None
+        self.node_gone = False
+        self.clock_known = True  # until it is, no time here is held against one there
+        self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that somebody looked for
+        self.outcomes: dict[tuple[str, Outcome], int] = {}
+        self._crashes = CrashMemory()
+        self._uids: dict[tuple[str, str], str] = {}
+
+    # -- what is observed ---------------------------------------------------------------------------------------
+
+    def observe_pod(self, pod: Pod, now: int) -> ShadowReport:
+        """The pod was added or modified, or is there in a list."""
+        uid = pod.metadata.uid
+        tracked = self.pods.get(uid)
+        self._uids[pod.metadata.namespace, pod.metadata.name] = uid
+        if tracked is None:
+            tracked = self.pods[uid] = Tracked(pod, now, now)
+            found: tuple[ObservedChange, ...] = ()
+            divergences = list(status_divergences(self._observation(tracked, now), None))
+        else:
+            old, before = tracked.pod, tracked.seen_at
+            tracked.pod, tracked.seen_at = pod, now
+            seen = self._observation(tracked, now)
+            found = changes(old, pod, before, now)
+            divergences = [
+                *status_divergences(seen, old.status),
+                *(() if tracked.excused else transition_divergences(seen, old, before)),
+                *(_told_at_the_wrong_time(seen, old, found, tracked.excused) if self.clock_known else ()),
+                *_wrong_wait(seen),
+            ]
+            self._remember(tracked, old, found, now)
+        verdicts = self._settle(tracked, found, now)
+        divergences += (divergence_of(v, pod, now) for v in verdicts if v.outcome in ("early", "late"))
+        tracked.excused = False
+        statement = explain(self._observation(tracked, now))
+        tracked.stage = statement.stage
+        self._expect(tracked, statement)
+        return ShadowReport(statement, found, tuple(verdicts), tuple(divergences))
+
+    def observe_removal(self, pod: Pod, now: int) -> ShadowReport:
+        """The object is gone."""
+        tracked = self.pods.pop(pod.metadata.uid, None)
+        if tracked is None:
+            return ShadowReport(None)
+        meta = pod.metadata
+        if self._uids.get((meta.namespace, meta.name)) == meta.uid:
+            del self._uids[meta.namespace, meta.name]
+        found = changes(tracked.pod, None, tracked.seen_at, now)
+        verdicts = self._settle(tracked, found, now)
+        self._crashes.forget(tracked.pod)
+        told = tuple(divergence_of(v, pod, now) for v in verdicts if v.outcome in ("early", "late"))
+        return ShadowReport(None, found, tuple(verdicts), told)
+
+    def observe_event(self, event: Event, now: int) -> ShadowReport:
+        """An Event was said, or said again."""
+        about = event.involved_object
+        if about.kind == "Node" and event.reason == "Starting" and event.source.component in ("kubelet", ""):
+            self.kubelet_started()
+            return ShadowReport(None)
+        tracked = self._tracked(event)
+        if tracked is None:
+            return ShadowReport(None)
+        _keep(tracked, event)
+        at = event_time(event) or now
+        verdicts = [self._count(judge_event(p, at)) for p in _told_by(event, tracked.open.values())]
+        for verdict in verdicts:
+            tracked.open.pop(verdict.prediction.key, None)
+        seen = self._observation(tracked, now)
+        divergences = [
+            divergence_of(v, tracked.pod, now, (_said(event),)) for v in verdicts if v.outcome in ("early", "late")
+        ]
+        divergences += killed_too_early(seen, event, at)
+        statement = explain(seen)
+        tracked.stage = statement.stage
+        self._expect(tracked, statement)
+        return ShadowReport(statement, (), tuple(verdicts), tuple(divergences))
+
+    def observe_node(self, node: Node | None) -> None:
+        self.node, self.node_gone = node, node is None
+
+    def kubelet_started(self) -> None:
+        """A new kubelet remembers no back-off and draws new jitter: what was expected of the old one is void."""
+        self._crashes.forget_all()
+        for tracked in self.pods.values():
+            self._drop(tracked)
+
+    def missed(self, uid: str | None = None) -> None:
+        """For a while nothing was heard (of one pod, or of all): what is found now may have happened in time."""
+        for tracked in self.pods.values() if uid is None else (self.pods[uid],):
+            tracked.excused = True
+            self._drop(tracked)
+
+    def overdue(self, now: int) -> tuple[Pod, ...]:
+        """The pods of which `tick` would report something: whoever can may look whether they are as they seem."""
+        return tuple(
+            tracked.pod
+            for tracked in self.pods.values()
+            if self.clock_known and any(p.overdue_at is not None and now > p.overdue_at for p in tracked.open.values())
+        )
+
+    def tick(self, now: int) -> tuple[Divergence, ...]:
+        """What should have been observed by now and was not. Told once for each prediction."""
+        self._crashes.gc(now)
+        if not self.clock_known:
+            return ()
+        late = []
+        for tracked in self.pods.values():
+            for prediction in [p for p in tracked.open.values() if p.overdue_at is not None and now > p.overdue_at]:
+                del tracked.open[prediction.key]
+                verdict = self._count(PredictionVerdict(prediction, "late", now, now))
+                late.append(divergence_of(verdict, tracked.pod, now, (Fact("observed", "nothing so far"),)))
+        return tuple(late)
+
+    # -- what can be asked --------------------------------------------------------------------------------------
+
+    def followed(self) -> list[Pod]:
+        return [tracked.pod for tracked in self.pods.values()]
+
+    def knows(self, event: Event) -> bool:
+        """Whether an Event is about the node, or about a pod that is followed."""
+        return event.involved_object.kind == "Node" or self._tracked(event) is not None
+
+    def statement(self, uid: str, now: int) -> Statement:
+        """What is said about a pod at this moment."""
+        return explain(self._observation(self.pods[uid], now))
+
+    def next_due(self) -> int | None:
+        """When `tick` would next have something to say."""
+        moments = [p.overdue_at for t in self.pods.values() for p in t.open.values() if p.overdue_at is not None]
+        return min(moments, default=None)
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _observation(self, tracked: Tracked, now: int) -> Observation:
+        memory = Memory(self._crashes.entries(tracked.pod), tracked.exits_seen, tracked.since)
+        events = tuple(tracked.events.values())
+        return Observation(
+            tracked.pod,
+            now,
+            events,
+            self.node,
+            self.node_gone,
+            memory,
+            self.objects,
+            clock_known=self.clock_known,
+        )
+
+    def _tracked(self, event: Event) -> Tracked | None:
+        about = event.involved_object
+        by_uid = self.pods.get(about.uid)
+        if by_uid is not None:
+            return by_uid
+        uid = self._uids.get((about.namespace, about.name))
+        tracked = self.pods.get(uid) if uid is not None else None
+        if tracked is None or not about.uid:
+            return tracked
+        # The Events of a static pod carry the uid of the file's pod.
+        return tracked if tracked.pod.metadata.annotations.get(CONFIG_HASH) == about.uid else None
+
+    def _remember(self, tracked: Tracked, old: Pod, found: Iterable[ObservedChange], now: int) -> None:
+        self._crashes.follow(old, tracked.pod, tracked.events.values())
+        for change in found:
+            if change.kind == "exited" or (change.kind == "started" and not change.timed):
+                tracked.exits_seen[change.container] = now
+            elif change.kind == "started":
+                tracked.exits_seen.pop(change.container, None)
+
+    def _settle(self, tracked: Tracked, found: Iterable[ObservedChange], now: int) -> list[PredictionVerdict]:
+        """Hold the open predictions against what changed, then against the clock, then drop what is void."""
+        verdicts = []
+        for prediction in list(tracked.open.values()):
+            judged = (judge_change(prediction, change) for change in found)
+            verdict = next((v for v in judged if v is not None), None)
+            overdue, excused = prediction.overdue_at, tracked.excused or not self.clock_known
+            if verdict is None and overdue is not None and now > overdue and not excused:
+                verdict = PredictionVerdict(prediction, "late", now, now)
+            doubtful = verdict is not None and (
+                (verdict.outcome == "late" and excused) or (verdict.outcome == "early" and not self.clock_known)
+            )
+            if verdict is not None and not doubtful:
+                del tracked.open[prediction.key]
+                verdicts.append(self._count(verdict))
+        if any(change.kind in OUTSIDE or change.kind == "sandbox-lost" for change in found):
+            self._drop(tracked)
+        return verdicts
+
+    def _expect(self, tracked: Tracked, statement: Statement) -> None:
+        """The predictions of a new statement; one that was there before keeps its end: the clock goes on."""
+        wanted = {prediction.key: prediction for prediction in predictions_of(statement, tracked.pod)}
+        for key in [key for key in tracked.open if key not in wanted]:
+            self._count(PredictionVerdict(tracked.open.pop(key), "dropped", tracked.seen_at, tracked.seen_at))
+        for key, prediction in wanted.items():
+            tracked.open.setdefault(key, prediction)
+
+    def _drop(self, tracked: Tracked) -> None:
+        for prediction in tracked.open.values():
+            self._count(PredictionVerdict(prediction, "dropped", tracked.seen_at, tracked.seen_at))
+        tracked.open.clear()
+
+    def _count(self, verdict: PredictionVerdict) -> PredictionVerdict:
+        key = (verdict.prediction.due, verdict.outcome)
+        self.outcomes[key] = self.outcomes.get(key, 0) + 1
+        return verdict
+
+
+def _keep(tracked: Tracked, event: Event) -> None:
+    key = (event.involved_object.field_path, event.reason, event.message)
+    tracked.events.pop(key, None)
+    tracked.events[key] = event
+    if len(tracked.events) > KEPT_EVENTS:
+        del tracked.events[next(iter(tracked.events))]
+
+
+def _said(event: Event) -> Fact:
+    return Fact(f"event {event.reason}", f"{event.message.strip()[:200]} (x{event_count(event)})")
+
+
+def _told_by(event: Event, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+    """The predictions that this Event is about."""
+    path = event.involved_object.field_path
+    for prediction in predictions:
+        about = not prediction.container or path.endswith(f"{{{prediction.container}}}")
+        if not about:
+            continue
+        if (
+            (prediction.due == "pull" and event.reason == "Pulling")
+            or (
+                prediction.due == "mount" and event.reason == "FailedMount" and event.message.startswith("MountVolume.")
+            )
+            or (prediction.due == "retry" and event.reason in _RETRIED)
+        ):
+            yield prediction
+
+
+def _told_at_the_wrong_time(
+    seen: Observation, old: Pod, found: Iterable[ObservedChange], excused: bool
+) -> Iterator[Divergence]:
+    """Exits, starts and changed conditions carry their own time: a status tells them soon afterwards, never before."""
+    for what, at in (*_own_times(found), *_changed_conditions(old, seen.pod)):
+        if at > seen.now + CLOCK:
+            ahead = duration((at - seen.now) // SECOND * SECOND)
+            yield diverges(
+                seen,
+                "lag",
+                f"{what} is told {ahead} before it happens",
+                "A status tells what has happened; its times come from the node's clock.",
+                Fact("told at", format_micro_time(seen.now)),
+                Fact(what, format_micro_time(at)),
+            )
+    if excused or _worker_is_busy(seen, old):
+        return
+    for what, at in (*_own_times(found), *_changed_conditions(old, seen.pod)):
+        lag = seen.now - at - TRUNCATION
+        if lag > TELLING + CLOCK:
+            yield diverges(
+                seen,
+                "lag",
+                f"{what} is told {duration(lag // SECOND * SECOND)} after it happened",
+                "Relists come every second and a changed status is written at once; a write that failed is repeated "
+                "within 10 s.",
+                Fact("told at", format_micro_time(seen.now)),
+                Fact(what, format_micro_time(at)),
+            )
+
+
+def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
+    """A message that tells another back-off than the one that was followed from restart to restart."""
+    for view in seen.containers():
+        told, followed = told_wait(view), seen.memory.crashes.get(view.name)
+        if told is not None and followed is not None and told != followed.wait:
+            yield diverges(
+                seen,
+                "status",
+                f"the back-off of container {view.name} is {duration(followed.wait)}, but the status says "
+                f"{duration(told)}",
+                "The wait doubles with every restart after an exit, from 10 s to 5 minutes, and begins anew after 10 "
+                "minutes without one.",
+                view.fact("state.waiting.message", view.status.state.waiting and view.status.state.waiting.message),
+                view.fact("restartCount", view.status.restart_count),
+            )
+
+
+def _worker_is_busy(seen: Observation, old: Pod) -> bool:
+    """A worker that pulls, mounts or runs a hook tells of other containers only afterwards."""
+    if not old.status.container_statuses or not seen.pod.status.container_statuses:
+        return True
+    hooks = any(view.spec.lifecycle and view.spec.lifecycle.post_start for view in seen.containers())
+    waits = any(view.status.state.waiting is not None for view in seen.containers())
+    waited = any(s.state.waiting for s in (*old.status.container_statuses, *old.status.init_container_statuses))
+    return hooks or waits or waited
+
+
+def _own_times(found: Iterable[ObservedChange]) -> Iterator[tuple[str, int]]:
+    for change in found:
+        if change.kind in ("exited", "started") and change.timed:
+            yield f"container {change.container} {change.kind}", change.earliest
+
+
+def _changed_conditions(old: Pod, new: Pod) -> Iterator[tuple[str, int]]:
+    for condition in new.status.conditions:
+        before = find_condition(old.status.conditions, condition.type)
+        at = moment(condition.last_transition_time)
+        owned = condition.type in conditions_by_kubelet()
+        if owned and at is not None and before is not None and before.status != condition.status:
+            yield f"condition {condition.type} {condition.status}", at

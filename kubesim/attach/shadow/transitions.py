@@ -1,0 +1,197 @@
+"""May a status follow this other one? What the status manager refuses, what never goes back, what stays as it was.
+
+Mirrors: status/status_manager.go (checkContainerStateTransition, updateLastTransitionTime), kubelet_pods.go (terminal
+phases stick, restart counts)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesim.api.pod import ContainerStatus, Pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
+from kubesim.api.pods.pod_conditions import (
+    CONTAINERS_READY,
+    INITIALIZED,
+    POD_READY_TO_START_CONTAINERS,
+    POD_SCHEDULED,
+    READY,
+    find_condition,
+)
+from kubesim.attach.explain.observation import Observation, moment
+from kubesim.attach.explain.statement import Fact
+from kubesim.attach.explain.timing import wait_after
+from kubesim.attach.explain.tolerances import TELLING
+from kubesim.attach.shadow.divergence import Divergence, diverges
+from kubesim.golang.text import duration
+from kubesim.kubelet.status.manager_rules import check_container_state_transition
+
+_TIMED = (POD_READY_TO_START_CONTAINERS, INITIALIZED, READY, CONTAINERS_READY, POD_SCHEDULED)
+
+
+def transition_divergences(seen: Observation, old: Pod, before: int) -> Iterator[Divergence]:
+    """What the step from the old status to the new one breaks; both are of the same uid."""
+    was, status = old.status, seen.pod.status
+    if was.phase in TERMINAL_PHASES and status.phase != was.phase:
+        yield _breaks(
+            seen,
+            f"phase {was.phase} became {status.phase or 'empty'}",
+            "A terminal phase is final.",
+            Fact("status.phase", status.phase),
+        )
+    if was.start_time is not None and status.start_time != was.start_time:
+        yield _breaks(
+            seen,
+            "startTime changed",
+            "startTime is set once, by the first status.",
+            Fact("before", str(was.start_time)),
+            Fact("status.startTime", str(status.start_time)),
+        )
+    if status.observed_generation < was.observed_generation:
+        yield _breaks(
+            seen,
+            "observedGeneration went back",
+            "Generations only grow.",
+            Fact("before", str(was.observed_generation)),
+            Fact("status.observedGeneration", str(status.observed_generation)),
+        )
+    if old.spec == seen.pod.spec:
+        refused = check_container_state_transition(was, status, seen.pod.spec, seen.gates)
+        if refused:
+            yield _breaks(
+                seen,
+                refused,
+                "The status manager refuses a status in which a container that may not restart is alive again.",
+                Fact("spec.restartPolicy", seen.pod.spec.restart_policy),
+            )
+    yield from _times(seen, old)
+    for field in ("init_container_statuses", "container_statuses"):
+        known = {one.name: one for one in getattr(was, field)}
+        for new in getattr(status, field):
+            if new.name in known:
+                yield from _container(seen, known[new.name], new, before)
+        names = {one.name for one in getattr(status, field)}
+        for name in known:
+            if name not in names and status.conditions:
+                yield _breaks(
+                    seen,
+                    f"the status of container {name} disappeared",
+                    "A status tells of every container of the spec, in every sync.",
+                    Fact(f"status.{field}", ", ".join(sorted(names))),
+                )
+
+
+def _times(seen: Observation, old: Pod) -> Iterator[Divergence]:
+    for kind in _TIMED:
+        was = find_condition(old.status.conditions, kind)
+        now = find_condition(seen.pod.status.conditions, kind)
+        if was is None or now is None:
+            continue
+        then, since = moment(was.last_transition_time), moment(now.last_transition_time)
+        if was.status == now.status and then != since:
+            yield _breaks(
+                seen,
+                f"lastTransitionTime of {kind} moved although it stayed {now.status}",
+                "lastTransitionTime changes only when a condition's status does.",
+                Fact("before", str(was.last_transition_time)),
+                Fact(f"status.conditions[{kind}].lastTransitionTime", str(now.last_transition_time)),
+            )
+        elif was.status != now.status and then is not None and since is not None and since < then:
+            yield _breaks(
+                seen,
+                f"{kind} became {now.status} at a time before it was {was.status}",
+                "lastTransitionTime is the time of the change.",
+                Fact("before", str(was.last_transition_time)),
+                Fact(f"status.conditions[{kind}].lastTransitionTime", str(now.last_transition_time)),
+            )
+
+
+def _container(seen: Observation, old: ContainerStatus, new: ContainerStatus, before: int) -> Iterator[Divergence]:
+    yield from _restarts(seen, old, new, before)
+    if old.container_id and new.container_id == old.container_id:
+        yield from _same_attempt(seen, old, new)
+    if old.container_id and new.state.running is not None:
+        yield from _attempts_counted(seen, old, new)
+
+
+def _restarts(seen: Observation, old: ContainerStatus, new: ContainerStatus, before: int) -> Iterator[Divergence]:
+    """The restart count never falls, and rises only as fast as the crash back-off allows."""
+    name, more = new.name, new.restart_count - old.restart_count
+    if more < 0:
+        yield _breaks(
+            seen, f"restartCount of {name} went back", "Restarts are only counted up.", *_restart_counts(old, new)
+        )
+    least = sum(wait_after(min(n, 1)) for n in range(old.restart_count, new.restart_count))
+    # The times of two observations bound a restart only as closely as the kubelet reports a status.
+    if more > 1 and seen.now - before + TELLING < least - wait_after(1):
+        yield _breaks(
+            seen,
+            f"{name} was restarted {more} times within {duration(seen.now - before)}",
+            "After the first restart each one waits for the crash back-off, 10 s at least.",
+            *_restart_counts(old, new),
+        )
+
+
+def _same_attempt(seen: Observation, old: ContainerStatus, new: ContainerStatus) -> Iterator[Divergence]:
+    """Two statuses with one container id agree on its start and its end."""
+    was, now = old.state, new.state
+    if was.terminated is not None and old.restart_count == new.restart_count:
+        if now.running is not None:
+            yield _breaks(
+                seen,
+                f"{new.name} runs again under its old container id",
+                "A container that ended never runs again: a restart makes a new one.",
+                Fact(f"container {new.name} containerID", new.container_id),
+            )
+        elif now.terminated is not None and _end(was.terminated) != _end(now.terminated):
+            yield _breaks(
+                seen,
+                f"the end of {new.name} is told in another way than before",
+                "How an attempt ended does not change any more.",
+                Fact("before", str(_end(was.terminated))),
+                Fact("now", str(_end(now.terminated))),
+            )
+    began, begins = was.running, now.running
+    if began is not None and begins is not None and began.started_at != begins.started_at:
+        yield _breaks(
+            seen,
+            f"{new.name} started at another time than before",
+            "startedAt of an attempt does not change.",
+            Fact("before", str(began.started_at)),
+            Fact("now", str(begins.started_at)),
+        )
+
+
+def _attempts_counted(seen: Observation, old: ContainerStatus, new: ContainerStatus) -> Iterator[Divergence]:
+    """A running container is another one than before if, and only if, the restart count rose."""
+    changed = new.container_id not in ("", old.container_id)
+    if changed and old.restart_count == new.restart_count:
+        yield _breaks(
+            seen,
+            f"{new.name} is another container, but its restartCount stayed {new.restart_count}",
+            "Every new attempt counts as a restart.",
+            *_restart_counts(old, new),
+            Fact(f"container {new.name} containerID", new.container_id),
+        )
+    elif not changed and new.restart_count > old.restart_count:
+        yield _breaks(
+            seen,
+            f"restartCount of {new.name} rose, but it is the same container",
+            "A restart makes a new container.",
+            *_restart_counts(old, new),
+        )
+
+
+def _restart_counts(old: ContainerStatus, new: ContainerStatus) -> tuple[Fact, Fact]:
+    return (
+        Fact("before", str(old.restart_count)),
+        Fact(f"container {new.name} restartCount", str(new.restart_count)),
+    )
+
+
+def _end(ended: object) -> tuple[object, ...]:
+    return tuple(getattr(ended, field) for field in ("exit_code", "reason", "started_at", "finished_at"))
+
+
+def _breaks(seen: Observation, says: str, rule: str, *evidence: Fact) -> Divergence:
+    return diverges(seen, "transition", says, rule, *evidence)

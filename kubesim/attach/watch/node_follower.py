@@ -1,0 +1,365 @@
+"""The watch-only agent: follows the pods, Events, Lease and Node of one node, and lets the shadow speak about them.
+
+A thin shell around `attach/shadow/shadow.py`: lists and watches over a transport that refuses everything else, tells
+what time it is at the node, and hands every report to whoever shows it. What goes wrong with the connection is told in
+one line and tried again; what was missed meanwhile is not blamed on the kubelet.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+from kubesim.api.event import Event
+from kubesim.api.meta import ApiObject
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND, parse_time
+from kubesim.attach.explain.observation import event_time
+from kubesim.attach.explain.tolerances import RECONNECT
+from kubesim.attach.reading.read import events_about
+from kubesim.attach.reading.reference_polls import ReferencePolls
+from kubesim.attach.reading.references import references
+from kubesim.attach.shadow.divergence import Divergence
+from kubesim.attach.shadow.shadow import Shadow, ShadowReport
+from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
+from kubesim.cluster.store.object_watch import ObjectKey
+from kubesim.concurrency import TaskSet
+from kubesim.errors import TransportError
+from kubesim.sources.apiserver import pods_of_node
+from kubesim.sources.reflector.list_watch import CollectionListener, ListWatch, Watched
+
+KEPT = 1000  # divergences and problems; a long watch does not grow
+# After trouble with the API server: the node's kubelet may have had it too, and come back this much later.
+CATCHING_UP = RECONNECT
+# A kubelet renews its lease every 10 s (component-helpers lease controller, with 4 % jitter): by two renewals its clock
+# is measured, and one that is so late is cut off from its API server.
+MEASURING = 21 * SECOND
+TICK = 1 * SECOND
+PATIENCE_S = 5.0  # for a look at a single pod
+UNCLAIMED = 5000  # Events of pods that are not known (yet)
+SKEW_SAMPLES = 5
+OLD_EVENT = 3600 * SECOND  # an Event of the first list that explains nothing any more
+
+
+ApiT = TypeVar("ApiT", bound=ApiObject)
+
+
+class Lease(ApiObject):
+    """Its spec rides along."""
+
+
+class Viewer(Protocol):
+    """Shows what is found."""
+
+    def reported(self, report: ShadowReport) -> None: ...
+    def diverged(self, divergence: Divergence) -> None: ...
+    def problem(self, text: str) -> None: ...
+
+
+class Follower(Protocol):
+    """Lives with the pods."""
+
+    def saw(self, pod: Pod) -> None: ...
+    def lost(self, pod: Pod) -> None: ...
+
+
+class NodeFollower:
+    """`run` follows for ever; `synced` is when everything that is asked for was listed once."""
+
+    def __init__(
+        self, clock: LoopClock, transport: Transport, node_name: str, viewer: Viewer, *, with_references: bool = False
+    ) -> None:
+        self.shadow = Shadow()
+        self.shadow.clock_known = False
+        self.node_name = node_name
+        self.divergences: deque[Divergence] = deque(maxlen=KEPT)
+        self.divergence_count = 0
+        self.problems: deque[str] = deque(maxlen=KEPT)
+        self.observations = 0
+        self._clock = clock
+        self._started = clock.now()
+        self._transport = ReadOnlyTransport(transport)
+        self._viewer = viewer
+        self._followers: list[Follower] = []
+        self._looks = self._make_looks() if with_references else None
+        self._listed: set[str] = set()
+        self._trouble = False
+        self._told: set[str] = set()  # what went wrong since there was last no trouble
+        self._caught_up_at = 0
+        self._skews: deque[int] = deque(maxlen=SKEW_SAMPLES)
+        self._unclaimed: deque[Event] = deque(maxlen=UNCLAIMED)
+        self._renewed_at: int | None = None
+        self._renewal_came_at = 0
+        self._ahead = 0
+
+    def _make_looks(self) -> ReferencePolls:
+        shadow, problem = self.shadow, self._viewer.problem
+        return ReferencePolls(
+            self._clock, self._transport, shadow.followed, shadow.objects, self._object_changed, problem
+        )
+
+    # -- following ----------------------------------------------------------------------------------------------
+
+    def start(self, tasks: TaskSet, chance: Randomness) -> None:
+        about_pods = {"fieldSelector": "involvedObject.kind=Pod"}
+        about_node = {"fieldSelector": f"involvedObject.kind=Node,involvedObject.name={self.node_name}"}
+        itself = {"fieldSelector": f"metadata.name={self.node_name}"}
+        leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+        # Events and the Node first: a pod is better explained with them.
+        self._follow(tasks, chance, Watched("/api/v1/nodes", Node, "Node", selectors=itself), _OfNode(self))
+        self._follow(tasks, chance, Watched("/api/v1/events", Event, "Event", selectors=about_pods), _OfEvents(self))
+        of_node = Watched("/api/v1/events", Event, "Event", selectors=about_node)
+        self._follow(tasks, chance, of_node, _OfEvents(self, " of the node"))
+        watched = Watched(leases, Lease, "Lease", "coordination.k8s.io/v1", selectors=itself)
+        self._follow(tasks, chance, watched, _OfLease(self))
+        self._follow(tasks, chance, pods_of_node(self.node_name), _OfPods(self))
+        tasks.start("clock of the shadow", self._tick())
+        if self._looks is not None:
+            tasks.start("looks at references", self._looks.run())
+
+    def _follow(
+        self, tasks: TaskSet, chance: Randomness, watched: Watched[ApiT], listener: CollectionListener[ApiT]
+    ) -> None:
+        stream = chance.stream("attach", watched.kind, str(watched.selectors))
+        # What a pod's watch misses is what the kubelet would be blamed for; the others only explain less.
+        report = self._cut_off if watched.kind == "Pod" else self._problem
+        following = ListWatch(self._clock, self._transport, stream, watched, listener, report)
+        tasks.start(f"watch of {watched.kind}s", following.run())
+
+    async def _tick(self) -> None:
+        while True:
+            await self._clock.sleep(TICK)
+            self.shadow.clock_known = bool(self._skews) or self._clock.now() > self._started + MEASURING
+            if self.kubelet_is_cut_off:
+                self.shadow.missed()
+            for pod in self.shadow.overdue(self.now()):
+                if not await self._is_as_seen(pod) and pod.metadata.uid in self.shadow.pods:
+                    self.shadow.missed(pod.metadata.uid)
+            self._diverged(self.shadow.tick(self.now()))
+
+    async def _is_as_seen(self, pod: Pod) -> bool:
+        """Whether the server knows nothing newer of a pod: a watch that went silent is not the kubelet's fault."""
+        meta = pod.metadata
+        call = Call("get", f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}", patience_s=PATIENCE_S)
+        try:
+            async with self._transport.open(call) as reply:
+                body = await read_all(reply)
+                there = json.loads(body)["metadata"] if reply.status == 200 else {}
+        except (TransportError, ValueError, KeyError, TypeError):
+            return False
+        return bool(there) and there.get("resourceVersion") == meta.resource_version
+
+    def _cut_off(self, text: str) -> None:
+        self._trouble = True
+        self._problem(text)
+
+    def _problem(self, text: str) -> None:
+        """All watches meet the same trouble, again and again: it is told once, until something was heard again."""
+        self.problems.append(text)
+        reason = text.partition(": ")[2].partition("; again in")[0]
+        if reason not in self._told:
+            if len(self._told) >= KEPT:
+                self._told.clear()
+            self._told.add(reason)
+            self._viewer.problem(text)
+
+    def followed_by(self, follower: Follower) -> None:
+        """From now on tell of every pod, beginning with those that are there."""
+        self._followers.append(follower)
+        for pod in self.shadow.followed():
+            follower.saw(pod)
+
+    # -- what is known ------------------------------------------------------------------------------------------
+
+    def now(self) -> int:
+        """The time at the node, as far as it can be measured."""
+        return self._clock.now() + self.skew()
+
+    def skew(self) -> int:
+        """How far the node's clock is ahead of ours, from its lease renewals; small differences do not count.
+
+        Of a single renewal only this is sure: the node cannot have written a time that it has not reached.
+        """
+        best = max(self._skews) if self._skews else self._ahead  # of several, the one that was least held up on its way
+        return best if abs(best) >= SECOND else 0
+
+    @property
+    def measured_skew(self) -> int | None:
+        return max(self._skews) if self._skews else None
+
+    @property
+    def lease_age(self) -> int | None:
+        """How long ago the node renewed its lease."""
+        return None if self._renewed_at is None else self.now() - self._renewed_at
+
+    @property
+    def kubelet_is_cut_off(self) -> bool:
+        """It renewed its lease in time before, and does not any more."""
+        age = self.lease_age
+        return len(self._skews) > 1 and age is not None and age > MEASURING
+
+    def has_listed(self, *kinds: str) -> bool:
+        return self._listed.issuperset(kinds)
+
+    @property
+    def looked(self) -> bool:
+        """Whether it is known of everything that waiting pods refer to if it is there; nobody may have asked."""
+        return self._looks is None or self._looks.complete
+
+    @property
+    def connected(self) -> bool:
+        return not self._trouble and self.has_listed("Pod")
+
+    # -- what was observed --------------------------------------------------------------------------------------
+
+    def listed(self, kind: str) -> None:
+        self._listed.add(kind)
+
+    def heard(self) -> None:
+        """Something came: if there was trouble before, what comes next may be late."""
+        now = self._clock.now()
+        if self._trouble:
+            self._trouble = False
+            self._told.clear()
+            self._caught_up_at = now + CATCHING_UP
+        if now < self._caught_up_at:
+            self.shadow.missed()
+
+    def saw_pod(self, pod: Pod) -> None:
+        self.observations += 1
+        new = pod.metadata.uid not in self.shadow.pods
+        self._report(self.shadow.observe_pod(pod, self.now()))
+        for follower in self._followers:
+            follower.saw(pod)
+        if new and self._unclaimed:
+            mine = events_about(pod, self._unclaimed)
+            for event in mine:
+                self._unclaimed.remove(event)
+                self.saw_event(event)
+
+    def lost_pod(self, pod: Pod) -> None:
+        self.observations += 1
+        self._report(self.shadow.observe_removal(pod, self.now()))
+        for follower in self._followers:
+            follower.lost(pod)
+
+    def saw_event(self, event: Event) -> None:
+        self.observations += 1
+        if not self.shadow.knows(event):
+            # The watches are not in step: an Event may come before its pod.
+            if event.source.host in ("", self.node_name):
+                self._unclaimed.append(event)
+            return
+        self._report(self.shadow.observe_event(event, self.now()))
+
+    def saw_lease(self, lease: Lease) -> None:
+        text = (lease.extra.get("spec") or {}).get("renewTime")
+        if not text:
+            return
+        renewed, now = parse_time(text), self._clock.now()
+        # Two that come as far apart as they were written came right after that; one of a list may be old.
+        if self._renewed_at is not None and renewed > self._renewed_at:
+            apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
+            if abs(apart) < SECOND:
+                self._skews.append(renewed - now)
+        self._ahead = max(0, renewed - now)
+        self._renewed_at, self._renewal_came_at = renewed, now
+
+    def _object_changed(self, key: ObjectKey) -> None:
+        """What is said about the pods that refer to it may be another thing now."""
+        for uid, tracked in self.shadow.pods.items():
+            if any(reference.key == key for reference in references(tracked.pod)):
+                self._viewer.reported(ShadowReport(self.shadow.statement(uid, self.now())))
+
+    def _report(self, report: ShadowReport) -> None:
+        self._viewer.reported(report)
+        self._diverged(report.divergences)
+
+    def _diverged(self, found: Iterable[Divergence]) -> None:
+        for divergence in found:
+            self.divergence_count += 1
+            self.divergences.append(divergence)
+            self._viewer.diverged(divergence)
+
+
+class _Told:
+    """What all listeners have: nothing piles up here, so that there is always room."""
+
+    def __init__(self, agent: NodeFollower) -> None:
+        self.agent = agent
+
+    async def room(self) -> None:
+        return None
+
+
+class _OfPods(_Told):
+    def replaced(self, objects: Iterable[Pod]) -> None:
+        agent = self.agent
+        if agent.has_listed("Pod"):
+            agent.shadow.missed()
+        agent.heard()
+        found = list(objects)
+        there = {pod.metadata.uid for pod in found}
+        for gone in [tracked.pod for uid, tracked in agent.shadow.pods.items() if uid not in there]:
+            agent.lost_pod(gone)
+        for pod in found:
+            agent.saw_pod(pod)
+        agent.listed("Pod")
+
+    def changed(self, obj: Pod) -> None:
+        self.agent.heard()
+        self.agent.saw_pod(obj)
+
+    def removed(self, obj: Pod) -> None:
+        self.agent.heard()
+        self.agent.lost_pod(obj)
+
+
+class _OfEvents(_Told):
+    """Events are kept only with a pod that is followed; those that come before their pod are told once it is there."""
+
+    def __init__(self, agent: NodeFollower, what: str = "") -> None:
+        super().__init__(agent)
+        self._what = what
+
+    def replaced(self, objects: Iterable[Event]) -> None:
+        now = self.agent.now()
+        for event in sorted(objects, key=event_time):
+            if now - event_time(event) < OLD_EVENT and not (self._what and event.reason == "Starting"):
+                self.agent.saw_event(event)
+        self.agent.listed("Event" + self._what)
+
+    def changed(self, obj: Event) -> None:
+        self.agent.saw_event(obj)
+
+    def removed(self, obj: Event) -> None:
+        """Events expire; what they said stays true."""
+
+
+class _OfNode(_Told):
+    def replaced(self, objects: Iterable[Node]) -> None:
+        self.agent.shadow.observe_node(next(iter(objects), None))
+        self.agent.listed("Node")
+
+    def changed(self, obj: Node) -> None:
+        self.agent.shadow.observe_node(obj)
+
+    def removed(self, obj: Node) -> None:
+        self.agent.shadow.observe_node(None)
+
+
+class _OfLease(_Told):
+    def replaced(self, objects: Iterable[Lease]) -> None:
+        for lease in objects:
+            self.agent.saw_lease(lease)
+        self.agent.listed("Lease")
+
+    def changed(self, obj: Lease) -> None:
+        self.agent.saw_lease(obj)
+
+    def removed(self, obj: Lease) -> None:
+        """A node that goes takes its lease with it."""

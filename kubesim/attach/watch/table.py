@@ -1,0 +1,130 @@
+"""The table of an attached agent: the pods, those that something holds up first, then the newest divergences.
+
+On a terminal it fits the screen: of many pods the first are shown, and where there is little room to the right, what
+comes next has a line of its own. Written elsewhere it shows everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kubesim.api.timestamps import MILLISECOND, SECOND, format_time
+from kubesim.attach.explain.page import window_text
+from kubesim.attach.explain.statement import Statement
+from kubesim.attach.reading.versions import differences
+from kubesim.attach.shadow.shadow import Tracked
+from kubesim.attach.watch.node_follower import NodeFollower
+from kubesim.attach.watch.twin import Twin
+from kubesim.golang.text import duration
+
+# What holds a pod up comes first.
+_ORDER = (
+    "terminating",
+    "failed",
+    "unknown",
+    "starting",
+    "initializing",
+    "running",
+    "new",
+    "finishing",
+    "ready",
+    "succeeded",
+)
+SHOWN_DIVERGENCES = 8
+ROOM_FOR_NEXT = 50
+UNBOUNDED = 1_000_000
+_GAP = "  "
+
+
+def by_need(pods: Iterable[Tracked]) -> list[Tracked]:
+    """The order in which they are shown."""
+    return sorted(pods, key=_rank)
+
+
+def _rank(tracked: Tracked) -> tuple[int, str, str]:
+    place = _ORDER.index(tracked.stage) if tracked.stage in _ORDER else len(_ORDER)
+    return place, tracked.pod.metadata.namespace, tracked.pod.metadata.name
+
+
+def header(agent: NodeFollower, *, brief: bool = False) -> list[str]:
+    """What is known about the node and about how well it is seen; brief: without the list of what differs there."""
+    facts, version = _facts(agent)
+    notes = differences(version) if version else ()
+    if brief and len(notes) > 1:
+        notes = (f"kubelet {version} differs in {len(notes)} known ways from these rules; --once lists them",)
+    return [" · ".join(facts), *(f"note: {text}" for text in notes)]
+
+
+def _facts(agent: NodeFollower) -> tuple[list[str], str]:
+    node = agent.shadow.node
+    version = str(node.status.node_info.get("kubeletVersion", "")) if node is not None else ""
+    age, skew, guessed = agent.lease_age, agent.measured_skew, agent.skew()
+    unmeasured = (
+        f"clock ahead by {duration(guessed // SECOND * SECOND)} or more" if guessed else "clock skew not measured yet"
+    )
+    facts = [f"node {agent.node_name}" + (" (gone)" if agent.shadow.node_gone else f" kubelet {version or 'unknown'}")]
+    facts.append("lease never seen" if age is None else f"lease renewed {duration(age // SECOND * SECOND)} ago")
+    facts.append(unmeasured if skew is None else f"clock skew {duration(skew // MILLISECOND * MILLISECOND)}")
+    facts.append("connected" if agent.connected else "NOT CONNECTED: what is shown may be old")
+    facts.append(f"{len(agent.shadow.pods)} pods")
+    facts.append(f"{agent.divergence_count} divergences")
+    return facts, version
+
+
+def table(agent: NodeFollower, twin: Twin | None = None, *, width: int = UNBOUNDED, height: int | None = None) -> str:
+    """With a twin, how that one stands. `height` is that of a screen which it has to fit."""
+    now = agent.now()
+    above = [part for line in header(agent, brief=height is not None) for part in _wrapped(line, width)]
+    newest = list(agent.divergences)[-SHOWN_DIVERGENCES:]
+    below = [_cut(f"! {format_time(one.at)} {one.namespace}/{one.name}: {one.says}", width) for one in newest]
+    pods = by_need(agent.shadow.pods.values())
+    room = UNBOUNDED if height is None else max(1, height - len(above) - len(below) - 3)
+    rows = [("POD", "STAGE", "WHAT HOLDS IT", *(("TWIN",) if twin is not None else ()), "NEXT")]
+    for tracked in pods[:room]:
+        *columns, following = _row(agent.shadow.statement(tracked.pod.metadata.uid, now), now)
+        beside = () if twin is None else (twin.in_words(tracked.pod),)
+        rows.append((*columns, *beside, following))
+    title, *entries = _entries(rows, width)
+    shown = entries[: room // max(1, max((len(entry) for entry in entries), default=1))]
+    left = [f"... and {len(pods) - len(shown)} more pods; --once shows all"] if len(shown) < len(pods) else []
+    return "\n".join([*above, *title, *(line for entry in shown for line in entry), *left, *below]) + "\n"
+
+
+def _entries(rows: list[tuple[str, ...]], width: int) -> Iterator[list[str]]:
+    """Columns as wide as they need to be, but not wider than leaves room for the others; the last gets the rest."""
+    limit = max(12, width // 3)
+    sizes = [min(limit, max(len(row[column]) for row in rows)) for column in range(len(rows[0]) - 1)]
+    beside = width - sum(sizes) - len(_GAP) * len(sizes) >= ROOM_FOR_NEXT
+    for number, row in enumerate(rows):
+        line = _GAP.join(f"{_cut(text, size):<{size}}" for text, size in zip(row, sizes, strict=False))
+        if beside:
+            yield [_cut(f"{line}{_GAP}{row[-1]}", width).rstrip()]
+        elif number:
+            yield [_cut(line, width).rstrip(), _cut(f"    next: {row[-1]}", width)]
+        else:
+            yield [_cut(line, width).rstrip()]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _wrapped(line: str, width: int) -> Iterator[str]:
+    """At the dots between facts, else cut."""
+    current = ""
+    for fact in line.split(" · "):
+        if current and len(current) + 3 + len(fact) > width:
+            yield current
+            current = fact
+        else:
+            current = f"{current} · {fact}" if current else fact
+    yield current
+
+
+def _row(statement: Statement, now: int) -> tuple[str, str, str, str]:
+    cause = statement.causes[0]
+    timed = next((step for step in statement.steps if step.window is not None and step.firm), None)
+    first = timed or next(iter(cause.steps), None)
+    when = window_text(first.window, now) if first is not None else ""
+    following = "" if first is None else f"{when + ': ' if when else ''}{first.what}"
+    return f"{statement.namespace}/{statement.name}", statement.stage, cause.code, following

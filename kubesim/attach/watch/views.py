@@ -1,0 +1,137 @@
+"""How an attached agent shows what it finds: lines of JSON, figures for a monitoring system; `table.py` has the table.
+
+Never a value of a Secret, an environment variable or an annotation: only statuses, Events, names and times.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from kubesim.api.timestamps import SECOND
+from kubesim.attach.explain.page import as_json, window_text
+from kubesim.attach.shadow.divergence import Divergence
+from kubesim.attach.shadow.shadow import ShadowReport
+from kubesim.attach.watch.node_follower import NodeFollower
+from kubesim.attach.watch.table import by_need, header
+
+TEXT, JSON = "text/plain; charset=utf-8", "application/json"
+
+
+class LinesView:
+    """`-o jsonl`: every statement, verdict and divergence as it comes."""
+
+    def __init__(self, out: TextIO, err: TextIO) -> None:
+        self._out, self._err = out, err
+
+    def reported(self, report: ShadowReport) -> None:
+        if report.statement is not None:
+            self._write({"type": "statement", **as_json(report.statement)})
+        for verdict in report.verdicts:
+            prediction = verdict.prediction
+            self._write(
+                {
+                    "type": "prediction",
+                    "outcome": verdict.outcome,
+                    "due": prediction.due,
+                    "container": prediction.container,
+                    "what": prediction.what,
+                    "said": window_text(prediction.window, prediction.made_at),
+                }
+            )
+
+    def diverged(self, divergence: Divergence) -> None:
+        self._write({"type": "divergence", **divergence.to_json()})
+
+    def problem(self, text: str) -> None:
+        print(f"kubesim: {text}", file=self._err, flush=True)
+
+    def _write(self, value: dict[str, Any]) -> None:
+        print(json.dumps(value, ensure_ascii=False), file=self._out, flush=True)
+
+
+class QuietView:
+    """For a table that is drawn elsewhere: only trouble is told as it comes."""
+
+    def __init__(self, err: TextIO) -> None:
+        self._err = err
+
+    def reported(self, report: ShadowReport) -> None:
+        """The table shows it."""
+
+    def diverged(self, divergence: Divergence) -> None:
+        """The table shows it."""
+
+    def problem(self, text: str) -> None:
+        print(f"kubesim: {text}", file=self._err, flush=True)
+
+
+def summary(agent: NodeFollower) -> dict[str, Any]:
+    """`-o json` of a single look."""
+    now = agent.now()
+    pods = by_need(agent.shadow.pods.values())
+    return {
+        "node": agent.node_name,
+        "header": header(agent),
+        "pods": [as_json(agent.shadow.statement(tracked.pod.metadata.uid, now)) for tracked in pods],
+        "divergences": [divergence.to_json() for divergence in agent.divergences],
+    }
+
+
+def respond(agent: NodeFollower, method: str, target: str) -> tuple[int, str, str]:
+    """/healthz and /metrics."""
+    path = target.partition("?")[0]
+    if path not in ("/healthz", "/metrics"):
+        return 404, TEXT, "404 page not found; there are /healthz and /metrics\n"
+    if method != "GET":
+        return 405, TEXT, "405 method not allowed: this is read-only\n"
+    if path == "/healthz":
+        return (200, TEXT, "ok\n") if agent.connected else (503, TEXT, "not connected to the API server\n")
+    return 200, TEXT, metrics(agent)
+
+
+def metrics(agent: NodeFollower) -> str:
+    """In the text format of Prometheus."""
+    stages = Counter(tracked.stage for tracked in agent.shadow.pods.values())
+    lines = list(
+        _metric(
+            "kubesim_attach_pods",
+            "gauge",
+            "Pods by stage of life.",
+            ((f'stage="{stage}"', count) for stage, count in sorted(stages.items())),
+        )
+    )
+    lines += _metric(
+        "kubesim_attach_predictions_total",
+        "counter",
+        "Predictions by what they are about and how they came out.",
+        (
+            (f'due="{due}",outcome="{outcome}"', count)
+            for (due, outcome), count in sorted(agent.shadow.outcomes.items())
+        ),
+    )
+    lines += _metric(
+        "kubesim_attach_divergences_total",
+        "counter",
+        "Departures from the kubelet's rules.",
+        (("", agent.divergence_count),),
+    )
+    lines += _metric(
+        "kubesim_attach_observations_total", "counter", "Pods and Events observed.", (("", agent.observations),)
+    )
+    lines += _metric("kubesim_attach_connected", "gauge", "1 while the watches stand.", (("", int(agent.connected)),))
+    skew = agent.measured_skew
+    if skew is not None:
+        lines += _metric(
+            "kubesim_attach_clock_skew_seconds", "gauge", "The node's clock minus ours.", (("", skew / SECOND),)
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _metric(name: str, kind: str, help: str, values: Iterable[tuple[str, float]]) -> Iterable[str]:
+    yield f"# HELP {name} {help}"
+    yield f"# TYPE {name} {kind}"
+    for labels, value in values:
+        yield f"{name}{'{' + labels + '}' if labels else ''} {value}"

@@ -1,0 +1,119 @@
+"""`kubesim cni info|conf|bench`: what is loaded, what would be, and what it costs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from typing import Any
+
+from kubesim.cni.conf.explain import FileFate, explain_conf_dir
+from kubesim.cni.exec.process import RealExec
+from kubesim.cni.gocni import CNI, LoadOption, NetworkDirectories, with_default_conf, with_lo_network
+from kubesim.cni.info import crictl_info, status_problem
+from kubesim.errors import CniError, UsageError
+
+
+def info(args: argparse.Namespace) -> int:
+    """Always JSON, as crictl shows it; 1 if the network is not ready."""
+    settings = NetworkDirectories(
+        args.bin_dir,
+        args.conf_dir,
+        args.max_conf_num,
+        min_networks=1 if args.internal_loopback else 2,
+        cache_dir=args.cache_dir,
+    )
+    cni = CNI(settings, RealExec())
+    options: tuple[LoadOption, ...] = (with_lo_network, with_default_conf)
+    last_load_status = "OK"
+    try:
+        cni.load_now(*(options[1:] if args.internal_loopback else options))
+    except CniError as error:
+        last_load_status = str(error)
+    problem = asyncio.run(status_problem(cni))
+    print(json.dumps(crictl_info(cni, problem, last_load_status), indent=2, ensure_ascii=False))
+    return 1 if problem else 0
+
+
+def conf(args: argparse.Namespace) -> int:
+    """1 if nothing would be loaded, or something would fail."""
+    if args.profile != "v1.36":
+        return _older_choice(args)
+    fates = explain_conf_dir(args.conf_dir, args.bin_dir, args.max_conf_num)
+    if args.output == "json":
+        print(json.dumps([_fate_json(fate) for fate in fates], ensure_ascii=False))
+    else:
+        for fate in fates:
+            print("\n".join(_fate_lines(fate)))
+        if not any(fate.fate == "loaded" for fate in fates):
+            print(f"nothing would be loaded from {args.conf_dir}")
+    loaded = any(fate.fate == "loaded" for fate in fates)
+    return 0 if loaded and not any(fate.fate == "bad" or fate.missing for fate in fates) else 1
+
+
+def _fate_lines(fate: FileFate) -> list[str]:
+    lines = [f"{fate.name}: {fate.fate}" + (f": {fate.why}" if fate.why else "")]
+    if fate.network is not None:
+        network = fate.network
+        version = network.cni_version or "none, so 0.1.0"
+        lines[0] += f" as {fate.ifname}: network {network.name!r}, version {version}"
+        for plugin in network.plugins:
+            ipam = f" with {plugin.network.ipam_type}" if plugin.network.ipam_type else ""
+            on = [name for name, enabled in (plugin.network.capabilities or {}).items() if enabled]
+            capable = f", capabilities {', '.join(on)}" if on else ""
+            lines.append(f"    {plugin.network.type}{ipam}{capable}")
+        lines += [f"    missing: {problem}" for problem in fate.missing]
+    return lines
+
+
+def _fate_json(fate: FileFate) -> dict[str, Any]:
+    out: dict[str, Any] = {"file": fate.name, "fate": fate.fate}
+    if fate.why:
+        out["why"] = fate.why
+    if fate.network is not None:
+        plugins = [plugin.network.to_json() for plugin in fate.network.plugins]
+        out |= {"ifname": fate.ifname, "network": fate.network.name, "cniVersion": fate.network.cni_version}
+        out |= {"plugins": plugins, "missing": list(fate.missing)}
+    return out
+
+
+def _older_choice(args: argparse.Namespace) -> int:
+    from kubesim.cni.conf.dockershim import pick_for
+
+    pick = pick_for(args.profile, args.conf_dir)
+    if args.output == "json":
+        skipped = [{"file": path, "why": why} for path, why in pick.skipped]
+        chosen = None if pick.network is None else {"file": pick.path, "network": pick.network.name}
+        print(json.dumps({"skipped": skipped, "chosen": chosen, "error": pick.error}, ensure_ascii=False))
+        return 0 if chosen else 1
+    for path, why in pick.skipped:
+        print(f"{path}: skipped: {why}")
+    print(pick.error if pick.network is None else f"{pick.path}: chosen: network {pick.network.name!r}")
+    return 0 if pick.network is not None else 1
+
+
+def install(args: argparse.Namespace) -> int:
+    from kubesim.cni import plugins
+
+    for name in args.plugins or plugins.SHIPPED:
+        if name not in plugins.SHIPPED:
+            raise UsageError(f"no plugin {name} comes with kubesim; there is {', '.join(plugins.SHIPPED)}")
+        try:
+            print(plugins.install(name, args.directory))
+        except OSError as error:
+            raise UsageError(f"{args.directory}: {error.strerror}") from None
+    return 0
+
+
+def bench(args: argparse.Namespace) -> int:
+    from kubesim.cni.bench import run_bench
+
+    try:
+        parallel = [int(part) for part in args.parallel.split(",")]
+    except ValueError:
+        raise UsageError(f"--parallel {args.parallel}: must be numbers, separated by commas") from None
+    if min(parallel) < 1 or args.pods < 1 or args.pairs < 1:
+        raise UsageError("kubesim cni bench: pods, pairs and parallel must be at least 1")
+    run_bench(args.bin_dir, args.pods, args.pairs, parallel, sys.stdout)
+    return 0

@@ -1,0 +1,67 @@
+"""The flags that say what the kubelet of a run is like: `--config`, and the kubelet's own.
+
+All of the kubelet's flags for fields of its configuration are taken, so that a real command line can be used as it is;
+`--help` shows those that have an effect here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kubesim.cli.flags import options
+from kubesim.kubeletconfig.flags import flag_fields
+
+if TYPE_CHECKING:
+    from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
+    from kubesim.scenario.load.overlay import Overlay
+
+_PLACEHOLDERS = {"Duration": "DURATION", "int32": "N", "int64": "N", "uint32": "N"}
+_BOOLEANS = frozenset(f"--{field.flag}" for _, field in flag_fields() if field.type == "bool")
+
+
+def add_configuration(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="a KubeletConfiguration (v1beta1), as the kubelet reads it; a scenario goes before it (KUBESIM_CONFIG)",
+    )
+    parser.usage = "kubesim run [options] FILE [FILE ...]"
+    group = parser.add_argument_group(
+        "the kubelet's own flags",
+        "They go before a scenario and a file. Its other flags are taken too, and are without effect.",
+    )
+    for name, field in flag_fields():
+        group.add_argument(
+            f"--{field.flag}",
+            action="append",
+            dest=_destination(field.flag),
+            metavar=_PLACEHOLDERS.get(field.type, "VALUE"),
+            help=f"{name}{' (=true, =false)' if field.type == 'bool' else ''}" if field.played else argparse.SUPPRESS,
+        )
+
+
+def spell_out(arguments: Sequence[str]) -> list[str]:
+    """As for the kubelet: a switch by itself means true, and what follows it is another argument."""
+    return [f"{argument}=true" if argument in _BOOLEANS else argument for argument in arguments]
+
+
+def overlay(args: argparse.Namespace, gates: Mapping[str, bool] | None) -> Overlay:
+    from kubesim.scenario.load.overlay import make_overlay
+
+    texts = {field.flag: given for _, field in flag_fields() if (given := getattr(args, _destination(field.flag)))}
+    return make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), texts, gates)
+
+
+def tell_without_effect(configurations: Iterable[KubeletConfiguration], used: Collection[str] = ()) -> None:
+    """Once, and all together; `used` are the fields that have an effect on the command itself."""
+    named = (name for configuration in configurations for name in configuration.without_effect())
+    names = dict.fromkeys(name for name in named if name not in used)
+    if names:
+        print(f"kubesim: without effect here: {', '.join(names)} (kubelet configuration)", file=sys.stderr)
+
+
+def _destination(flag: str) -> str:
+    return f"kubelet_{flag.replace('-', '_')}"

@@ -1,0 +1,115 @@
+"""Options that several commands have, and where their values come from: the flag, else the environment.
+
+What neither of them says is None: then the scenario decides, then the configuration, then the default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from kubesim.errors import UsageError
+
+T = TypeVar("T")
+
+_TRUE = ("1", "t", "T", "true", "TRUE", "True")
+_FALSE = ("0", "f", "F", "false", "FALSE", "False")
+
+
+def one_of(names: Sequence[str]) -> Callable[[str], str]:
+    """For a flag that takes one of these, and for the variable of the environment that stands for it."""
+
+    def check(text: str) -> str:
+        if text not in names:
+            raise argparse.ArgumentTypeError(f"must be one of {', '.join(names)}, not {text!r}")
+        return text
+
+    return check
+
+
+def whole_number(text: str) -> int:
+    """A seed: 0, 1, 2 ..."""
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a whole number: {text!r}") from None
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"must not be negative: {text!r}")
+    return number
+
+
+def positive_number(text: str) -> float:
+    """A speed: virtual seconds for each second on the wall."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be greater than 0: {text!r}")
+    return number
+
+
+def duration(text: str) -> int:
+    """Microseconds from a duration as Go writes it: 90s, 1m30s, 250ms, 2h."""
+    from kubesim.golang.durations import parse_duration
+
+    try:
+        micros = parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if micros <= 0:
+        raise argparse.ArgumentTypeError(f"must be longer than 0: {text!r}")
+    return micros
+
+
+def gate_settings(text: str) -> dict[str, bool]:
+    """`A=true,B=false`, with the words for true and false that Go knows."""
+    settings = {}
+    for pair in text.split(","):
+        if not pair.strip():
+            continue
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals:
+            raise argparse.ArgumentTypeError(f"missing bool value for {name}")
+        if value not in _TRUE and value not in _FALSE:
+            raise argparse.ArgumentTypeError(f"invalid value of {name}: {value!r} is not true or false")
+        settings[name] = value in _TRUE
+    return settings
+
+
+def chosen(flag: T | None, variable: str, parse: Callable[[str], T]) -> T | None:
+    """The flag if it was given, else the environment variable if it is set."""
+    if flag is not None:
+        return flag
+    text = os.environ.get(variable, "")
+    if not text:
+        return None
+    try:
+        return parse(text)
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"{variable}: {error}") from None
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    help = "what all chance is derived from (environment: KUBESIM_SEED)"
+    parser.add_argument("--seed", type=whole_number, metavar="N", help=help)
+
+
+def seed(args: argparse.Namespace) -> int | None:
+    return chosen(args.seed, "KUBESIM_SEED", whole_number)
+
+
+def add_feature_gates(parser: argparse.ArgumentParser) -> None:
+    help = "switch features of the kubelet; goes before what a scenario sets (environment: KUBESIM_FEATURE_GATES)"
+    parser.add_argument("--feature-gates", type=gate_settings, metavar="A=true,B=false", help=help)
+
+
+def feature_gates(args: argparse.Namespace) -> dict[str, bool] | None:
+    return chosen(args.feature_gates, "KUBESIM_FEATURE_GATES", gate_settings)
+
+
+def add_references(parser: argparse.ArgumentParser) -> None:
+    help = "also look whether the ConfigMaps and Secrets that pods wait for are there; only metadata is asked for"
+    parser.add_argument("--references", action="store_true", help=help)

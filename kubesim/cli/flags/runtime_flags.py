@@ -1,0 +1,78 @@
+"""The flags that say what pods run on: which runtime, and where its CNI plugins and their configurations are."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from kubesim.cli.flags import options
+from kubesim.errors import UsageError
+from kubesim.linux.networks import NETWORKS
+
+RUNTIMES = ("simulated", "cni")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    group = add_private(parser)
+    group.add_argument(
+        "--host-network-node",
+        action="store_true",
+        help="with --runtime cni, as root: the node is this machine itself, not a private one",
+    )
+    group.add_argument(
+        "--state",
+        metavar="DIR",
+        help="with --host-network-node: what has to outlive a crash (the XDG state directory)",
+    )
+
+
+def add_private(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Those that leave the machine alone."""
+    group = parser.add_argument_group(
+        "the container runtime", "They go before what a scenario says. Containers are simulated in either."
+    )
+    group.add_argument(
+        "--runtime",
+        type=options.one_of(RUNTIMES),
+        metavar="|".join(RUNTIMES),
+        help="cni: every pod has a real network, set up by CNI plugins in a private node; needs no root "
+        "(environment: KUBESIM_RUNTIME)",
+    )
+    group.add_argument("--cni-network", choices=NETWORKS, help="one of the networks that kubesim brings along (bridge)")
+    group.add_argument(
+        "--cni-conf-dir", metavar="DIR", help="your own configurations instead (environment: KUBESIM_CNI_CONF_DIR)"
+    )
+    group.add_argument(
+        "--cni-bin-dir",
+        action="append",
+        metavar="DIR",
+        help="plugins; may be given several times (environment: KUBESIM_CNI_BIN_DIR, colon-separated; /usr/lib/cni, "
+        "/opt/cni/bin)",
+    )
+    return group
+
+
+def host_state(args: argparse.Namespace) -> str:
+    """The state directory of a node that is the host itself; empty for a private one."""
+    if not args.host_network_node:
+        if args.state:
+            raise UsageError("--state needs --host-network-node: a private node leaves nothing behind")
+        return ""
+    return node_state(args.state)
+
+
+def node_state(given: str | None) -> str:
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.abspath(given or os.path.join(base, "kubesim", "node"))
+
+
+def chosen(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
+    """The runtime, if one was chosen, and what was said about pod networks."""
+    given = {
+        "network": args.cni_network,
+        "conf_dir": args.cni_conf_dir or os.environ.get("KUBESIM_CNI_CONF_DIR"),
+        "bin_dirs": tuple(args.cni_bin_dir or filter(None, os.environ.get("KUBESIM_CNI_BIN_DIR", "").split(":"))),
+    }
+    runtime = options.chosen(args.runtime, "KUBESIM_RUNTIME", options.one_of(RUNTIMES))
+    return runtime, {name: value for name, value in given.items() if value}

@@ -1,0 +1,130 @@
+"""What `kubesim run` writes: the trace in one of three forms, and how each run ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import Any, Protocol, TextIO
+
+from kubesim.api.timestamps import MILLISECOND
+from kubesim.app import RunResult
+from kubesim.golang.text import duration
+from kubesim.trace import Record
+from kubesim.trace.sinks.console import ConsoleSink, Level
+from kubesim.trace.sinks.jsonl import JsonLinesSink, record_line
+
+NARROWEST, WIDEST, NO_TERMINAL = 60, 160, 120  # columns
+
+
+class Report(Protocol):
+    """A sink that is also told where a run begins and how it ended."""
+
+    def begin(self, file: str) -> None: ...
+    def record(self, record: Record) -> None: ...
+    def end(self, result: RunResult) -> None: ...
+    def close(self) -> None: ...
+
+
+class TextReport:
+    """A timeline to read, and a summary. Colours only on a terminal, and not where NO_COLOR is set."""
+
+    def __init__(self, out: TextIO, level: Level, *, several: bool) -> None:
+        self._out = out
+        self._level = level
+        self._several = several
+        self._flush = out.isatty()
+
+    def begin(self, file: str) -> None:
+        if self._several:
+            self._out.write(f"# {file}\n")
+        width = min(max(shutil.get_terminal_size((NO_TERMINAL, 24)).columns, NARROWEST), WIDEST)
+        colour = self._out.isatty() and not os.environ.get("NO_COLOR")
+        self._console = ConsoleSink(self._out, self._level, width=width, colour=colour)
+
+    def record(self, record: Record) -> None:
+        self._console.record(record)
+        if self._flush:
+            self._out.flush()
+
+    def end(self, result: RunResult) -> None:
+        self._console.close()
+        self._out.write("\n" + "".join(line + "\n" for line in summary(result)))
+
+    def close(self) -> None:
+        self._out.flush()
+
+
+def summary(result: RunResult) -> list[str]:
+    """How a run ended, in a few lines."""
+    lines = [f"{pod.removeprefix('default/')}: {phase}" for pod, phase in result.phases.items()]
+    if len(lines) > 10:
+        counts: dict[str, int] = {}
+        for phase in result.phases.values():
+            counts[phase] = counts.get(phase, 0) + 1
+        lines = [f"{count} pods {phase}" for phase, count in counts.items()]
+    lines += [f"expectation NOT met: {text}" for text in result.expectations_failed]
+    judged = len(result.expectations_met) + len(result.expectations_failed)
+    told = f"; {len(result.expectations_met)} of {judged} expectations met" if judged else ""
+    told += f"; trace {result.trace_hash[:16]}" if result.trace_hash else ""
+    span = duration(result.duration // MILLISECOND * MILLISECOND)
+    counted = f"{span} on the node, {result.records} records, {result.events} Events"
+    lines.append(f"{result.scenario}, seed {result.seed}: {counted}{told}")
+    return lines
+
+
+class JsonLinesReport:
+    """Nothing but records."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._sink = JsonLinesSink(out)
+
+    def begin(self, file: str) -> None:
+        pass
+
+    def record(self, record: Record) -> None:
+        self._sink.record(record)
+
+    def end(self, result: RunResult) -> None:
+        pass
+
+    def close(self) -> None:
+        self._out.flush()
+
+
+class JsonReport:
+    """One JSON object: `{"runs": [{"file", how it ended, "records": [...]}]}`."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._first_run = True
+
+    def begin(self, file: str) -> None:
+        self._out.write('{"runs": [\n' if self._first_run else ",\n")
+        self._first_run = False
+        self._out.write(f'{{"file": {json.dumps(file)}, "records": [')
+        self._separator = "\n"
+
+    def record(self, record: Record) -> None:
+        self._out.write(self._separator + record_line(record))
+        self._separator = ",\n"
+
+    def end(self, result: RunResult) -> None:
+        self._out.write("\n], " + json.dumps(as_json(result), ensure_ascii=False)[1:])
+
+    def close(self) -> None:
+        self._out.write("\n]}\n")
+        self._out.flush()
+
+
+def as_json(result: RunResult) -> dict[str, Any]:
+    return {
+        "scenario": result.scenario,
+        "seed": result.seed,
+        "seconds": result.duration / 1_000_000,
+        "traceHash": result.trace_hash,
+        "phases": result.phases,
+        "events": result.events,
+        "expectations": {"met": list(result.expectations_met), "failed": list(result.expectations_failed)},
+    }

@@ -1,0 +1,13 @@
+"""Namespaces come into being when something needs them, as if the cluster had had them all along."""
+
+from __future__ import annotations
+
+from kubesim.cluster.registry.bootstrap import create_namespace, furnish_namespace
+from kubesim.cluster.store.store import Store
+
+
+def ensure_namespace(store: Store, name: str) -> None:
+    """A namespace with all that the controllers of a cluster would have made in it."""
+    if store.find("Namespace", "", name) is None:
+        create_namespace(store, name)
+    furnish_namespace(store, name)

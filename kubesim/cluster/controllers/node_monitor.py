@@ -1,0 +1,210 @@
+"""The cluster's view of whether its nodes are well: a node that falls silent becomes Unknown, its pods not ready; nodes
+that are not ready get NoExecute taints, unless so many are that the fault is likely elsewhere.
+
+Only looks that find something are taken; they come when the controller's would, every five seconds.
+
+Mirrors: pkg/controller/nodelifecycle/node_lifecycle_controller.go monitorNodeHealth, tryUpdateNodeHealth,
+processTaintBaseEviction, doNoExecuteTaintingPass, handleDisruption, ComputeZoneState; pkg/controller/util/node
+MarkPodsNotReady
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from kubesim.api.node import Node, Taint
+from kubesim.api.pod import Pod
+from kubesim.api.pods.pod_conditions import with_condition
+from kubesim.api.timestamps import SECOND, format_time
+from kubesim.clock import LoopClock
+from kubesim.cluster.controllers.controller import ControllerEvents
+from kubesim.cluster.controllers.taint_eviction import NO_EXECUTE
+from kubesim.cluster.store.store import Store
+from kubesim.cluster.store.watches import WatchEvent
+from kubesim.concurrency.token_bucket import TokenBucket
+from kubesim.trace import Recorder
+
+MONITOR_PERIOD = 5 * SECOND
+GRACE_PERIOD = 50 * SECOND  # how long a node may be silent
+EVICTION_QPS = 0.1  # nodes a second and zone
+UNHEALTHY_ZONE = 0.55  # of the nodes of a zone, and more than two
+LARGE_ZONE = 50
+NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
+_REPORTED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+_ZONE_LABELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
+
+ZoneState = Literal["normal", "partial disruption", "full disruption"]
+
+
+def zone_of(node: Node) -> str:
+    return ":".join(node.metadata.labels.get(label, "") for label in _ZONE_LABELS)
+
+
+def ready_status(node: Node) -> str:
+    return next((c.status for c in node.status.conditions if c.type == "Ready"), "Unknown")
+
+
+def zone_states(nodes: Iterable[Node]) -> Mapping[str, ZoneState]:
+    ready: Counter[str] = Counter()
+    bad: Counter[str] = Counter()
+    for node in nodes:
+        (ready if ready_status(node) == "True" else bad)[zone_of(node)] += 1
+
+    def state(zone: str) -> ZoneState:
+        if bad[zone] and not ready[zone]:
+            return "full disruption"
+        if bad[zone] > 2 and bad[zone] / (bad[zone] + ready[zone]) >= UNHEALTHY_ZONE:
+            return "partial disruption"
+        return "normal"
+
+    return {zone: state(zone) for zone in (*ready, *bad)}
+
+
+def nodes_to_taint(nodes: Iterable[Node]) -> dict[str, str]:
+    """Which taint the nodes that are not ready should get, by their names.
+
+    None if no node is ready at all: then it is rather the controller that is cut off. Of a small zone in which most
+    nodes are not ready nobody is evicted either.
+    """
+    nodes = list(nodes)
+    states, sizes = zone_states(nodes), Counter(map(zone_of, nodes))
+    if all(state == "full disruption" for state in states.values()):
+        return {}
+    keys = {"False": NOT_READY, "Unknown": UNREACHABLE}
+    wanted = {}
+    for node in nodes:
+        zone, key = zone_of(node), keys.get(ready_status(node))
+        if key is not None and (states[zone] != "partial disruption" or sizes[zone] > LARGE_ZONE):
+            wanted[node.metadata.name] = key
+    return wanted
+
+
+def with_no_execute_taint(node: Node, key: str | None, now: int) -> Node:
+    """The node with this one of the two taints, or with neither."""
+    if _own_taints(node) == ([key] if key else []):
+        return node
+    kept = [t for t in node.spec.taints if t.effect != NO_EXECUTE or t.key not in (NOT_READY, UNREACHABLE)]
+    if key:
+        kept.append(Taint(key=key, effect=NO_EXECUTE, time_added=format_time(now)))
+    return node.changed(spec=node.spec.changed(taints=tuple(kept)))
+
+
+def _own_taints(node: Node) -> list[str]:
+    """Those that are given and taken here."""
+    return [t.key for t in node.spec.taints if t.effect == NO_EXECUTE and t.key in (NOT_READY, UNREACHABLE)]
+
+
+class NodeMonitor:
+    """Works from when it is made; nodes tell it when they fall silent, and when they are heard again."""
+
+    def __init__(self, clock: LoopClock, store: Store, recorder: Recorder) -> None:
+        self._clock = clock
+        self._store = store
+        self._tell = ControllerEvents(store, recorder, "node-controller")
+        self._phase = clock.now()
+        self._silent: dict[str, asyncio.TimerHandle] = {}
+        self._limits: dict[str, TokenBucket] = {}
+        self._waiting: dict[str, int] = {}  # nodes that are to be tainted, and when their turn comes
+        self._look: asyncio.TimerHandle | None = None
+        store.watch("Node", self._node_changed)
+
+    def _next_look(self, moment: int) -> int:
+        return self._phase + -(-(moment - self._phase) // MONITOR_PERIOD) * MONITOR_PERIOD
+
+    # -- silence ------------------------------------------------------------------------------------------------
+
+    def fell_silent(self, name: str, last_heard: int) -> None:
+        """A look notices the last sign of life; the one that finds it too old gives the node up."""
+        if name not in self._silent:
+            noticed = self._next_look(last_heard)
+            due = max(self._next_look(noticed + GRACE_PERIOD + 1), self._clock.now())
+            self._silent[name] = self._clock.call_at(due, self._give_up, name)
+
+    def is_heard(self, name: str) -> None:
+        timer = self._silent.pop(name, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _give_up(self, name: str) -> None:
+        node = self._store.find("Node", "", name)
+        if not isinstance(node, Node):
+            return
+        was_ready = ready_status(node) == "True"
+        why = f"node {name} has not been heard of for {GRACE_PERIOD // SECOND} s"
+        self._tell.write("patch", "nodes/status", node, why)
+        moment = format_time(self._store.now())
+        conditions = tuple(
+            c.changed(
+                status="Unknown",
+                reason="NodeStatusUnknown",
+                message="Kubelet stopped posting node status.",
+                last_transition_time=moment,
+            )
+            if c.type in _REPORTED and c.status != "Unknown"
+            else c
+            for c in node.status.conditions
+        )
+        self._store.write(node, node.changed(status=node.status.changed(conditions=conditions)))
+        if was_ready:
+            self._tell.event(node, "Normal", "NodeNotReady", f"Node {name} status is now: NodeNotReady")
+            self._mark_pods_not_ready(name)
+
+    def _mark_pods_not_ready(self, name: str) -> None:
+        """Their kubelet cannot say so itself."""
+        for pod in self._store.list("Pod"):
+            if not isinstance(pod, Pod) or pod.spec.node_name != name:
+                continue
+            ready = next((c for c in pod.status.conditions if c.type == "Ready" and c.status != "False"), None)
+            if ready is not None:
+                moment = format_time(self._store.now())
+                condition = ready.changed(status="False", last_transition_time=moment)
+                status = pod.status.changed(conditions=with_condition(pod.status.conditions, condition))
+                self._store.set_pod_status(pod.metadata.namespace, pod.metadata.name, pod.metadata.uid, status)
+                self._tell.event(pod, "Warning", "NodeNotReady", "Node is not ready")
+
+    # -- taints -------------------------------------------------------------------------------------------------
+
+    def _node_changed(self, change: WatchEvent) -> None:
+        node, old = change.object, change.previous
+        assert isinstance(node, Node)
+        if old is None or (isinstance(old, Node) and ready_status(old) != ready_status(node)):
+            if self._look is None:
+                self._look = self._clock.call_at(self._next_look(self._clock.now() + 1), self._look_at_all)
+
+    def _look_at_all(self) -> None:
+        self._look = None
+        nodes = [node for node in self._store.list("Node") if isinstance(node, Node)]
+        wanted = nodes_to_taint(nodes)
+        for node in nodes:
+            key, name = wanted.get(node.metadata.name), node.metadata.name
+            if key is None:
+                self._waiting.pop(name, None)
+            if key is None or _own_taints(node):  # taken away, or one changed for the other, at once
+                self._taint(name, key)
+            elif name not in self._waiting:
+                self._waiting[name] = self._turn(zone_of(node))
+                self._clock.call_at(self._waiting[name], self._turn_has_come, name)
+
+    def _turn(self, zone: str) -> int:
+        """Nodes of a zone are tainted one after the other, slowly."""
+        now = self._clock.now()
+        return now + self._limits.setdefault(zone, TokenBucket(EVICTION_QPS, 1)).reserve(now)
+
+    def _turn_has_come(self, name: str) -> None:
+        if self._waiting.get(name) == self._clock.now():
+            del self._waiting[name]
+            nodes = [node for node in self._store.list("Node") if isinstance(node, Node)]
+            self._taint(name, nodes_to_taint(nodes).get(name))
+
+    def _taint(self, name: str, key: str | None) -> None:
+        node = self._store.find("Node", "", name)
+        if not isinstance(node, Node):
+            return
+        tainted = with_no_execute_taint(node, key, self._store.now())
+        if tainted is not node:
+            why = f"node {name} is not ready" if key else f"node {name} is ready again, or no node is"
+            self._tell.write("patch", "nodes", node, why, {"taint": f"{key}:{NO_EXECUTE}" if key else ""})
+            self._store.write(node, tainted)

@@ -1,0 +1,144 @@
+"""Pods that do not tolerate a NoExecute taint of their node are deleted: at once, or when their patience is over.
+
+This is a controller of the cluster. The kubelet itself looks at such taints only when it admits a pod.
+
+Mirrors: pkg/controller/tainteviction/taint_eviction.go processPodOnNode, handleNodeUpdate, handlePodUpdate,
+getMinTolerationTime, addConditionAndDeletePod; timed_workers.go
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from kubesim.api.node import Node, Taint
+from kubesim.api.pod import Pod, PodCondition, Toleration
+from kubesim.api.pods.pod_conditions import with_condition
+from kubesim.api.timestamps import MILLISECOND, SECOND, format_time
+from kubesim.clock import LoopClock
+from kubesim.cluster.controllers.controller import ControllerEvents
+from kubesim.cluster.scheduling.taints import tolerates
+from kubesim.cluster.store.store import Store
+from kubesim.cluster.store.watches import WatchEvent
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.trace import Recorder
+
+DELAY = 5 * MILLISECOND  # from the watch to the deletion
+NO_EXECUTE = "NoExecute"
+
+
+def no_execute_taints(node: Node) -> tuple[Taint, ...]:
+    return tuple(taint for taint in node.spec.taints if taint.effect == NO_EXECUTE)
+
+
+def toleration_time(
+    taints: Iterable[Taint], tolerations: Sequence[Toleration], gates: FeatureGates = DEFAULT_GATES
+) -> int | None:
+    """How long a pod may stay on a node with these taints, in microseconds; None: for ever.
+
+    Of each taint the first toleration that fits counts, and of these the shortest.
+    """
+    comparison = gates.enabled("TaintTolerationComparisonOperators")
+    shortest: int | None = None
+    for taint in taints:
+        used = next((t for t in tolerations if tolerates(t, taint, comparison=comparison)), None)
+        if used is None:
+            return 0
+        if used.toleration_seconds is not None:
+            seconds = max(used.toleration_seconds, 0)
+            shortest = seconds if shortest is None else min(shortest, seconds)
+    return None if shortest is None else shortest * SECOND
+
+
+class TaintEviction:
+    """Works from when it is made."""
+
+    def __init__(self, clock: LoopClock, store: Store, recorder: Recorder, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self._clock = clock
+        self._store = store
+        self._gates = gates
+        self._tell = ControllerEvents(store, recorder, "taint-eviction-controller")
+        self._planned: dict[tuple[str, str], asyncio.TimerHandle] = {}  # deletions, by the pod's namespace and name
+        store.watch("Node", self._node_changed)
+        store.watch("Pod", self._pod_changed)
+
+    def _node_changed(self, change: WatchEvent) -> None:
+        node, old = change.object, change.previous
+        assert isinstance(node, Node)
+        before = no_execute_taints(old) if isinstance(old, Node) else ()
+        if change.type != "DELETED" and no_execute_taints(node) != before:
+            self._clock.call_at(self._clock.now() + DELAY, self._look_at_node, node.metadata.name)
+
+    def _pod_changed(self, change: WatchEvent) -> None:
+        pod, old = change.object, change.previous
+        assert isinstance(pod, Pod)
+        if change.type == "DELETED":
+            self._cancel(pod)
+            return
+        if isinstance(old, Pod) and (pod.spec is old.spec or _tolerance(pod) == _tolerance(old)):
+            return
+        if self._taints(pod.spec.node_name):
+            self._clock.call_at(self._clock.now() + DELAY, self._look_at_pod, pod.metadata.namespace, pod.metadata.name)
+
+    def _taints(self, node_name: str) -> tuple[Taint, ...]:
+        node = self._store.find("Node", "", node_name) if node_name else None
+        return no_execute_taints(node) if isinstance(node, Node) else ()
+
+    def _look_at_pod(self, namespace: str, name: str) -> None:
+        pod = self._store.find("Pod", namespace, name)
+        if isinstance(pod, Pod):
+            taints = self._taints(pod.spec.node_name)
+            if taints:
+                self._process(pod, taints)
+
+    def _look_at_node(self, name: str) -> None:
+        taints = self._taints(name)
+        for pod in self._store.list("Pod"):
+            if isinstance(pod, Pod) and pod.spec.node_name == name:
+                if taints:
+                    self._process(pod, taints)
+                else:
+                    self._cancel(pod)
+
+    def _process(self, pod: Pod, taints: tuple[Taint, ...]) -> None:
+        """A deletion that is planned stays as it is, also if the pod has less patience with what came since."""
+        patience = toleration_time(taints, pod.spec.tolerations, self._gates)
+        if not patience:  # none at all, or without end
+            self._cancel(pod)
+        if patience is not None and _key(pod) not in self._planned:
+            due = self._clock.now() + patience
+            self._planned[_key(pod)] = self._clock.call_at(due, self._delete, _key(pod))
+
+    def _cancel(self, pod: Pod) -> None:
+        planned = self._planned.pop(_key(pod), None)
+        if planned is not None:
+            planned.cancel()
+            self._tell.event(pod, "Normal", "TaintManagerEviction", f"Cancelling deletion of Pod {'/'.join(_key(pod))}")
+
+    def _delete(self, key: tuple[str, str]) -> None:
+        del self._planned[key]
+        pod = self._store.find("Pod", *key)
+        if not isinstance(pod, Pod) or pod.metadata.deletion_timestamp is not None:
+            return
+        self._tell.event(pod, "Normal", "TaintManagerEviction", f"Marking for deletion Pod {'/'.join(key)}")
+        self._tell.write("delete", "pods", pod, "the pod does not tolerate a NoExecute taint of its node any longer")
+        condition = PodCondition(
+            type="DisruptionTarget",
+            status="True",
+            reason="DeletionByTaintManager",
+            message="Taint manager: deleting due to NoExecute taint",
+            observed_generation=pod.metadata.generation,
+            last_transition_time=format_time(self._store.now()),
+        )
+        status = pod.status.changed(conditions=with_condition(pod.status.conditions, condition))
+        self._store.set_pod_status(*key, pod.metadata.uid, status)
+        self._store.delete("Pod", *key)
+
+
+def _tolerance(pod: Pod) -> tuple[str, tuple[Toleration, ...]]:
+    """Of what, by whom: all that matters here about a pod."""
+    return pod.spec.node_name, pod.spec.tolerations
+
+
+def _key(pod: Pod) -> tuple[str, str]:
+    return pod.metadata.namespace, pod.metadata.name

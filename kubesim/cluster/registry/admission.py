@@ -1,0 +1,263 @@
+"""What the default admission plugins do to a pod or a node before it is validated: fill in, or refuse with 403.
+
+In place, on JSON objects with their defaults. Reads other objects of the store, writes none.
+
+Mirrors: plugin/pkg/admission serviceaccount, priority, defaulttolerationseconds, runtimeclass, nodetaint, podresize;
+apiserver/pkg/admission/plugin/namespace/lifecycle
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kubesim.api.meta import CONFIG_MIRROR, ApiObject
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
+from kubesim.api.pods.resources import pod_requests, quantities
+from kubesim.api.quantity import ZERO
+from kubesim.api.validation.field import JsonObject
+from kubesim.cluster.problems import forbidden, not_found
+from kubesim.cluster.store.kinds import RESOURCES, Resource
+from kubesim.cluster.store.store import Store
+from kubesim.errors import ApiError
+
+TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
+_TOKEN_VOLUME = "kube-api-access-"
+_TOKEN_SECONDS = 3607
+_TOLERATION_SECONDS = 300
+_NOT_READY = "node.kubernetes.io/not-ready"
+_UNREACHABLE = "node.kubernetes.io/unreachable"
+_POD = RESOURCES["Pod"]
+
+
+def admit_namespace(store: Store, resource: Resource, namespace: str, name: str) -> None:
+    """Nothing is created in a namespace that is missing or about to go."""
+    found = store.find("Namespace", "", namespace)
+    if found is None:
+        raise not_found(RESOURCES["Namespace"], namespace)
+    if found.metadata.deletion_timestamp is not None:
+        problem = f"unable to create new content in namespace {namespace} because it is being terminated"
+        error = forbidden(resource, name, problem)
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        raise ApiError(error.code, error.reason, error.message, {**(error.details or {}), "causes": [cause]})
+
+
+def admit_new_pod(store: Store, pod: JsonObject, new_suffix: Callable[[], str]) -> None:
+    _admit_service_account(store, pod, new_suffix)
+    _admit_priority(store, pod)
+    add_default_tolerations(pod["spec"])
+    _admit_runtime_class(store, pod)
+
+
+def admit_pod_update(new: JsonObject, old: JsonObject) -> None:
+    """A pod keeps its priority, and its default tolerations cannot be lost."""
+    for name in ("priority", "preemptionPolicy"):
+        if new["spec"].get(name) is None and old["spec"].get(name) is not None:
+            new["spec"][name] = old["spec"][name]
+    add_default_tolerations(new["spec"])
+
+
+def admit_pod_resize(store: Store, new: JsonObject, old: JsonObject) -> None:
+    """What a node could never give is refused here, before its kubelet hears of it."""
+    node_name = new["spec"].get("nodeName", "")
+    if not node_name or new["metadata"].get("generation") == old["metadata"].get("generation"):
+        return
+    node = store.find("Node", "", node_name)
+    if not isinstance(node, Node):
+        raise _refuse(new, f'node "{node_name}" not found')
+    system = node.metadata.labels.get("kubernetes.io/os", "linux")
+    if system != "linux":
+        problem = f'pod resize is only supported on linux nodes, node "{node_name}" is "{system}"'
+        raise _with_cause(_refuse(new, problem), "UnsupportedPlatform")
+    requests, allocatable = pod_requests(Pod.from_json(new)), quantities(node.status.allocatable)
+    cpu, memory = requests.get("cpu", ZERO), requests.get("memory", ZERO)
+    most_cpu, most_memory = allocatable.get("cpu", ZERO), allocatable.get("memory", ZERO)
+    lacking = []
+    if cpu > most_cpu:
+        lacking.append(f"cpu, requested: {cpu.milli_value()}, allocatable: {most_cpu.milli_value()}")
+    if memory > most_memory:
+        lacking.append(f"memory, requested: {memory.value()}, allocatable: {most_memory.value()}")
+    if lacking:
+        problem = f"node didn't have enough allocatable resources: {'; '.join(lacking)}"
+        raise _with_cause(_refuse(new, problem), "NodeCapacity")
+
+
+def _with_cause(error: ApiError, reason: str) -> ApiError:
+    return ApiError(error.code, error.reason, error.message, {**(error.details or {}), "causes": [{"reason": reason}]})
+
+
+def admit_new_node(node: JsonObject) -> None:
+    """A node is not ready until its kubelet says so."""
+    taints = node.setdefault("spec", {}).setdefault("taints", [])
+    if not any(taint.get("key") == _NOT_READY and taint.get("effect") == "NoSchedule" for taint in taints):
+        taints.append({"key": _NOT_READY, "effect": "NoSchedule"})
+
+
+def admit_new_priority_class(store: Store, priority_class: JsonObject) -> None:
+    if not priority_class.get("globalDefault"):
+        return
+    for other in store.list("PriorityClass"):
+        if _extra(other).get("globalDefault"):
+            problem = f"PriorityClass {other.metadata.name} is already marked as default. Only one default can exist"
+            raise forbidden(RESOURCES["PriorityClass"], priority_class["metadata"].get("name", ""), problem)
+
+
+def add_default_tolerations(spec: JsonObject) -> None:
+    tolerations = list(spec.get("tolerations") or ())
+    for taint in (_NOT_READY, _UNREACHABLE):
+        if not any(
+            toleration.get("key", "") in ("", taint) and toleration.get("effect", "") in ("", "NoExecute")
+            for toleration in spec.get("tolerations") or ()
+        ):
+            tolerations.append(
+                {"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _TOLERATION_SECONDS}
+            )
+    spec["tolerations"] = tolerations
+
+
+def _refuse(pod: JsonObject, problem: str) -> ApiError:
+    return forbidden(_POD, pod["metadata"].get("name", ""), problem)
+
+
+def _admit_service_account(store: Store, pod: JsonObject, new_suffix: Callable[[], str]) -> None:
+    metadata, spec = pod["metadata"], pod["spec"]
+    if CONFIG_MIRROR in (metadata.get("annotations") or {}):
+        _check_mirror_pod(pod)
+        return
+    name = spec.get("serviceAccountName") or "default"
+    spec["serviceAccountName"] = spec["serviceAccount"] = name
+    account = store.find("ServiceAccount", metadata["namespace"], name)
+    if account is None:
+        where = f"{metadata['namespace']}/{name}"
+        raise _refuse(pod, f'error looking up service account {where}: serviceaccount "{name}" not found')
+    extra = _extra(account)
+    automount = spec.get("automountServiceAccountToken")
+    if automount is None:
+        automount = extra.get("automountServiceAccountToken")
+    if automount is None or automount:
+        _mount_token(spec, new_suffix)
+    if not spec.get("imagePullSecrets") and extra.get("imagePullSecrets"):
+        spec["imagePullSecrets"] = [{"name": secret.get("name", "")} for secret in extra["imagePullSecrets"]]
+
+
+def _extra(obj: ApiObject) -> dict[str, Any]:
+    return obj.extra
+
+
+def _check_mirror_pod(pod: JsonObject) -> None:
+    """What a kubelet reports of a static pod may not reach into the API."""
+    spec = pod["spec"]
+    if spec.get("serviceAccountName"):
+        raise _refuse(pod, "a mirror pod may not reference service accounts")
+    volumes = spec.get("volumes") or ()
+    if any(volume.get("secret") for volume in volumes):
+        raise _refuse(pod, "a mirror pod may not reference secrets")
+    sources = [source for volume in volumes for source in (volume.get("projected") or {}).get("sources") or ()]
+    if any(source.get("serviceAccountToken") is not None for source in sources):
+        raise _refuse(pod, "a mirror pod may not use ServiceAccountToken volume projections")
+
+
+def _mount_token(spec: JsonObject, new_suffix: Callable[[], str]) -> None:
+    """The token in every container that has nothing mounted at its place."""
+    volumes = spec.get("volumes") or []
+    existing = next((v.get("name", "") for v in volumes if v.get("name", "").startswith(_TOKEN_VOLUME)), "")
+    name = existing or _TOKEN_VOLUME + new_suffix()
+    mounted = False
+    for container in [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]:
+        mounts = container.get("volumeMounts") or []
+        if any(mount.get("mountPath") == TOKEN_PATH for mount in mounts):
+            continue
+        container["volumeMounts"] = [*mounts, {"name": name, "readOnly": True, "mountPath": TOKEN_PATH}]
+        mounted = True
+    if mounted and not existing:
+        spec["volumes"] = [*volumes, _token_volume(name)]
+
+
+def _token_volume(name: str) -> JsonObject:
+    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    return {
+        "name": name,
+        "projected": {
+            "sources": [
+                {"serviceAccountToken": {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}},
+                {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+                {"downwardAPI": {"items": [namespace]}},
+            ],
+            "defaultMode": 0o644,
+        },
+    }
+
+
+def _admit_priority(store: Store, pod: JsonObject) -> None:
+    spec = pod["spec"]
+    name, priority, policy = _priority_of(store, pod)
+    if name:
+        spec["priorityClassName"] = name
+    if spec.get("priority") is not None and spec["priority"] != priority:
+        raise _refuse(
+            pod,
+            f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; priority "
+            f"admission controller computed {priority} from the given PriorityClass name",
+        )
+    spec["priority"] = priority
+    if spec.get("preemptionPolicy") is not None and spec["preemptionPolicy"] != policy:
+        raise _refuse(
+            pod,
+            f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be provided in pod spec; "
+            f"priority admission controller computed {policy} from the given PriorityClass name",
+        )
+    spec["preemptionPolicy"] = policy
+
+
+def _priority_of(store: Store, pod: JsonObject) -> tuple[str, int, str]:
+    """The name, the value and the preemption policy: of the class that is named, or of the default one."""
+    name = pod["spec"].get("priorityClassName", "")
+    if name:
+        chosen = store.find("PriorityClass", "", name)
+        if chosen is None:
+            raise _refuse(pod, f"no PriorityClass with name {name} was found")
+    else:
+        defaults = [item for item in store.list("PriorityClass") if _extra(item).get("globalDefault")]
+        chosen = min(defaults, key=lambda item: _extra(item).get("value", 0), default=None)
+    if chosen is None:
+        return "", 0, "PreemptLowerPriority"
+    fields = _extra(chosen)
+    return chosen.metadata.name, fields.get("value", 0), fields.get("preemptionPolicy") or "PreemptLowerPriority"
+
+
+def _admit_runtime_class(store: Store, pod: JsonObject) -> None:
+    spec = pod["spec"]
+    name = spec.get("runtimeClassName")
+    if name is None:
+        if spec.get("overhead"):
+            problem = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+            raise _refuse(pod, problem)
+        return
+    found = store.find("RuntimeClass", "", name)
+    if found is None:
+        raise _refuse(pod, f'pod rejected: RuntimeClass "{name}" not found')
+    overhead = _extra(found).get("overhead")
+    if overhead is not None:
+        fixed = overhead.get("podFixed") or {}
+        if spec.get("overhead") and spec["overhead"] != fixed:
+            raise _refuse(pod, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+        spec["overhead"] = dict(fixed)
+    scheduling = _extra(found).get("scheduling") or {}
+    selector = dict(spec.get("nodeSelector") or {})
+    for key, value in (scheduling.get("nodeSelector") or {}).items():
+        if selector.get(key, value) != value:
+            raise _refuse(
+                pod, f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}]"
+                f" = {selector[key]}"
+            )  # fmt: skip
+        selector[key] = value
+    if selector:
+        spec["nodeSelector"] = selector
+    added = [t for t in scheduling.get("tolerations") or () if t not in (spec.get("tolerations") or ())]
+    if added:
+        spec["tolerations"] = [*(spec.get("tolerations") or ()), *added]

@@ -1,0 +1,51 @@
+"""What a fresh cluster has before anybody asks for anything, and what every new namespace gets.
+
+Mirrors: pkg/controlplane/controller/systemnamespaces; pkg/controller/serviceaccount, certificates/rootcacertpublisher;
+pkg/registry/scheduling/rest storage_scheduling.go (the system's priority classes)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kubesim.api.meta import ApiObject
+from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
+from kubesim.cluster.registry.registry import Target, create
+from kubesim.cluster.store.kinds import RESOURCES
+from kubesim.cluster.store.store import Store
+from kubesim.cluster.store.watches import WatchEvent
+
+SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_FURNITURE: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("ServiceAccount", {"metadata": {"name": "default"}}),
+    ("ConfigMap", {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": ""}}),
+)
+
+
+def bootstrap(store: Store) -> Callable[[], None]:
+    """Fill an empty store, and look after new namespaces until the answer is called."""
+    stop = store.watch("Namespace", lambda event: _furnish(store, event))
+    for name in SYSTEM_NAMESPACES:
+        create_namespace(store, name)
+    for name, value in SYSTEM_PRIORITIES.items():
+        body = {"metadata": {"name": name}, "value": value}
+        create(store, Target(RESOURCES["PriorityClass"]), body)
+    return stop
+
+
+def create_namespace(store: Store, name: str) -> ApiObject:
+    return create(store, Target(RESOURCES["Namespace"]), {"metadata": {"name": name}})
+
+
+def _furnish(store: Store, event: WatchEvent) -> None:
+    """Pods need the default service account and the certificate that its token volume projects."""
+    if event.type == "ADDED":
+        furnish_namespace(store, event.object.metadata.name)
+
+
+def furnish_namespace(store: Store, name: str) -> None:
+    """What is not there yet."""
+    for kind, body in _FURNITURE:
+        if store.find(kind, name, body["metadata"]["name"]) is None:
+            create(store, Target(RESOURCES[kind], name), body)

@@ -1,0 +1,193 @@
+"""What a DELETE comes to: refused, nothing new, an object that is marked, one that is removed, or both in turn.
+
+Pods are deleted gracefully: the first request sets the time at which they should be gone, later ones can only bring it
+closer, and the last one (grace 0, from the kubelet) removes them. Finalizers hold any object.
+
+Mirrors: apiserver/pkg/registry/rest delete.go BeforeDelete; generic/registry store.go Delete,
+deletionFinalizersForGarbageCollection, markAsDeleting; pkg/registry/core/pod strategy.go CheckGracefulDelete;
+pkg/registry/core/namespace/storage Delete
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesim.api.meta import ApiObject, ObjectMeta
+from kubesim.api.pod import Pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
+from kubesim.api.timestamps import SECOND, format_time, parse_time
+from kubesim.api.validation.field import Errors, Named
+from kubesim.cluster.problems import conflict, forbidden, invalid_options
+from kubesim.cluster.store.kinds import resource_of
+from kubesim.values import replace, value_object
+
+ORPHAN = "orphan"
+FOREGROUND = "foregroundDeletion"
+DEFAULT_GRACE_S = 30
+_POLICIES = ("Foreground", "Background", "Orphan")
+_SYSTEM_PRIORITIES = ("system-cluster-critical", "system-node-critical")
+_PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
+
+
+@value_object
+class DeleteOptions:
+    grace_s: int | None = None
+    uid: str = ""
+    resource_version: str = ""
+    orphan_dependents: bool | None = None
+    propagation_policy: str | None = None
+    dry_run: bool = False
+
+
+@value_object
+class Deletion:
+    """`marked` is written first, if it is set; `removed` says that the object goes then."""
+
+    marked: ApiObject | None
+    removed: bool
+
+
+NOTHING = Deletion(None, False)
+
+
+def plan_deletion(obj: ApiObject, options: DeleteOptions, now: int) -> Deletion:
+    """Decide what a DELETE does to this object."""
+    check_delete_options(options)
+    check_preconditions(obj, options)
+    if options.grace_s is not None and options.grace_s < 0:
+        options = replace(options, grace_s=1)
+    if obj.kind == "PriorityClass" and obj.metadata.name in _SYSTEM_PRIORITIES:
+        problem = "this is a system priority class and cannot be deleted"
+        raise forbidden(resource_of("PriorityClass"), obj.metadata.name, problem)
+    if obj.kind == "Namespace":
+        return _plan_namespace(obj, options, now)
+    if isinstance(obj, Pod):
+        return _plan_pod(obj, options, now)
+    return _plan_at_once(obj, options, now)
+
+
+def check_delete_options(options: DeleteOptions) -> None:
+    errors = Errors()
+    policy = options.propagation_policy
+    if policy is not None and options.orphan_dependents is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        errors.invalid("propagationPolicy", Named(policy), detail)
+    if policy is not None and policy not in _POLICIES:
+        errors.unsupported("propagationPolicy", policy, (*_POLICIES, "nil"))
+    if errors:
+        raise invalid_options("DeleteOptions", errors)
+
+
+def check_preconditions(obj: ApiObject, options: DeleteOptions) -> None:
+    """Here the message names the kind, not the resource."""
+    metadata, resource = obj.metadata, resource_of(obj.kind)
+    if options.uid and options.uid != metadata.uid:
+        problem = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata.uid}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise conflict(resource, metadata.name, problem, named=obj.kind)
+    if options.resource_version and options.resource_version != metadata.resource_version:
+        problem = (
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the "
+            f"ResourceVersion in record ({metadata.resource_version}). The object might have been modified"
+        )
+        raise conflict(resource, metadata.name, problem, named=obj.kind)
+
+
+def _plan_pod(pod: Pod, options: DeleteOptions, now: int) -> Deletion:
+    metadata = pod.metadata
+    finalizers = _finalizers_after(metadata, options)
+    if metadata.deletion_timestamp is None:
+        grace_s = effective_grace(pod, options.grace_s)
+        when = now + grace_s * SECOND
+    else:
+        held = metadata.deletion_grace_period_seconds
+        if held is None:  # somebody has begun the deletion without any grace
+            return _plan_at_once(pod, options, now)
+        if options.grace_s is None or options.grace_s >= held:
+            return NOTHING
+        grace_s = options.grace_s
+        when = max(now, parse_time(metadata.deletion_timestamp) + (grace_s - held) * SECOND)
+    changes: dict[str, Any] = {
+        "deletion_timestamp": format_time(when),
+        "deletion_grace_period_seconds": grace_s,
+        "finalizers": finalizers,
+    }
+    if metadata.deletion_timestamp is None and metadata.generation:
+        changes["generation"] = metadata.generation + 1
+    marked = pod.changed(metadata=metadata.changed(**changes))
+    return Deletion(marked, removed=grace_s == 0 and not finalizers)
+
+
+def effective_grace(pod: Pod, asked: int | None) -> int:
+    """The seconds a pod gets. One without a node, or one that has ended, has nothing to wait for."""
+    if not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
+        return 0
+    grace = pod.spec.termination_grace_period_seconds if asked is None else asked
+    if grace is None:  # only a pod that was stored without its defaults
+        return DEFAULT_GRACE_S
+    return 1 if grace < 0 else grace
+
+
+def _plan_at_once(obj: ApiObject, options: DeleteOptions, now: int) -> Deletion:
+    """Kinds without grace: finalizers alone hold an object, and deleting it again changes nothing."""
+    finalizers = _finalizers_after(obj.metadata, options)
+    if not finalizers:
+        return Deletion(None, removed=True)
+    marked = mark_as_deleting(obj, finalizers, now)
+    return NOTHING if marked.metadata == obj.metadata else Deletion(marked, removed=False)
+
+
+def mark_as_deleting(obj: ApiObject, finalizers: tuple[str, ...], now: int) -> ApiObject:
+    metadata = obj.metadata
+    changes: dict[str, Any] = {"finalizers": finalizers, "deletion_grace_period_seconds": 0}
+    if metadata.deletion_timestamp is None:
+        changes["deletion_timestamp"] = format_time(now)
+        if metadata.generation:
+            changes["generation"] = metadata.generation + 1
+    elif parse_time(metadata.deletion_timestamp) > now:
+        changes["deletion_timestamp"] = format_time(now)
+    return obj.changed(metadata=metadata.changed(**changes))
+
+
+def _plan_namespace(namespace: ApiObject, options: DeleteOptions, now: int) -> Deletion:
+    """A namespace only begins to end here: whoever empties it takes its finalizers away."""
+    metadata = namespace.metadata
+    if metadata.name in _PROTECTED_NAMESPACES:
+        raise forbidden(resource_of("Namespace"), metadata.name, "this namespace may not be deleted")
+    extra = namespace.extra
+    if metadata.deletion_timestamp is None:
+        changes = {"deletion_timestamp": format_time(now), "finalizers": _finalizers_after(metadata, options)}
+        status = {**(extra.get("status") or {}), "phase": "Terminating"}
+        marked = namespace.changed(metadata=metadata.changed(**changes)).with_extra(extra | {"status": status})
+        return Deletion(marked, removed=False)
+    if (extra.get("spec") or {}).get("finalizers") or metadata.finalizers:
+        return NOTHING
+    return Deletion(None, removed=True)
+
+
+def _finalizers_after(metadata: ObjectMeta, options: DeleteOptions) -> tuple[str, ...]:
+    """What the request says about dependents, as the finalizer that tells the garbage collector."""
+    others = tuple(name for name in metadata.finalizers if name not in (ORPHAN, FOREGROUND))
+    if options.orphan_dependents is not None:
+        return (*others, ORPHAN) if options.orphan_dependents else others
+    match options.propagation_policy:
+        case "Orphan":
+            return (*others, ORPHAN)
+        case "Foreground":
+            return (*others, FOREGROUND)
+        case "Background":
+            return others
+        case _:
+            return metadata.finalizers
+
+
+def is_done(obj: ApiObject) -> bool:
+    """Whether an update has taken the last finalizer of an object whose deletion waited for just that."""
+    metadata = obj.metadata
+    if metadata.finalizers or metadata.deletion_timestamp is None:
+        return False
+    if obj.kind == "Namespace":
+        return not (obj.extra.get("spec") or {}).get("finalizers")
+    return metadata.deletion_grace_period_seconds == 0

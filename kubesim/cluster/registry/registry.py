@@ -1,0 +1,295 @@
+"""From a request's body to a stored object: create, update, patch, delete, as a server does them.
+
+Each way is: read by type, default, admit, reset what cannot be written, validate, compare, store. A write that changes
+nothing keeps the object, its version, and everybody's peace.
+
+Mirrors: apiserver/pkg/registry/generic/registry store.go Create, Update; pkg/endpoints/handlers create.go, patch.go
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.schema.codec import DecodeError, encode
+from kubesim.api.timestamps import format_time
+from kubesim.api.validation.field import Errors, FieldError, JsonObject
+from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
+from kubesim.cluster.patches.strategic_merge import StrategicPatchError, go_value, strategic_merge_patch
+from kubesim.cluster.problems import (
+    MODIFIED,
+    already_exists,
+    bad_request,
+    conflict,
+    internal_error,
+    invalid,
+    invalid_object,
+    not_found,
+    precondition_failed,
+    rejected,
+    unsupported_media_type,
+)
+from kubesim.cluster.registry.admission import (
+    admit_namespace,
+    admit_new_node,
+    admit_new_pod,
+    admit_new_priority_class,
+    admit_pod_resize,
+    admit_pod_update,
+)
+from kubesim.cluster.registry.deletion import DeleteOptions
+from kubesim.cluster.registry.metadata_updates import keep_system_fields, validate_object_meta_update
+from kubesim.cluster.registry.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
+from kubesim.cluster.store.kinds import RESOURCES, Resource
+from kubesim.cluster.store.store import Store
+from kubesim.cluster.wire import json_text, misfit, object_to_json, unknown_fields
+from kubesim.errors import ApiError
+from kubesim.values import value_object
+
+MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_NAME_MAX = 63
+_SUFFIX_LENGTH = 5
+_SET_BY_THE_SERVER = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
+                      "selfLink", "managedFields")  # fmt: skip
+_GO_TYPES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+
+
+@value_object
+class Target:
+    """What a request is about. The name is empty for a collection, the namespace for kinds that have none."""
+
+    resource: Resource
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+def read_body(resource: Resource, body: JsonObject) -> JsonObject:
+    """The object that a POST or a PUT brings, with its defaults. Without a kind it is taken for what the path says."""
+    kind, version = body.get("kind") or resource.kind, body.get("apiVersion") or resource.api_version
+    named = f'{kind} in version "{version.rpartition("/")[2]}" cannot be handled as a {resource.kind}: '
+    wrong = _wrong_kind(resource, kind, version)
+    if wrong:
+        raise bad_request(named + wrong)
+    try:
+        obj = internal(resource, body)
+    except DecodeError as error:
+        raise bad_request(f'{resource.kind} in version "v1" cannot be handled as a {resource.kind}: {error}') from None
+    return {**obj, "kind": resource.kind, "apiVersion": resource.api_version}
+
+
+def _wrong_kind(resource: Resource, kind: str, version: str) -> str:
+    """Why an object of this kind and version is not one of the resource."""
+    known = kind.removesuffix("List") in RESOURCES or kind in ("DeleteOptions", "Binding", "Eviction")
+    if version != resource.api_version or not known:
+        return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"'
+    return f"converting (v1.{kind}) to (core.{resource.kind}): unknown conversion" if kind != resource.kind else ""
+
+
+# -- create ---------------------------------------------------------------------------------------------------------
+
+
+def create(store: Store, target: Target, body: JsonObject, *, dry_run: bool = False) -> ApiObject:
+    resource, obj = target.resource, read_body(target.resource, body)
+    metadata = obj["metadata"]
+    if resource.namespaced:
+        if metadata.get("namespace", target.namespace) != target.namespace:
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        metadata["namespace"] = target.namespace
+    for name in _SET_BY_THE_SERVER:
+        metadata.pop(name, None)
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata["name"] = _generate_name(store, target, metadata["generateName"])
+    if resource.namespaced:
+        admit_namespace(store, resource, target.namespace, metadata.get("name", ""))
+    if resource.kind == "Pod":
+        admit_new_pod(store, obj, lambda: _suffix(store))
+    elif resource.kind == "Node":
+        admit_new_node(obj)
+    elif resource.kind == "PriorityClass":
+        admit_new_priority_class(store, obj)
+    if metadata.get("resourceVersion"):
+        raise internal_error("resourceVersion should not be set on objects to be created")
+    prepare_for_create(resource, obj, format_time(store.now()))
+    errors = validate_create(resource, obj)
+    if errors:
+        raise invalid_object(resource, metadata.get("name", ""), errors)
+    _check_not_terminating(store, target, metadata["name"])
+    return store.create(resource.model.from_json(obj), dry_run=dry_run)
+
+
+def _check_not_terminating(store: Store, target: Target, name: str) -> None:
+    existing = store.find(target.resource.kind, target.namespace, name)
+    if existing is not None and existing.metadata.deletion_timestamp is not None:
+        error = already_exists(target.resource, name)
+        raise ApiError(error.code, error.reason, f"object is being deleted: {error.message}", error.details)
+
+
+def _generate_name(store: Store, target: Target, prefix: str) -> str:
+    while True:
+        name = prefix[: _NAME_MAX - _SUFFIX_LENGTH] + _suffix(store)
+        if store.find(target.resource.kind, target.namespace, name) is None:
+            return name
+
+
+def _suffix(store: Store) -> str:
+    """Five letters, drawn from where the uids come from."""
+    number = int.from_bytes(hashlib.sha256(store.new_uid().encode()).digest()[:8], "big")
+    letters = []
+    for _ in range(_SUFFIX_LENGTH):
+        number, letter = divmod(number, len(_SUFFIX_LETTERS))
+        letters.append(_SUFFIX_LETTERS[letter])
+    return "".join(letters)
+
+
+# -- update ---------------------------------------------------------------------------------------------------------
+
+
+def update(store: Store, target: Target, body: JsonObject, *, dry_run: bool = False) -> tuple[ApiObject, bool]:
+    """PUT: the object as it is stored then, and whether it was created."""
+    resource, new = target.resource, read_body(target.resource, body)
+    _check_name(target, new)
+    old = store.find(resource.kind, target.namespace, target.name)
+    if old is None:
+        if resource.put_creates and not target.subresource:
+            metadata = {name: value for name, value in new["metadata"].items() if name != "resourceVersion"}
+            return create(store, target, {**body, "metadata": metadata}, dry_run=dry_run), True
+        raise not_found(resource, target.name)
+    uid = new["metadata"].get("uid")
+    if uid and uid != old.metadata.uid:
+        raise precondition_failed(resource, target.namespace, target.name, uid, old.metadata.uid)
+    return _replace(store, target, old, new, dry_run), False
+
+
+def _check_name(target: Target, new: JsonObject) -> None:
+    """The body must be about what the path says."""
+    name, namespace = new["metadata"].get("name", ""), new["metadata"].get("namespace", "")
+    if not name:
+        problem = f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+        raise bad_request(problem)
+    if name != target.name:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
+    if namespace and namespace != target.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    if target.resource.namespaced:
+        new["metadata"]["namespace"] = target.namespace
+
+
+def _replace(store: Store, target: Target, current: ApiObject, new: JsonObject, dry_run: bool) -> ApiObject:
+    """Store the new state of an object, if it may be and if it is new."""
+    resource, metadata = target.resource, new["metadata"]
+    old = {**internal_of(resource, current), "kind": resource.kind, "apiVersion": resource.api_version}
+    _check_version(target, metadata, current)
+    if resource.kind == "Pod" and not target.subresource:
+        admit_pod_update(new, old)
+    keep_system_fields(metadata, old["metadata"])
+    strategy = strategy_of(resource, target.subresource)
+    strategy.prepare(new, old)
+    errors = Errors()
+    validate_object_meta_update(errors, metadata, old["metadata"])
+    strategy.validate(errors, new, old)
+    if errors:
+        raise invalid_object(resource, target.name, errors)
+    if target.subresource == "resize":
+        admit_pod_resize(store, new, old)
+    if encode(resource.kind, new) == encode(resource.kind, old):
+        return current
+    obj = resource.model.from_json(new)
+    return obj if dry_run else store.write(current, obj)
+
+
+def _check_version(target: Target, metadata: JsonObject, current: ApiObject) -> None:
+    """A writer that names a version writes only to that one."""
+    version = metadata.get("resourceVersion", "")
+    if version and not version.isdigit():
+        raise internal_error(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if not version or int(version) == 0:
+        if target.resource.put_needs_version:
+            problem = FieldError("Invalid value", "metadata.resourceVersion", 0, "must be specified for an update")
+            raise invalid_object(target.resource, target.name, (problem,))
+        metadata["resourceVersion"] = current.metadata.resource_version
+    elif version != current.metadata.resource_version:
+        raise conflict(target.resource, target.name, MODIFIED)
+
+
+# -- patch ----------------------------------------------------------------------------------------------------------
+
+
+def patch(
+    store: Store, target: Target, content_type: str, body: Any, *, dry_run: bool = False, strict: bool = False
+) -> tuple[ApiObject, list[str]]:
+    """PATCH with a parsed body: the object as it is stored then, and the fields that nobody knows."""
+    if content_type not in (MERGE_PATCH, JSON_PATCH, STRATEGIC_MERGE_PATCH):
+        raise unsupported_media_type()
+    current = store.get(target.resource.kind, target.namespace, target.name)
+    new, unknown = _patched(target.resource, object_to_json(current), content_type, body, strict)
+    _check_name(target, new)
+    return _replace(store, target, current, new, dry_run), unknown
+
+
+def _patched(
+    resource: Resource, document: JsonObject, content_type: str, body: Any, strict: bool
+) -> tuple[JsonObject, list[str]]:
+    merged, shown = _apply(resource, document, content_type, body)
+    unknown = list(unknown_fields(resource.kind, merged))
+    kind, version = merged.get("kind", ""), merged.get("apiVersion", "")
+    try:
+        problem = misfit(resource.kind, merged) if content_type == STRATEGIC_MERGE_PATCH else None
+        if problem:
+            raise DecodeError(problem)
+        obj = internal(resource, merged)
+        problem = _wrong_kind(resource, kind, version) or (strict_error(unknown) if unknown and strict else "")
+        if problem:
+            raise DecodeError(problem)
+    except DecodeError as error:
+        raise invalid("", "", "", (FieldError("Invalid value", "patch", shown, str(error)),)) from None
+    return {**obj, "kind": kind, "apiVersion": version}, unknown
+
+
+def strict_error(unknown: list[str]) -> str:
+    return "strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in unknown)
+
+
+def _apply(resource: Resource, document: JsonObject, content_type: str, body: Any) -> tuple[JsonObject, str]:
+    """The patched document, and what a complaint about it quotes."""
+    if content_type == JSON_PATCH:
+        if not isinstance(body, list):
+            raise _undecodable(body, "[]handlers.jsonPatchOp")
+        for operation in body:
+            if operation is not None and not isinstance(operation, dict):
+                raise _undecodable(operation, "handlers.jsonPatchOp")
+        try:
+            merged = json_patch(document, [operation or {} for operation in body])
+        except PatchError:
+            raise rejected() from None
+        return (merged if isinstance(merged, dict) else {}), json_text(merged)
+    if not isinstance(body, dict):
+        raise _undecodable(body, "map[string]interface {}")
+    if content_type == MERGE_PATCH:
+        merged = merge_patch(document, body)
+        return merged, json_text(merged)
+    try:
+        return strategic_merge_patch(resource.kind, document, body), go_value(body)
+    except StrategicPatchError as error:
+        raise (bad_request if error.bad_request else internal_error)(str(error)) from None
+
+
+def _undecodable(body: Any, wanted: str) -> ApiError:
+    found = _GO_TYPES.get(type(body), "null")
+    return bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type {wanted}")
+
+
+# -- delete ---------------------------------------------------------------------------------------------------------
+
+
+def delete(store: Store, target: Target, options: DeleteOptions) -> tuple[ApiObject, bool]:
+    """The object as it stands then, and whether it is gone."""
+    current = store.get(target.resource.kind, target.namespace, target.name)
+    after = store.delete_with(current, options)
+    return after, store.find(target.resource.kind, target.namespace, target.name) is None

@@ -1,0 +1,229 @@
+"""What each kind does on creation and on update beyond what holds for all: defaults, fields that are reset, validation.
+
+Works on JSON objects as the decoder gives them. A strategy belongs to a kind and a subresource.
+
+Mirrors: pkg/registry/*/strategy.go PrepareForCreate, PrepareForUpdate, ValidateUpdate; pkg/apis/*/v1/defaults.go
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.pods.conversion import convert_pod
+from kubesim.api.pods.defaults import set_pod_defaults
+from kubesim.api.schema.codec import decode
+from kubesim.api.validation import validate_pod_create
+from kubesim.api.validation.field import Errors, JsonObject
+from kubesim.cluster.registry.kind_rules import check_base64, check_micro_time, validate_kind, validate_kind_update
+from kubesim.cluster.registry.metadata_updates import validate_object_meta_update
+from kubesim.cluster.registry.pod_updates import (
+    OPTIONS,
+    spec_of,
+    validate_ephemeral_containers_update,
+    validate_pod_status_update,
+    validate_pod_update,
+)
+from kubesim.cluster.registry.resize import drop_other_updates, validate_pod_resize
+from kubesim.cluster.store.kinds import RESOURCES, Resource
+from kubesim.values import value_object
+
+_NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+_KEPT_BY_SUBRESOURCES = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "generation")
+
+
+def internal(resource: Resource, value: JsonObject) -> JsonObject:
+    """A JSON value read by its type, with its defaults; raises `DecodeError`."""
+    obj: JsonObject = decode(resource.kind, value)
+    obj.setdefault("metadata", {})
+    match resource.kind:
+        case "Pod":
+            set_pod_defaults(obj)
+            convert_pod(obj)
+        case "Namespace":
+            if obj["metadata"].get("name"):
+                labels = obj["metadata"].get("labels") or {}
+                obj["metadata"]["labels"] = {**labels, _NAMESPACE_LABEL: obj["metadata"]["name"]}
+        case "ConfigMap":
+            check_base64(obj.get("binaryData"))
+        case "Secret":
+            check_base64(obj.get("data"))
+            _encode_string_data(obj)
+            obj["type"] = obj.get("type") or "Opaque"
+        case "Lease":
+            for name in ("acquireTime", "renewTime"):
+                check_micro_time((obj.get("spec") or {}).get(name))
+        case "Event":
+            check_micro_time(obj.get("eventTime"))
+            check_micro_time((obj.get("series") or {}).get("lastObservedTime"))
+        case "PriorityClass":
+            obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
+        case "Node":
+            status = obj.get("status") or {}
+            if status.get("capacity") and not status.get("allocatable"):
+                status["allocatable"] = dict(status["capacity"])
+    return obj
+
+
+def _encode_string_data(secret: JsonObject) -> None:
+    """Text for people to write is never read back."""
+    text = secret.pop("stringData", None)
+    if text:
+        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in text.items()}
+        secret["data"] = {**(secret.get("data") or {}), **encoded}
+
+
+def internal_of(resource: Resource, obj: ApiObject) -> JsonObject:
+    """A stored object in the same form."""
+    return internal(resource, obj.to_json())
+
+
+# -- creation -------------------------------------------------------------------------------------------------------
+
+
+def prepare_for_create(resource: Resource, obj: JsonObject, now: str) -> None:
+    """In place: what a client cannot decide about a new object."""
+    match resource.kind:
+        case "Pod":
+            obj["status"] = {"phase": "Pending"}  # its quality of service is the store's to say
+            if obj["spec"].get("schedulingGates"):
+                obj["status"]["conditions"] = [_gated(now)]
+        case "Namespace":
+            spec = obj.setdefault("spec", {})
+            if "kubernetes" not in (spec.get("finalizers") or ()):
+                spec["finalizers"] = [*(spec.get("finalizers") or ()), "kubernetes"]
+            obj["status"] = {"phase": "Active"}
+        case "PriorityClass":
+            obj["metadata"]["generation"] = 1
+
+
+def _gated(now: str) -> JsonObject:
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }
+
+
+def validate_create(resource: Resource, obj: JsonObject) -> Errors:
+    if resource.kind == "Pod":
+        return validate_pod_create(obj, OPTIONS)
+    errors = Errors()
+    validate_kind(errors, resource, obj)
+    return errors
+
+
+# -- updates --------------------------------------------------------------------------------------------------------
+
+
+@value_object
+class Strategy:
+    """`prepare` resets in place what this way of writing cannot change; `validate` judges what is left."""
+
+    prepare: Callable[[JsonObject, JsonObject], None]
+    validate: Callable[[Errors, JsonObject, JsonObject], None]
+
+
+def _nothing(new: JsonObject, old: JsonObject) -> None:
+    """Every field can be written."""
+
+
+def _keep(*names: str) -> Callable[[JsonObject, JsonObject], None]:
+    """These parts stay as they are."""
+
+    def prepare(new: JsonObject, old: JsonObject) -> None:
+        for name in names:
+            _take(new, old, name)
+
+    return prepare
+
+
+def _take(new: JsonObject, old: JsonObject, name: str) -> None:
+    if name in old:
+        new[name] = old[name]
+    else:
+        new.pop(name, None)
+
+
+def _bump_generation(new: JsonObject, old: JsonObject) -> None:
+    if spec_of(new) != spec_of(old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _prepare_pod(new: JsonObject, old: JsonObject) -> None:
+    _take(new, old, "status")
+    _bump_generation(new, old)
+
+
+def _prepare_pod_status(new: JsonObject, old: JsonObject) -> None:
+    _take(new, old, "spec")
+    _take(new["metadata"], old["metadata"], "ownerReferences")
+    _take(new["metadata"], old["metadata"], "deletionTimestamp")
+    status, before = new.setdefault("status", {}), old.get("status") or {}
+    if not status.get("qosClass"):
+        _take(status, before, "qosClass")
+    _keep_observed_generations(status, before)
+
+
+def _keep_observed_generations(status: JsonObject, before: JsonObject) -> None:
+    """Clients that do not know of them do not erase them."""
+    if not status.get("observedGeneration"):
+        _take(status, before, "observedGeneration")
+    known: dict[str, list[int]] = {}
+    for condition in before.get("conditions") or ():
+        known.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration", 0))
+    for condition in status.get("conditions") or ():
+        generations = known.get(condition.get("type", ""))
+        generation = generations.pop(0) if generations else 0
+        if not condition.get("observedGeneration") and generation:
+            condition["observedGeneration"] = generation
+
+
+def _prepare_ephemeral(new: JsonObject, old: JsonObject) -> None:
+    containers = new["spec"].get("ephemeralContainers") or []
+    new["spec"] = {**old["spec"], "ephemeralContainers": containers}
+    _prepare_subresource(new, old)
+
+
+def _prepare_resize(new: JsonObject, old: JsonObject) -> None:
+    new["spec"] = drop_other_updates(new, old)
+    _prepare_subresource(new, old)
+
+
+def _prepare_subresource(new: JsonObject, old: JsonObject) -> None:
+    _take(new, old, "status")
+    for name in _KEPT_BY_SUBRESOURCES:
+        _take(new["metadata"], old["metadata"], name)
+    _bump_generation(new, old)
+
+
+def _rules_of(kind: str) -> Callable[[Errors, JsonObject, JsonObject], None]:
+    resource = RESOURCES[kind]
+
+    def validate(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+        validate_object_meta_update(errors, new["metadata"], old["metadata"])
+        validate_kind_update(errors, resource, new, old)
+
+    return validate
+
+
+_STRATEGIES: Mapping[tuple[str, str], Strategy] = {
+    **{(kind, ""): Strategy(_nothing, _rules_of(kind)) for kind in RESOURCES},
+    ("Pod", ""): Strategy(_prepare_pod, validate_pod_update),
+    ("Pod", "status"): Strategy(_prepare_pod_status, validate_pod_status_update),
+    ("Pod", "ephemeralcontainers"): Strategy(_prepare_ephemeral, validate_ephemeral_containers_update),
+    ("Pod", "resize"): Strategy(_prepare_resize, validate_pod_resize),
+    ("Node", ""): Strategy(_keep("status"), _rules_of("Node")),
+    ("Node", "status"): Strategy(_keep("spec"), _rules_of("Node")),
+    ("Namespace", ""): Strategy(_keep("spec", "status"), _rules_of("Namespace")),
+    ("Namespace", "status"): Strategy(_keep("spec"), _rules_of("Namespace")),
+    ("Namespace", "finalize"): Strategy(_keep("status"), _rules_of("Namespace")),
+}
+
+
+def strategy_of(resource: Resource, subresource: str) -> Strategy:
+    return _STRATEGIES[(resource.kind, subresource)]

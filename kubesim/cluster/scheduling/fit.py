@@ -1,0 +1,88 @@
+"""Why a pod does not fit on a node: the failures, and the resources that are too few.
+
+Mirrors: pkg/scheduler/framework/plugins/noderesources/fit.go fitsRequest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
+from kubesim.api.pods.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, pod_requests
+from kubesim.cluster.scheduling.node_info import NodeInfo, NodeResources
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.values import value_object
+
+OS_LABEL = "kubernetes.io/os"
+NODE_OS = "linux"
+
+
+@value_object
+class InsufficientResource:
+    """The node has not enough of something; cpu is counted in thousandths."""
+
+    resource: str
+    requested: int
+    used: int
+    capacity: int
+
+    @property
+    def reason(self) -> str:
+        return f"OutOf{self.resource}"
+
+    @property
+    def message(self) -> str:
+        return (
+            f"Node didn't have enough resource: {self.resource}, requested: {self.requested}, "
+            f"used: {self.used}, capacity: {self.capacity}"
+        )
+
+
+@value_object
+class PredicateFailure:
+    """The node is not of the kind the pod asks for."""
+
+    predicate: str
+    description: str
+
+    @property
+    def reason(self) -> str:
+        return self.predicate
+
+    @property
+    def message(self) -> str:
+        return f"Predicate {self.predicate} failed: {self.description}"
+
+
+NODE_AFFINITY = PredicateFailure("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
+NODE_NAME = PredicateFailure("NodeName", "node(s) didn't match the requested node name")
+NODE_PORTS = PredicateFailure("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+TAINT_TOLERATION = PredicateFailure("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+
+
+def node_labels(node: Node) -> Mapping[str, str]:
+    """The labels that affinity sees: the kubelet corrects the OS label in passing, but only if there are labels."""
+    labels = node.metadata.labels
+    return {**labels, OS_LABEL: NODE_OS} if labels else labels
+
+
+def insufficient_resources(
+    pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES
+) -> Iterator[InsufficientResource]:
+    """What the node has not enough of for one more pod."""
+    have, used = info.allocatable, info.requested
+    need = NodeResources.of(pod_requests(pod, skip_pod_level=not gates.enabled("PodLevelResources")))
+    if info.pod_count + 1 > have.allowed_pods:
+        yield InsufficientResource(PODS, 1, info.pod_count, have.allowed_pods)
+    for name, needed, taken, capacity in (
+        (CPU, need.milli_cpu, used.milli_cpu, have.milli_cpu),
+        (MEMORY, need.memory, used.memory, have.memory),
+        (EPHEMERAL_STORAGE, need.ephemeral_storage, used.ephemeral_storage, have.ephemeral_storage),
+        *(
+            (name, needed, used.scalars.get(name, 0), have.scalars.get(name, 0))
+            for name, needed in need.scalars.items()
+        ),
+    ):
+        if needed > 0 and needed > capacity - taken:
+            yield InsufficientResource(name, needed, taken, capacity)

@@ -1,0 +1,105 @@
+"""What a node has and what the pods on it have taken: resources in whole numbers, and host ports.
+
+Built from the node and the pods that are already admitted; it grows with each one that is admitted after them.
+
+Mirrors: pkg/scheduler/framework/types.go Resource, NodeInfo; kube-scheduler/framework/types.go HostPortInfo
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import field
+
+from kubesim.api.names import is_scalar_resource_name
+from kubesim.api.node import Node
+from kubesim.api.pod import ContainerPort, Pod
+from kubesim.api.pods.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources, pod_requests, quantities
+from kubesim.api.pods.sidecars import is_restartable_init_container
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.values import mutable
+
+_ANY_IP = "0.0.0.0"
+
+
+@mutable
+class NodeResources:
+    """Amounts as admission compares them; `scalars` are extended resources, huge pages and attachable volumes."""
+
+    milli_cpu: int = 0
+    memory: int = 0
+    ephemeral_storage: int = 0
+    allowed_pods: int = 0
+    scalars: dict[str, int] = field(default_factory=dict)
+
+    def add(self, resources: Resources) -> None:
+        for name, amount in resources.items():
+            if name == CPU:
+                self.milli_cpu += amount.milli_value()
+            elif name == MEMORY:
+                self.memory += amount.value()
+            elif name == EPHEMERAL_STORAGE:
+                self.ephemeral_storage += amount.value()
+            elif name == PODS:
+                self.allowed_pods += amount.value()
+            elif is_scalar_resource_name(name):
+                self.scalars[name] = self.scalars.get(name, 0) + amount.value()
+
+    @classmethod
+    def of(cls, resources: Resources) -> NodeResources:
+        result = cls()
+        result.add(resources)
+        return result
+
+
+class HostPorts:
+    """The ports of the host that are taken, by address; `0.0.0.0` stands for every address."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, set[tuple[str, int]]] = {}
+
+    def add(self, port: ContainerPort) -> None:
+        self._taken.setdefault(port.host_ip or _ANY_IP, set()).add(_protocol_port(port))
+
+    def conflicts(self, port: ContainerPort) -> bool:
+        address = port.host_ip or _ANY_IP
+        addresses = self._taken if address == _ANY_IP else (_ANY_IP, address)
+        return any(_protocol_port(port) in self._taken.get(taken, ()) for taken in addresses)
+
+
+def _protocol_port(port: ContainerPort) -> tuple[str, int]:
+    return port.protocol or "TCP", port.host_port
+
+
+def host_ports(pod: Pod) -> Iterator[ContainerPort]:
+    """The host ports a pod holds as long as it runs: those of its sidecars and regular containers."""
+    for container in (*filter(is_restartable_init_container, pod.spec.init_containers), *pod.spec.containers):
+        yield from (port for port in container.ports if port.host_port > 0)
+
+
+class NodeInfo:
+    """A node with the pods that are on it."""
+
+    def __init__(self, node: Node, pods: Iterable[Pod] = (), gates: FeatureGates = DEFAULT_GATES) -> None:
+        self.node = node
+        self.allocatable = NodeResources.of(quantities(node.status.allocatable))
+        self.requested = NodeResources()
+        self.ports = HostPorts()
+        self.pod_count = 0
+        self._gates = gates
+        for pod in pods:
+            self.add(pod)
+
+    def add(self, pod: Pod) -> None:
+        """One more pod is on the node."""
+        gates = self._gates
+        self.pod_count += 1
+        self.requested.add(
+            pod_requests(
+                pod,
+                use_status=gates.enabled("InPlacePodVerticalScaling"),
+                use_pod_level_status=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+                skip_pod_level=not gates.enabled("PodLevelResources"),
+            )
+        )
+        for port in host_ports(pod):
+            self.ports.add(port)

@@ -1,0 +1,1 @@
+"""The API over HTTP: routes, requests, lists, watch streams, discovery."""

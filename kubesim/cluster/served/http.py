@@ -1,0 +1,182 @@
+"""The cluster over HTTP: what `rest.handle` answers, on a real connection, so that real clients can talk to it.
+
+A request is answered at once, but for one that names a version that has not been reached: that waits three seconds for
+it. A watch is a stream of lines until its time is over, the client goes, or the client is too slow.
+
+Mirrors: apiserver/pkg/endpoints/handlers/watch.go WatchServer.HandleHTTP; pkg/server/filters (body limit,
+authentication); pkg/storage/cacher/watch_cache.go waitUntilFreshAndBlock
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Collection
+from contextlib import aclosing
+
+from aiohttp import hdrs, web
+
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.problems import status_of
+from kubesim.cluster.served.rest import Request, Response, WatchStream, handle
+from kubesim.cluster.served.streaming import watch_bytes
+from kubesim.cluster.store.store import Store
+from kubesim.cluster.wire import encoded
+from kubesim.errors import ApiError, UsageError
+
+LOOPBACK = "127.0.0.1"
+MAX_BODY = 3 * 1024 * 1024
+MAX_HEAD = 64 * 1024  # selectors and continue tokens make long lines
+FRESH_TIMEOUT = 3 * SECOND  # how long a read waits for a version that has not been reached
+_FRESH_POLL = 50 * MILLISECOND
+_TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
+
+
+class ClusterServer:
+    """Serves a store until closed. `address` is where, once it has started.
+
+    With `tokens` or a TLS context that asks for client certificates, whoever has neither is refused.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: LoopClock,
+        *,
+        seed: int = 0,
+        tokens: Collection[str] = (),
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.address = ""
+        self.requests = 0
+        self._store = store
+        self._clock = clock
+        self._chance = Randomness(seed).stream("watch timeouts")
+        self.tokens = frozenset(tokens)
+        self._tls = tls
+        self._streams: dict[WatchStream, None] = {}
+        server = web.Server(
+            self._serve,
+            handler_cancellation=True,
+            access_log=None,
+            max_line_size=MAX_HEAD,
+            max_field_size=MAX_HEAD,
+        )
+        self._server = server
+        self._runner = web.ServerRunner(server, shutdown_timeout=0.1)
+
+    async def start(self, host: str = LOOPBACK, port: int = 0) -> None:
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, host, port, ssl_context=self._tls).start()
+        except OSError as error:
+            await self._runner.cleanup()
+            raise UsageError(f"cannot serve on {host}:{port}: {error.strerror or error}") from error
+        bound = self._runner.addresses[0]
+        shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
+        self.address = f"{'https' if self._tls else 'http'}://{shown}:{bound[1]}"
+
+    async def close(self) -> None:
+        """End every watch, then every connection."""
+        for stream in list(self._streams):
+            stream.close()
+        await self._runner.cleanup()
+
+    @property
+    def connections(self) -> int:
+        return len(self._server.connections)
+
+    def cut(self) -> None:
+        """Break every connection in the middle, as a crash would."""
+        for connection in list(self._server.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        self.requests += 1
+        if not self._is_known(request):
+            return _finished(_refusal(ApiError(401, "Unauthorized", "Unauthorized")))
+        body = await _read(request)
+        if body is None:
+            problem = f"Request entity too large: limit is {MAX_BODY}"
+            return _finished(_refusal(ApiError(413, "RequestEntityTooLarge", problem)))
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        asked = Request(request.method, request.raw_path, headers, body)
+        response = await self._answer(asked)
+        if response.stream is None:
+            return _finished(response)
+        return await self._stream(request, response.stream)
+
+    def _is_known(self, request: web.BaseRequest) -> bool:
+        """By a token, or by the certificate that the connection was made with."""
+        wants_certificate = self._tls is not None and self._tls.verify_mode != ssl.CERT_NONE
+        if not self.tokens and not wants_certificate:
+            return True
+        scheme, _, token = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+        if scheme.lower() == "bearer" and token in self.tokens:
+            return True
+        return bool(request.get_extra_info("peercert"))
+
+    async def _answer(self, request: Request) -> Response:
+        """A version that somebody else may bring about is waited for."""
+        response = handle(self._store, request)
+        deadline = self._clock.now() + FRESH_TIMEOUT
+        while _is_too_early(response) and self._clock.now() < deadline:
+            await self._clock.sleep(min(_FRESH_POLL, deadline - self._clock.now()))
+            response = handle(self._store, request)
+        return response
+
+    # -- watching -----------------------------------------------------------------------------------------------
+
+    async def _stream(self, request: web.BaseRequest, stream: WatchStream) -> web.StreamResponse:
+        response = web.StreamResponse(headers=_headers(_JSON))
+        response.enable_chunked_encoding()
+        self._streams[stream] = None
+        try:
+            await response.prepare(request)
+            async with aclosing(watch_bytes(self._clock, stream, self._chance)) as lines:
+                async for some in lines:
+                    await response.write(some)
+            await response.write_eof()
+        except ConnectionError:
+            pass  # whoever watched has gone
+        finally:
+            self._streams.pop(stream, None)
+        return response
+
+
+def _is_too_early(response: Response) -> bool:
+    body = response.body if response.stream is None else response.stream.refusal
+    causes = ((body or {}).get("details") or {}).get("causes") or ()
+    return any(cause.get("reason") == "ResourceVersionTooLarge" for cause in causes)
+
+
+async def _read(request: web.BaseRequest) -> str | None:
+    """The body; None if it is too long."""
+    parts, size = [], 0
+    async for part in request.content.iter_any():
+        size += len(part)
+        if size > MAX_BODY:
+            return None
+        parts.append(part)
+    return b"".join(parts).decode(errors="replace")
+
+
+def _refusal(error: ApiError) -> Response:
+    return Response(error.code, status_of(error))
+
+
+def _headers(content_type: str) -> dict[str, str]:
+    return {hdrs.CONTENT_TYPE: content_type, hdrs.CACHE_CONTROL: "no-cache, private"}
+
+
+def _finished(response: Response) -> web.Response:
+    if response.body is None:
+        return web.Response(status=response.status, body=response.text.encode(), headers=_headers(_TEXT))
+    answer = web.Response(status=response.status, body=encoded(response.body), headers=_headers(_JSON))
+    for warning in response.warnings:
+        answer.headers.add("Warning", warning)
+    retry_after = (response.body.get("details") or {}).get("retryAfterSeconds")
+    if retry_after:
+        answer.headers[hdrs.RETRY_AFTER] = str(retry_after)
+    return answer

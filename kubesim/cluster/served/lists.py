@@ -1,0 +1,234 @@
+"""Lists: selectors, versions, pages. What the query says, and which objects that comes to.
+
+Mirrors: apimachinery/pkg/apis/meta/internalversion/validation ValidateListOptions; apiserver/pkg/storage continue.go,
+pkg/storage/cacher delegator (which version a list is of)
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.validation.field import Errors
+from kubesim.cluster.problems import bad_request, expired, internal_error, invalid_options, too_large_version
+from kubesim.cluster.store.fields import check_fields
+from kubesim.cluster.store.kinds import Resource
+from kubesim.cluster.store.selectors import SelectorError, parse_field_selector, parse_label_selector
+from kubesim.cluster.store.store import Store
+from kubesim.cluster.store.watches import Selection
+from kubesim.cluster.wire import object_to_json
+from kubesim.errors import ApiError
+from kubesim.golang import json as gojson
+from kubesim.values import value_object
+
+_TOKEN_VERSION = "meta.k8s.io/v1"
+
+
+@value_object
+class ListOptions:
+    selection: Selection
+    limit: int = 0
+    token: str = ""
+    version: str = ""
+    version_match: str = ""
+    watch: bool = False
+    timeout_s: int | None = None
+    bookmarks: bool = False
+    send_initial_events: bool | None = None
+
+    @property
+    def has_selectors(self) -> bool:
+        return bool(self.selection.labels or self.selection.fields)
+
+
+def parse_list_options(resource: Resource, namespace: str | None, query: Mapping[str, str]) -> ListOptions:
+    """Read and check the query of a list or a watch."""
+    options = ListOptions(
+        selection=_selection(resource, namespace, query),
+        limit=max(0, parse_int(query.get("limit", "")) or 0),
+        token=query.get("continue", ""),
+        version=query.get("resourceVersion", ""),
+        version_match=query.get("resourceVersionMatch", ""),
+        watch=_flag(query, "watch") or False,
+        timeout_s=parse_int(query.get("timeoutSeconds", "")),
+        bookmarks=_flag(query, "allowWatchBookmarks") or False,
+        send_initial_events=_flag(query, "sendInitialEvents"),
+    )
+    errors = Errors()
+    if options.watch:
+        _check_watch(errors, options)
+    else:
+        _check_list(errors, options)
+    if errors:
+        raise invalid_options("ListOptions", errors)
+    return options
+
+
+def _flag(query: Mapping[str, str], name: str) -> bool | None:
+    """Whatever a flag is set to means yes, also nothing, but for `0` and `false`."""
+    return None if name not in query else query[name] != "0" and query[name].lower() != "false"
+
+
+def parse_int(text: str) -> int | None:
+    """A number of the query."""
+    if not text:
+        return None
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    return int(text)
+
+
+def _selection(resource: Resource, namespace: str | None, query: Mapping[str, str]) -> Selection:
+    try:
+        labels = parse_label_selector(query.get("labelSelector", ""))
+        fields = parse_field_selector(query.get("fieldSelector", ""))
+        check_fields(resource, fields)
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
+    return Selection(namespace, labels if labels.requirements else None, fields if fields.terms else None)
+
+
+def _check_list(errors: Errors, options: ListOptions) -> None:
+    match = options.version_match
+    if match:
+        if not options.version:
+            detail = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+            errors.forbidden("resourceVersionMatch", detail)
+        if options.token:
+            errors.forbidden("resourceVersionMatch", _NOT_WITH_CONTINUE)
+        errors.unless_one_of("resourceVersionMatch", match, ("Exact", "NotOlderThan"), ("Exact", "NotOlderThan", ""))
+        if match == "Exact" and options.version == "0":
+            detail = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+            errors.forbidden("resourceVersionMatch", detail)
+    if options.send_initial_events is not None:
+        errors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
+
+
+_NOT_WITH_CONTINUE = "resourceVersionMatch is forbidden when continue is provided"
+
+
+def _check_watch(errors: Errors, options: ListOptions) -> None:
+    match = options.version_match
+    if options.send_initial_events is not None:
+        if match != "NotOlderThan":
+            detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            errors.forbidden("resourceVersionMatch", detail)
+        if options.token:
+            errors.forbidden("resourceVersionMatch", _NOT_WITH_CONTINUE)
+    if match:
+        if options.send_initial_events is None:
+            detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+            errors.forbidden("resourceVersionMatch", detail)
+        errors.unless_one_of("resourceVersionMatch", match, ("NotOlderThan",))
+        if options.token:
+            errors.forbidden("resourceVersionMatch", _NOT_WITH_CONTINUE)
+
+
+def parse_version(text: str) -> int:
+    """The version that a read or a watch names; nothing is 0."""
+    if text and not text.isdigit():
+        problem = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise internal_error(f'resourceVersion: Invalid value: "{text}": {problem}')
+    return int(text or 0)
+
+
+def check_reached(store: Store, version: int) -> None:
+    """A version that has not been reached is waited for a while upstream; here nobody else would bring it about."""
+    if version > store.resource_version:
+        raise too_large_version(version, store.resource_version)
+
+
+def list_objects(store: Store, resource: Resource, options: ListOptions) -> dict[str, Any]:
+    """The list as it is answered."""
+    try:
+        version = parse_version(options.version)
+    except ApiError as error:
+        raise bad_request(f"invalid resource version: {error.message}") from None
+    limit, start = options.limit, ""
+    if options.token:
+        if version:
+            raise bad_request("specifying resource version is not allowed when using continue")
+        version, start = _read_token(options.token)
+        version = store.resource_version if version < 0 else version
+        limit = 0 if options.version == "0" else limit
+        objects = _objects_at(store, resource, options, version, _TOKEN_EXPIRED)
+    else:
+        check_reached(store, version)
+        exact = options.version_match == "Exact" or (version and limit and not options.version_match)
+        limit = 0 if options.version == "0" else limit
+        version = version if exact else store.resource_version
+        objects = _objects_at(store, resource, options, version, _VERSION_EXPIRED)
+    namespace = options.selection.namespace
+    rest = [obj for obj in objects if _key(obj, namespace) >= start] if start else objects
+    page, after = _page(rest, limit, options)
+    metadata: dict[str, Any] = {"resourceVersion": str(version)}
+    if after:
+        metadata["continue"] = _token(version, _key(page[-1], namespace))
+        if not options.has_selectors:
+            metadata["remainingItemCount"] = after
+    return {
+        "kind": f"{resource.kind}List",
+        "apiVersion": resource.api_version,
+        "metadata": metadata,
+        "items": [object_to_json(obj, in_list=True) for obj in page],
+    }
+
+
+def _page(objects: list[ApiObject], limit: int, options: ListOptions) -> tuple[list[ApiObject], int]:
+    """The selected objects up to the limit, and how many come after them, selected or not: nobody has looked yet."""
+    page: list[ApiObject] = []
+    for n, obj in enumerate(objects):
+        if options.selection.matches(obj):
+            page.append(obj)
+        if limit and len(page) == limit:
+            return page, len(objects) - n - 1
+    return page, 0
+
+
+_VERSION_EXPIRED = "The resourceVersion for the provided list is too old."
+_TOKEN_EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter."
+)
+
+
+def _objects_at(
+    store: Store, resource: Resource, options: ListOptions, version: int, too_old: str
+) -> list[ApiObject]:  # fmt: skip
+    if version == store.resource_version:
+        return store.list(resource.kind, options.selection.namespace)
+    try:
+        return store.list_at(resource.kind, version, Selection(options.selection.namespace))
+    except ApiError:
+        raise expired(too_old) from None
+
+
+def _key(obj: ApiObject, namespace: str | None) -> str:
+    """The place of an object below the one that is listed."""
+    metadata = obj.metadata
+    return f"/{metadata.name}" if namespace is not None or not metadata.namespace else (
+        f"/{metadata.namespace}/{metadata.name}"
+    )  # fmt: skip
+
+
+def _token(version: int, last: str) -> str:
+    text = json.dumps({"v": _TOKEN_VERSION, "rv": version, "start": f"{last}\0"}, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _read_token(token: str) -> tuple[int, str]:
+    """The version of the first page and where the next one starts."""
+    try:
+        text = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode(errors="surrogateescape")
+        value = gojson.loads(text)
+        return int(value["rv"]), value["start"]
+    except gojson.JsonSyntaxError as error:
+        problem = str(error)
+    except (binascii.Error, KeyError, TypeError, ValueError):
+        problem = "illegal base64 data"
+    raise bad_request(f"invalid continue token: continue key is not valid: {problem}")

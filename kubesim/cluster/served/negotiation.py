@@ -1,0 +1,113 @@
+"""What form of an answer a client takes: an object as it is, or only its metadata.
+
+The `Accept` header lists forms, each with a weight; the first that this server has is taken. Everything is answered in
+JSON. Not here: Tables; a client that wants one gets the next form on its list.
+
+Mirrors: apiserver/pkg/endpoints/handlers negotiation/negotiate.go, rest.go AllowsMediaTypeTransform, response.go
+asPartialObjectMetadata, asPartialObjectMetadataList; munnerz/goautoneg ParseAccept
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubesim.cluster.store.kinds import Resource
+from kubesim.errors import ApiError
+from kubesim.values import value_object
+
+MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_STREAMS = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+_META_GROUP, _META_VERSIONS = "meta.k8s.io", ("v1", "v1beta1")
+_ITEM, _LIST = "PartialObjectMetadata", "PartialObjectMetadataList"
+
+
+@value_object
+class Form:
+    """`kind` is what to make of an object before it is sent; empty: nothing."""
+
+    kind: str = ""
+    version: str = "v1"
+
+    def of_item(self, resource: Resource, body: dict[str, Any]) -> dict[str, Any]:
+        """One object, as a single answer."""
+        if self.kind == _LIST:
+            raise _misasked(f"{_LIST}, but the requested object is not a list", resource, "")
+        return self._metadata(body) if self.kind else body
+
+    def of_list(self, resource: Resource, body: dict[str, Any]) -> dict[str, Any]:
+        if not self.kind:
+            return body
+        if self.kind == _ITEM:
+            raise _misasked(f"{_ITEM}, but the requested object is a list", resource, "List")
+        # Go appends to a list that nobody made: one without items is null.
+        items = [self._metadata(item) for item in body["items"]] or None
+        return {**body, "kind": _LIST, "apiVersion": self._api_version, "items": items}
+
+    @property
+    def fits_events(self) -> bool:
+        """A watch that should tell objects as lists is opened, and ends at the first that it cannot encode."""
+        return self.kind != _LIST
+
+    def of_event(self, body: dict[str, Any]) -> dict[str, Any]:
+        """One object in a watch."""
+        return self._metadata(body) if self.kind else body
+
+    @property
+    def _api_version(self) -> str:
+        return f"{_META_GROUP}/{self.version}"
+
+    def _metadata(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        return {"kind": _ITEM, "apiVersion": self._api_version, "metadata": body["metadata"]}
+
+
+WHOLE = Form()
+
+
+def negotiate(accept: str, *, watching: bool) -> Form:
+    """The form that a client gets; 406 if it takes nothing that there is."""
+    known_type = False
+    for media_type, parameters in _clauses(accept.strip() or "*/*"):
+        if media_type not in (*MEDIA_TYPES, "*/*"):  # the router in front does not know `application/*`
+            continue
+        known_type = True
+        wanted = {name: parameters[name] for name in ("as", "g", "v") if name in parameters}
+        if not wanted:
+            return WHOLE
+        kind, version = wanted.get("as", ""), wanted.get("v", "")
+        if kind in (_ITEM, _LIST) and wanted.get("g") == _META_GROUP and version in _META_VERSIONS:
+            return Form(kind, version)
+    if known_type:
+        raise _not_acceptable("only the following media types are accepted: " + ", ".join(MEDIA_TYPES))
+    offered = ", ".join((*MEDIA_TYPES, _STREAMS) if watching else MEDIA_TYPES)
+    raise ApiError(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {offered}", {})
+
+
+def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
+    """Media types with their parameters, the weightiest first; those of one weight stay in their order."""
+    found = []
+    for clause in accept.split(","):
+        media_type, *rest = (part.strip(" ") for part in clause.split(";"))
+        pairs = [part.split("=") for part in rest]
+        parameters = {pair[0].strip(" "): pair[1].strip(" ") for pair in pairs if len(pair) == 2}
+        weight = _weight(parameters.pop("q", "1"))
+        found.append((-weight, media_type.partition("/")[0] == "*", media_type.endswith("*"), media_type, parameters))
+    found.sort(key=lambda clause: clause[:3])
+    return [(media_type, parameters) for *_, media_type, parameters in found]
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _misasked(problem: str, resource: Resource, suffix: str) -> ApiError:
+    """The type is the one that Go has inside the server."""
+    package = resource.group.partition(".")[0] or "core"
+    return _not_acceptable(f"you requested {problem} (*{package}.{resource.kind}{suffix})")
+
+
+def _not_acceptable(message: str) -> ApiError:
+    return ApiError(406, "NotAcceptable", message)

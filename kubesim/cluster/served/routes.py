@@ -1,0 +1,117 @@
+"""Paths of the API: which kind, which object, which subresource, and which methods they answer to."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kubesim.cluster.problems import method_not_allowed, no_such_resource
+from kubesim.cluster.registry.registry import Target
+from kubesim.cluster.store.kinds import BY_PATH, RESOURCES, Resource
+from kubesim.values import value_object
+
+_SUBRESOURCE_METHODS = {
+    "status": ("GET", "PUT", "PATCH"),
+    "ephemeralcontainers": ("GET", "PUT", "PATCH"),
+    "resize": ("GET", "PUT", "PATCH"),
+    "finalize": ("PUT",),
+    "binding": ("POST",),
+    "eviction": ("POST",),
+}
+_GROUPS = {group for group, _ in BY_PATH}
+BINDINGS = Resource("Binding", "bindings")
+
+Scope = Literal["one", "all", "everywhere"]
+
+
+class NotOurs(LookupError):
+    """A path of no known group: a plain `404 page not found`."""
+
+
+@value_object
+class ApiRoute:
+    """`namespace` None means all namespaces. `watch` is the old spelling `/api/v1/watch/...`."""
+
+    target: Target
+    namespace: str | None
+    watch: bool = False
+
+
+def route(method: str, path: str) -> ApiRoute:
+    """Find out what a request is about; raises the API's 404 and 405."""
+    parts = [part for part in path.split("/") if part]
+    blank_namespace = "/namespaces//" in path
+    group, rest = _group(parts)
+    watch = bool(rest) and rest[0] == "watch"
+    rest = rest[1:] if watch else rest
+    found = _find(group, rest, blank_namespace)
+    _check_method(method, found)
+    return ApiRoute(found.target, found.namespace, watch)
+
+
+def _group(parts: list[str]) -> tuple[str, list[str]]:
+    if len(parts) > 2 and parts[0] == "api":
+        if parts[1] != "v1":
+            raise no_such_resource()
+        return "", parts[2:]
+    if len(parts) > 3 and parts[0] == "apis" and parts[1] in _GROUPS:
+        if parts[2] != "v1":
+            raise no_such_resource()
+        return parts[1], parts[3:]
+    raise NotOurs("/".join(parts))
+
+
+def _find(group: str, rest: list[str], blank_namespace: bool) -> ApiRoute:
+    """`pods`, `namespaces/NS/pods/NAME/SUB`, `nodes/NAME/SUB`, and namespaces themselves."""
+    if not rest:
+        raise no_such_resource()
+    if rest[0] == "namespaces" and not group and not blank_namespace and len(rest) <= 2:
+        return _named(RESOURCES["Namespace"], None, rest[1:])
+    if rest[0] == "namespaces" and not group and len(rest) == 3 and rest[2] in RESOURCES["Namespace"].subresources:
+        return _named(RESOURCES["Namespace"], None, rest[1:])
+    if rest[0] == "namespaces" and blank_namespace:
+        return _named(_resource(group, rest[1], namespaced=True), None, rest[2:])
+    if rest[0] == "namespaces" and len(rest) >= 3:
+        if (group, rest[2]) == ("", "bindings") and len(rest) == 3:
+            return ApiRoute(Target(BINDINGS, rest[1]), rest[1])
+        return _named(_resource(group, rest[2], namespaced=True), rest[1], rest[3:])
+    resource = BY_PATH.get((group, rest[0]))
+    if resource is None or (resource.namespaced and len(rest) > 1):
+        raise no_such_resource()
+    return _named(resource, None, rest[1:])
+
+
+def _resource(group: str, plural: str, *, namespaced: bool) -> Resource:
+    resource = BY_PATH.get((group, plural))
+    if resource is None or resource.namespaced != namespaced:
+        raise no_such_resource()
+    return resource
+
+
+def _named(resource: Resource, namespace: str | None, rest: list[str]) -> ApiRoute:
+    if len(rest) > 2 or (len(rest) == 2 and rest[1] not in resource.subresources):
+        raise no_such_resource()
+    name, subresource = (*rest, "", "")[:2]
+    return ApiRoute(Target(resource, namespace or "", name, subresource), namespace)
+
+
+def _check_method(method: str, found: ApiRoute) -> None:
+    target = found.target
+    if target.name:
+        scope: Scope = "one"
+    else:
+        scope = "everywhere" if target.resource.namespaced and found.namespace is None else "all"
+    if method not in methods_of(target.resource, scope, target.subresource):
+        raise method_not_allowed()
+
+
+def methods_of(resource: Resource, scope: Scope, subresource: str = "") -> tuple[str, ...]:
+    """What one object answers to, a whole collection, and a collection of all namespaces."""
+    if resource is BINDINGS:
+        return ("POST",)
+    if subresource:
+        return _SUBRESOURCE_METHODS[subresource]
+    if scope == "one":
+        return ("GET", "PUT", "PATCH", "DELETE")
+    if scope == "everywhere":
+        return ("GET",)
+    return ("GET", "POST") if resource.kind == "Namespace" else ("GET", "POST", "DELETE")

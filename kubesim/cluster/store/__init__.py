@@ -1,0 +1,1 @@
+"""The store of the API server: objects, resource versions, watches, selectors."""

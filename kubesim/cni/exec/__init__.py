@@ -1,0 +1,1 @@
+"""Executing plugins: the process, its context and environment, faults, recording and replay."""

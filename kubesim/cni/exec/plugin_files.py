@@ -1,0 +1,48 @@
+"""Where the binary of a plugin is found, and how its failure is told. Light: plugins themselves use it, too.
+
+Mirrors: containernetworking/cni pkg/invoke/find.go, raw_exec.go pluginErr
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+
+from kubesim.errors import CniError, PluginError
+from kubesim.golang.structs import STRING, UINT, Struct, unmarshal
+from kubesim.golang.text import listed, quoted, quoted_bytes
+
+_ERROR = Struct("types.Error", {"code": UINT, "msg": STRING, "details": STRING})
+
+
+def find_in_path(plugin: str, paths: Sequence[str]) -> str:
+    """The first regular file of that name; nobody looks whether it can be executed."""
+    if not plugin:
+        raise CniError("no plugin name provided")
+    if "/" in plugin:
+        raise CniError(f"invalid plugin name: {plugin}")
+    if not paths:
+        raise CniError("no paths provided")
+    for path in paths:
+        whole = os.path.join(path, plugin)
+        try:
+            if stat.S_ISREG(os.stat(whole).st_mode):
+                return os.path.normpath(whole)
+        except (OSError, ValueError):
+            continue
+    raise CniError(f"failed to find plugin {quoted(plugin)} in path {listed(paths)}")
+
+
+def plugin_failure(how: str, stdout: bytes, stderr: bytes) -> PluginError:
+    """The error of a plugin that did not end well; `how` it ended, as Go says it: `exit status 1`."""
+    if not stdout:
+        if not stderr:
+            return PluginError(0, f"netplugin failed with no error message: {how}")
+        return PluginError(0, f"netplugin failed: {quoted_bytes(stderr)}")
+    try:
+        said = unmarshal(_ERROR, stdout)
+    except ValueError as error:
+        problem = f"error parsing its diagnostic message {quoted_bytes(stdout)}: {error}"
+        return PluginError(0, f"netplugin failed but {problem}")
+    return PluginError(said.get("code", 0), said.get("msg", ""), said.get("details", ""))

@@ -1,0 +1,157 @@
+"""Recordings of operations: every execution of a plugin in a file, and an `Exec` that answers from such files.
+
+    DIR/operation.json           what was asked: the command, the network, the attachment
+    DIR/cache/results/…          libcni's cache as it was before
+    DIR/0001-ADD-bridge.json     one execution: path, env, stdin, stdout, stderr, how it ended, seconds
+
+A recording made on one machine can be played on another that has neither the plugins nor the right to run them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from kubesim.cni.cache import RuntimeConf
+from kubesim.cni.conf.network_lists import NetworkConfigList
+from kubesim.cni.exec.context import BACKGROUND, Context
+from kubesim.cni.exec.plugin_files import plugin_failure
+from kubesim.cni.exec.process import Execution
+from kubesim.errors import CniError, InputError, UsageError
+from kubesim.golang.text import listed, quoted
+
+OPERATION: Final = "operation.json"
+CACHE: Final = "cache"
+
+
+def execution_json(execution: Execution) -> dict[str, Any]:
+    """Texts as texts; what is not UTF-8 as base64."""
+    out: dict[str, Any] = {
+        "plugin": os.path.basename(execution.path),
+        "path": execution.path,
+        "env": {key: value for key, value in sorted(execution.environ.items()) if key.startswith("CNI_")},
+        "ended": execution.how or "exit status 0",
+        "seconds": round(execution.seconds, 6),
+    }
+    for name in ("stdin", "stdout", "stderr"):
+        data: bytes = getattr(execution, name)
+        try:
+            out[name] = data.decode()
+        except UnicodeDecodeError:
+            out[f"{name}Base64"] = base64.b64encode(data).decode()
+    return out
+
+
+class Recording:
+    """Writes to a directory, which must not hold a recording already."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self._count = 0
+        try:
+            os.makedirs(directory, exist_ok=True)
+            if os.listdir(directory):
+                raise UsageError(f"--record {directory}: the directory is not empty")
+        except OSError as error:
+            raise UsageError(f"--record {directory}: {error.strerror}") from None
+
+    def begin(
+        self, command: str, network: NetworkConfigList, runtime: RuntimeConf, bin_dirs: Sequence[str], cache_dir: str
+    ) -> None:
+        operation = {
+            "command": command,
+            "binDirs": list(bin_dirs),
+            "conflist": network.source.decode("utf-8", "go-replace"),
+            "containerID": runtime.container_id,
+            "netns": runtime.netns,
+            "ifname": runtime.ifname,
+            "args": [list(pair) for pair in runtime.args],
+            "capabilityArgs": runtime.capability_args,
+        }
+        self._write(OPERATION, operation)
+        results = os.path.join(cache_dir, "results")
+        if os.path.isdir(results):
+            shutil.copytree(results, os.path.join(self.directory, CACHE, "results"))
+
+    def observe(self, execution: Execution) -> None:
+        self._count += 1
+        command = execution.environ.get("CNI_COMMAND", "")
+        name = f"{self._count:04d}-{command}-{os.path.basename(execution.path)}.json"
+        self._write(name, execution_json(execution))
+
+    def _write(self, name: str, content: Mapping[str, Any]) -> None:
+        with open(os.path.join(self.directory, name), "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+
+
+class Replay:
+    """An `Exec` that answers from a recording, and notes where it was asked something else than was recorded."""
+
+    def __init__(self, directory: str, observe: Callable[[Execution], None] | None = None) -> None:
+        self.directory = directory
+        self.operation = _read(os.path.join(directory, OPERATION))
+        names = sorted(name for name in os.listdir(directory) if name.endswith(".json") and name != OPERATION)
+        self._left = [_read(os.path.join(directory, name)) | {"file": name} for name in names]
+        self._observe = observe
+        self.differences: list[str] = []
+
+    def find_in_path(self, plugin: str, paths: Sequence[str]) -> str:
+        for recorded in self._left:
+            if recorded.get("plugin") == plugin:
+                return str(recorded["path"])
+        raise CniError(f"failed to find plugin {quoted(plugin)} in path {listed(paths)}")
+
+    async def exec_plugin(
+        self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context = BACKGROUND
+    ) -> bytes:
+        command, plugin = environ["CNI_COMMAND"], os.path.basename(path)
+        recorded = self._next(command, plugin)
+        self._compare(recorded, stdin, environ)
+        stdout, stderr = (_data(recorded, name) for name in ("stdout", "stderr"))
+        how = "" if recorded["ended"] == "exit status 0" else str(recorded["ended"])
+        if self._observe is not None:
+            self._observe(Execution(path, environ, stdin, stdout, stderr, how, float(recorded["seconds"])))
+        if how:
+            raise plugin_failure(how, stdout, stderr)
+        return stdout
+
+    def _next(self, command: str, plugin: str) -> dict[str, Any]:
+        for n, recorded in enumerate(self._left):
+            if recorded["plugin"] == plugin and recorded["env"].get("CNI_COMMAND") == command:
+                return self._left.pop(n)
+        raise CniError(f"the recording has no further execution of {plugin} with {command}")
+
+    def _compare(self, recorded: dict[str, Any], stdin: bytes, environ: Mapping[str, str]) -> None:
+        if _data(recorded, "stdin") != stdin:
+            self.differences.append(f"{recorded['file']}: stdin was {_data(recorded, 'stdin')!r}, now it is {stdin!r}")
+        for name, value in recorded["env"].items():
+            if environ.get(name) != value:
+                self.differences.append(f"{recorded['file']}: {name} was {value!r}, now it is {environ.get(name)!r}")
+
+    def not_asked(self) -> list[str]:
+        """Executions of the recording that nobody asked for."""
+        return [str(recorded["file"]) for recorded in self._left]
+
+
+def _data(recorded: Mapping[str, Any], name: str) -> bytes:
+    if f"{name}Base64" in recorded:
+        return base64.b64decode(recorded[f"{name}Base64"])
+    return str(recorded.get(name, "")).encode()
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+    except OSError as error:
+        raise InputError(path, f"not a recording: {error.strerror}") from None
+    except ValueError as error:
+        raise InputError(path, f"not a recording: {error}") from None
+    if not isinstance(content, dict):
+        raise InputError(path, "not a recording: a JSON object is expected")
+    return content

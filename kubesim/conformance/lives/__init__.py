@@ -1,0 +1,1 @@
+"""Whole lives of pods, replayed against a scripted runtime."""

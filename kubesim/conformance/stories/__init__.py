@@ -1,0 +1,1 @@
+"""Stories: what the API server of a real node recorded, replayed by a simulated node."""

@@ -1,0 +1,81 @@
+"""HTTP lifecycle hooks: a GET to the container's pod, at the address that the runtime tells at this moment.
+
+Any answer is a success, whatever its status says; there is no time limit but that of whoever waits for the hook.
+Mirrors: pkg/kubelet/lifecycle/handlers.go runHTTPHandler
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from kubesim.api.pod import Container, HTTPGetAction, Pod
+from kubesim.clock import LoopClock
+from kubesim.errors import RuntimeCallError
+from kubesim.kubelet.probes.handlers import http_get
+from kubesim.runtime.helper import EventRecorder
+from kubesim.runtime.network.http_request import BadRequest, new_request_for_http_get_action
+from kubesim.runtime.network.node_network import NetworkError, NodeNetwork, NodeRequest
+from kubesim.runtime.types import RuntimePod, RuntimePodStatus
+
+HTTP_ANSWER = "server gave HTTP response to HTTPS client"
+
+
+class PodReader(Protocol):
+    """What is asked of the runtime manager; each call may raise RuntimeCallError."""
+
+    async def get_pod(self, uid: str) -> RuntimePod | None: ...
+    async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus: ...
+
+
+class HttpHook:
+    """`pods` gives the runtime manager, which is made after its hooks."""
+
+    def __init__(
+        self, clock: LoopClock, network: NodeNetwork, events: EventRecorder, pods: Callable[[], PodReader]
+    ) -> None:
+        self._clock = clock
+        self._network = network
+        self._events = events
+        self._pods = pods
+
+    async def run(self, pod: Pod, container: Container, action: HTTPGetAction) -> None:
+        """Raises RuntimeCallError."""
+        try:
+            ip = action.host or await self._pod_ip(pod)
+            request = new_request_for_http_get_action(action, container, ip, "lifecycle")
+            try:
+                await http_get(self._network, self._clock, request, 0)
+            except NetworkError as error:
+                if HTTP_ANSWER not in str(error):
+                    raise
+                await self._fall_back(pod, request, error)
+        except (NetworkError, BadRequest) as error:
+            raise RuntimeCallError(str(error)) from error
+
+    async def _pod_ip(self, pod: Pod) -> str:
+        what = "pod"
+        try:
+            found = await self._pods().get_pod(pod.metadata.uid)
+            if found is None:
+                raise RuntimeCallError("pod sandboxes not found")
+            what = "pod status"
+            status = await self._pods().get_pod_status(found)
+        except RuntimeCallError as error:
+            raise RuntimeCallError(f"unable to get {what}, event handlers may be invalid: {error}") from error
+        if not status.ips:
+            raise RuntimeCallError(f"failed to find networking container: {pod.metadata.name}")
+        return status.ips[0]
+
+    async def _fall_back(self, pod: Pod, request: NodeRequest, first: NetworkError) -> None:
+        """A server that was asked by HTTPS and speaks HTTP is asked once more, without credentials."""
+        address = request.url.partition("://")[2].partition("/")[0]
+        headers = tuple(header for header in request.headers if header[0] != "Authorization")
+        plain = replace(request, scheme="http", url=f"http{request.url.removeprefix('https')}", headers=headers)
+        try:
+            await http_get(self._network, self._clock, plain, 0)
+        except NetworkError:
+            raise first from None
+        text = f"request to HTTPS lifecycle hook {address} got HTTP response, retry with HTTP succeeded"
+        self._events.event(pod, "Warning", "LifecycleHTTPFallback", text)

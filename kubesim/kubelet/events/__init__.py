@@ -1,0 +1,1 @@
+"""Events: the recorder, and the correlator that counts, aggregates and drops them."""

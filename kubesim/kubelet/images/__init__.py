@@ -1,0 +1,1 @@
+"""Images on the node: garbage collection and pull secrets."""

@@ -1,0 +1,28 @@
+"""The secrets with which a pod's images are pulled; one that is missing is told at each sync, and done without.
+
+Mirrors: pkg/kubelet/kubelet_pods.go getPullSecretsForPod
+"""
+
+from __future__ import annotations
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.pod import Pod
+from kubesim.kubelet.containers.environment import Find
+from kubesim.runtime.helper import EventRecorder
+
+
+def pull_secrets_for_pod(pod: Pod, find: Find, events: EventRecorder) -> tuple[tuple[ApiObject, ...], bool]:
+    """The secrets that exist, and whether some are missing."""
+    if not pod.spec.image_pull_secrets:
+        return (), False
+    found = {name: find("Secret", pod.metadata.namespace, name) for name in _names(pod)}
+    missing = [name for name, secret in found.items() if secret is None]
+    if missing:
+        problem = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
+        text = f"{problem}; attempting to pull the image may not succeed."
+        events.event(pod, "Warning", "FailedToRetrieveImagePullSecret", text)
+    return tuple(secret for secret in found.values() if secret is not None), bool(missing)
+
+
+def _names(pod: Pod) -> list[str]:
+    return [reference.name for reference in pod.spec.image_pull_secrets if reference.name]

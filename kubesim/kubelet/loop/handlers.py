@@ -1,0 +1,203 @@
+"""The handlers of the sync loop: what is done about pods that were added, changed, removed, or need a sync.
+
+Mirrors: pkg/kubelet/kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile,
+HandlePodSyncs
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import field
+
+from kubesim.api.pod import Pod, PodStatus
+from kubesim.api.pods.phases import TERMINAL_PHASES
+from kubesim.api.pods.pod_conditions import find_condition
+from kubesim.api.pods.pod_kinds import is_mirror_pod
+from kubesim.api.pods.resources import CPU, MEMORY, Resources, pod_qos_class, pod_requests
+from kubesim.api.quantity import ZERO
+from kubesim.api.timestamps import parse_time
+from kubesim.kubelet.containers.container_deletor import ContainerDeletor
+from kubesim.kubelet.context import KubeletContext, PodViews
+from kubesim.kubelet.loop.pod_manager import PodAndMirror
+from kubesim.kubelet.resize.allocation_manager import AllocationManager, is_resized
+from kubesim.kubelet.status.generate.conditions import generate_containers_ready_condition, generate_pod_ready_condition
+from kubesim.kubelet.volumes.manager import VolumeManager
+from kubesim.podworkers.updates import UpdatePodOptions
+from kubesim.podworkers.workers import PodWorkers
+from kubesim.values import part
+
+
+@part
+class Handlers:
+    context: KubeletContext
+    views: PodViews
+    workers: PodWorkers
+    deletor: ContainerDeletor
+    allocation: AllocationManager
+    volumes: VolumeManager
+    rejections: Counter[str] = field(default_factory=Counter)  # by reason
+
+    async def handle_pod_additions(self, pods: Sequence[Pod]) -> None:
+        """Oldest first, so that earlier pods are admitted before later ones.
+
+        Waits while others are preempted. A resize that was pending when a previous kubelet ended is taken up again
+        once all pods have got what they had.
+        """
+        resized = []
+        for added in sorted(pods, key=_creation_time):
+            pod, mirror = self._store(added)
+            if pod is None:
+                continue  # a mirror pod whose static pod is not known
+            self.volumes.pod_added(pod)
+            if pod is added and self._is_to_be_admitted(pod):
+                if not await self._admit(pod):
+                    continue
+                if self.allocation.update_pod(pod) is not pod:
+                    resized.append(pod.metadata.uid)
+            self.workers.update_pod(UpdatePodOptions("create" if pod is added else "update", pod, mirror))
+        if self.allocation.enabled:
+            self.views.statuses.resize.backfill(pods, self.context.clock.now())
+        for uid in resized:
+            await self.allocation.push_pending_resize(uid)
+        if resized:
+            await self.allocation.retry_pending_resizes()
+
+    def _store(self, pod: Pod) -> PodAndMirror:
+        """The pod manager holds it, and the status manager compares it at its next full pass."""
+        found = self.views.manager.update(pod)
+        self.views.statuses.pod_changed(pod.metadata.uid)
+        return found
+
+    def _is_to_be_admitted(self, pod: Pod) -> bool:
+        return not _is_terminal(pod.status) and not self.views.states.is_pod_termination_requested(pod.metadata.uid)
+
+    async def _admit(self, pod: Pod) -> bool:
+        reason, message = await self.allocation.add_pod(pod)
+        if not reason:
+            return True
+        self.rejections[reason] += 1
+        self.context.events.event(pod, "Warning", reason, message)
+        status = PodStatus(
+            qos_class=pod_qos_class(pod), phase="Failed", reason=reason, message=f"Pod was rejected: {message}"
+        )
+        self.views.statuses.set_pod_status(pod, status)
+        return False
+
+    async def handle_pod_updates(self, pods: Sequence[Pod]) -> None:
+        self.allocation.pods_changed()
+        for updated in pods:
+            old = self.views.manager.by_uid(updated.metadata.uid)
+            pod, mirror = self._store(updated)
+            if pod is None:
+                continue
+            if self.allocation.enabled and pod is updated and is_resized(old, updated, self.context.gates):
+                await self._resize(updated)
+            self.workers.update_pod(UpdatePodOptions("update", pod, mirror))
+
+    async def _resize(self, pod: Pod) -> None:
+        """The pod asks for other resources than before."""
+        uid = pod.metadata.uid
+        if self.allocation.update_pod(pod) is pod:
+            self.views.statuses.resize.clear_pending(uid)  # a resize that was pending has been taken back
+            return
+        await self.allocation.push_pending_resize(uid)
+        await self.allocation.retry_pending_resizes()
+
+    async def handle_pod_removes(self, pods: Sequence[Pod]) -> None:
+        self.allocation.pods_changed()
+        for removed in pods:
+            self.views.manager.remove(removed)
+            self.allocation.remove_pod(removed.metadata.uid)
+            self.views.statuses.pod_changed(removed.metadata.uid)
+            self.volumes.pod_may_be_over(removed.metadata.uid)
+            pod, mirror = self.views.manager.pod_and_mirror(removed)
+            if pod is None:
+                continue
+            if pod is not removed:
+                self.workers.update_pod(UpdatePodOptions("update", pod, mirror))  # it was the mirror
+            elif self.views.sources.all_ready:  # otherwise housekeeping ends it, once every source has been heard
+                self.workers.update_pod(UpdatePodOptions(update_type="kill", pod=pod))
+        await self.allocation.retry_pending_resizes()
+
+    async def handle_pod_reconcile(self, pods: Sequence[Pod]) -> None:
+        """Only the status differs: the status manager looks at it when it makes its rounds."""
+        waiting, freed = self.allocation.has_pending_resizes(), False
+        for changed in pods:
+            if waiting and not freed:
+                old = self.views.manager.by_uid(changed.metadata.uid)
+                freed = old is not None and self._frees_resources(old, changed)
+            pod, mirror = self._store(changed)
+            if _is_terminal(changed.status) or _asks_for_resources(changed):
+                self.allocation.pods_changed()
+            if pod is None:
+                continue
+            if need_to_reconcile_pod_readiness(pod):
+                self.workers.update_pod(UpdatePodOptions("sync", pod, mirror))
+            if pod.status.phase == "Failed" and pod.status.reason == "Evicted":
+                status = self.views.cache.known(pod.metadata.uid)
+                if status is not None:
+                    self.deletor.delete_containers_in_pod("", status, remove_all=True)
+        if freed:
+            await self.allocation.retry_pending_resizes()
+
+    def _frees_resources(self, old: Pod, new: Pod) -> bool:
+        """Has the pod come to its end, or less than before according to its status?"""
+        if _is_terminal(new.status) and not _is_terminal(old.status):
+            return True
+        before, after = self._requests_in_force(old), self._requests_in_force(new)
+        return any(after.get(name, ZERO) < before.get(name, ZERO) for name in (MEMORY, CPU))
+
+    def _requests_in_force(self, pod: Pod) -> Resources:
+        gates = self.context.gates
+        return pod_requests(
+            self.allocation.update_pod(pod),
+            use_status=True,
+            use_pod_level_status=gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
+            skip_pod_level=not gates.enabled("PodLevelResources"),
+        )
+
+    def clean_up_containers_in_pod(self, uid: str, exited_id: str) -> None:
+        """A container has died: remove what is dead beyond what is kept, or all of it if the pod is over."""
+        status = self.views.cache.known(uid)
+        if status is not None:
+            remove_all = self.views.states.should_pod_content_be_removed(uid)
+            self.deletor.delete_containers_in_pod(exited_id, status, remove_all=remove_all)
+
+    def handle_pod_syncs(self, pods: Iterable[Pod]) -> None:
+        for pod in pods:
+            if not is_mirror_pod(pod):
+                self.workers.update_pod(UpdatePodOptions("sync", pod, self.views.manager.mirror_of(pod)))
+
+
+def need_to_reconcile_pod_readiness(pod: Pod) -> bool:
+    """A readiness gate was opened or closed by somebody: is the Ready condition still right?"""
+    if not pod.spec.readiness_gates:
+        return False
+    status = pod.status
+    current = find_condition(status.conditions, "Ready")
+    if current is None:
+        return False
+    containers_ready = generate_containers_ready_condition(pod, status, status.container_statuses, status.phase)
+    wanted = generate_pod_ready_condition(pod, status, status.conditions, containers_ready)
+    return (current.status, current.message) != (wanted.status, wanted.message)
+
+
+def _is_terminal(status: PodStatus) -> bool:
+    return status.phase in TERMINAL_PHASES
+
+
+def _asks_for_resources(pod: Pod) -> bool:
+    """Then its status has a say in what it uses: the kubelet may have given it more than it asks for now."""
+    spec = pod.spec
+    if spec.resources is not None:
+        return True
+    for container in spec.containers + spec.init_containers:
+        if container.resources.requests or container.resources.limits:
+            return True
+    return False
+
+
+def _creation_time(pod: Pod) -> int:
+    created = pod.metadata.creation_timestamp
+    return parse_time(created) if created else 0

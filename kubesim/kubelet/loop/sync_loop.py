@@ -1,0 +1,206 @@
+"""The main loop: one select over all that can happen, one handler for each.
+
+Go's select picks at random among the channels that are ready; so does ours, from a seeded stream, and the trace says
+which were ready.
+Mirrors: pkg/kubelet/kubelet.go syncLoop, syncLoopIteration
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable
+from dataclasses import field
+from typing import Any
+
+from kubesim.api.pod import Pod
+from kubesim.clock import NEVER
+from kubesim.concurrency import Channel, Select, Ticker
+from kubesim.kubelet.context import KubeletContext, PodViews
+from kubesim.kubelet.loop.handlers import Handlers
+from kubesim.kubelet.loop.housekeeping import Housekeeping
+from kubesim.kubelet.loop.runtime_state import RuntimeState
+from kubesim.kubelet.pleg.generic import GenericPleg
+from kubesim.kubelet.pleg.records import PodLifecycleEvent
+from kubesim.kubelet.probes.manager import ProbeManager
+from kubesim.kubelet.probes.results import Update
+from kubesim.kubelet.status.generate.active_deadline import active_deadline
+from kubesim.podworkers.workers import PodWorkers
+from kubesim.sources.config import ConfigStream
+from kubesim.sources.mux import PodUpdate
+from kubesim.trace.records import Handler, LoopSelect, Note
+from kubesim.values import part
+
+
+@part
+class SyncLoop:
+    """`run` never returns; everything it does is in `_dispatch`."""
+
+    context: KubeletContext
+    config: ConfigStream
+    views: PodViews
+    workers: PodWorkers
+    probes: ProbeManager
+    handlers: Handlers
+    housekeeping: Housekeeping
+    pleg: GenericPleg
+    runtime_state: RuntimeState
+    _sync_ticker: Ticker = field(init=False)
+    _housekeeping_ticker: Ticker = field(init=False)
+
+    async def run(self) -> None:
+        """Sync while the runtime is up; check again after 100 ms, doubling to 5 s, while it is not."""
+        clock, settings = self.context.clock, self.context.settings
+        self._sync_ticker = Ticker(clock, "sync", settings.sync_tick_period)
+        self._sync_ticker.on_skip = self._sync_ticks_skipped
+        self._housekeeping_ticker = Ticker(clock, "housekeeping", settings.housekeeping_period)
+        channels: list[Channel[Any]] = [
+            self.config.updates,
+            self.pleg.events,
+            self._sync_ticker.channel,
+            self.probes.liveness.updates,
+            self.probes.readiness.updates,
+            self.probes.startup.updates,
+            self._housekeeping_ticker.channel,
+        ]
+        select = Select(channels, self.context.randomness.stream("syncloop", "select"))
+        try:
+            await self._iterate(select)
+        finally:
+            select.close()
+            self._sync_ticker.stop()
+            self._housekeeping_ticker.stop()
+
+    async def _iterate(self, select: Select) -> None:
+        clock, settings = self.context.clock, self.context.settings
+        pause = shortest = settings.runtime_down_backoff
+        why_not = self.runtime_state.runtime_problem
+        while True:
+            problem = why_not(clock.now())
+            if problem:
+                self.context.recorder.record(Note(text=f"skipping pod synchronization: {problem}"))
+                await clock.sleep(pause)
+                pause = min(2 * pause, settings.runtime_down_backoff_max)
+                continue
+            pause = shortest
+            chosen = await select.next()
+            work = self._dispatch(chosen.channel, chosen.item, chosen.ready)
+            if work is not None:
+                await work
+
+    def _dispatch(self, channel: Channel[Any], item: Any, ready: tuple[str, ...]) -> Coroutine[Any, Any, None] | None:
+        """Handle it; what may take time is answered, to be awaited."""
+        if channel is self.config.updates:
+            update, cause = item
+            if self.context.recorder.on:
+                self._selected(channel, ready, cause, f"{update.op} from source {update.source}")
+            return self._config_update(update)
+        if channel is self.pleg.events:
+            self._pleg_event(item, ready)
+        elif channel is self._sync_ticker.channel:
+            self._sync_tick(channel, ready)
+        elif channel is self._housekeeping_ticker.channel:
+            return self._housekeeping_tick()
+        else:
+            self._probe_update(channel, item, ready)
+        return None
+
+    def _selected(self, channel: Channel[Any], ready: tuple[str, ...], cause: int | None, why: str) -> None:
+        """For the trace, if there is one: most runs have none, and their words are not even put together."""
+        self.context.recorder.because(cause)
+        seq = self.context.recorder.record(LoopSelect(channel=channel.name, ready=ready, why=why))
+        self.context.recorder.because(seq)
+
+    def _handler(self, name: str, pods: Iterable[Pod]) -> None:
+        if self.context.recorder.on:
+            names = tuple(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods)
+            self.context.recorder.because(self.context.recorder.record(Handler(name=name, pods=names)))
+
+    def _sync_now(self, uid: str) -> None:
+        """Something happened to this pod, if the kubelet has it."""
+        pod = self.views.manager.by_uid(uid)
+        if pod is not None:
+            self._handler("HandlePodSyncs", (pod,))
+            self.handlers.handle_pod_syncs((pod,))
+
+    # -- one method per channel ---------------------------------------------------------------------------------
+
+    async def _config_update(self, update: PodUpdate) -> None:
+        """DELETE is an update: the pod has to be ended gracefully first. RESTORE says nothing about its source."""
+        if update.op in ("ADD", "RESTORE"):
+            self._handler("HandlePodAdditions", update.pods)
+            await self.handlers.handle_pod_additions(update.pods)
+        elif update.op in ("UPDATE", "DELETE"):
+            self._handler("HandlePodUpdates", update.pods)
+            await self.handlers.handle_pod_updates(update.pods)
+        elif update.op == "REMOVE":
+            self._handler("HandlePodRemoves", update.pods)
+            await self.handlers.handle_pod_removes(update.pods)
+        elif update.op == "RECONCILE":
+            self._handler("HandlePodReconcile", update.pods)
+            await self.handlers.handle_pod_reconcile(update.pods)
+        if update.op != "RESTORE":
+            self.views.sources.add(update.source)
+
+    def _pleg_event(self, event: PodLifecycleEvent, ready: tuple[str, ...]) -> None:
+        if self.context.recorder.on:
+            self._selected(self.pleg.events, ready, event.cause, f"{event.type} of {event.container or 'the sandbox'}")
+        if event.type != "ContainerRemoved":
+            self._sync_now(event.uid)
+        else:
+            self.views.resyncs.touch(event.uid)
+        if event.type == "ContainerDied":
+            self.handlers.clean_up_containers_in_pod(event.uid, event.data)
+
+    def _sync_tick(self, channel: Channel[Any], ready: tuple[str, ...]) -> None:
+        """Pods whose time has come, and pods past their active deadline."""
+        now = self.context.clock.now()
+        self.workers.count_resyncs(now, lambda due: max(due + 1, now))
+        due = dict.fromkeys(self.views.resyncs.queue.get_work())
+        deadlines = self._deadlines()
+        due.update(dict.fromkeys(uid for uid, deadline in deadlines.items() if deadline <= now))
+        pods = [pod for uid in due if (pod := self.views.manager.by_uid(uid)) is not None]
+        if pods:
+            if self.context.recorder.on:
+                self._selected(channel, ready, None, "the time of these pods has come")
+            self._handler("HandlePodSyncs", pods)
+            self.handlers.handle_pod_syncs(pods)
+        if pods or self.runtime_state.is_failing():
+            self._sync_ticker.done()
+        else:
+            earliest = self.views.resyncs.queue.earliest()  # work is due strictly after its time
+            self._sync_ticker.done(min(NEVER if earliest is None else earliest + 1, *deadlines.values(), NEVER))
+
+    def _sync_ticks_skipped(self, last: int) -> None:
+        period = self._sync_ticker.period
+        self.workers.count_resyncs(last, lambda due: last - (last - due - 1) // period * period)
+
+    def _deadlines(self) -> dict[str, int]:
+        """By uid, when the active deadline of each pod that has one and has not ended passes."""
+        found = {}
+        for pod in self.views.manager.pods():
+            uid = pod.metadata.uid
+            if pod.spec.active_deadline_seconds is not None and not self.views.states.is_pod_known_terminated(uid):
+                deadline = active_deadline(pod, self.views.statuses.get_pod_status(uid) or pod.status)
+                if deadline is not None:
+                    found[uid] = deadline
+        return found
+
+    def _probe_update(self, channel: Channel[Any], update: Update, ready: tuple[str, ...]) -> None:
+        success = update.result == "success"
+        if channel is self.probes.liveness.updates and update.result != "failure":
+            return
+        if self.context.recorder.on:
+            self._selected(channel, ready, update.cause, f"the {channel.name} result is now {update.result}")
+        if channel is self.probes.readiness.updates:
+            self.views.statuses.set_container_readiness(update.pod_uid, update.container_id, success)
+        elif channel is self.probes.startup.updates:
+            self.views.statuses.set_container_startup(update.pod_uid, update.container_id, success)
+        self._sync_now(update.pod_uid)
+
+    async def _housekeeping_tick(self) -> None:
+        """Nothing is cleaned up before every source has been heard: what is not wanted yet may come."""
+        idle_until = NEVER
+        if self.views.sources.all_ready:
+            if self.context.recorder.on:
+                self.context.recorder.because(None)
+            idle_until = await self.housekeeping.handle_pod_cleanups()
+        self._housekeeping_ticker.done(idle_until)

@@ -1,0 +1,214 @@
+"""What a pod worker calls: one sync of a pod that should run, that must end, or that has ended.
+
+This is where desired and observed state meet: compute the status, tell the status manager, let the runtime manager act.
+Mirrors: pkg/kubelet/kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatingRuntimePod, SyncTerminatedPod
+"""
+
+from __future__ import annotations
+
+from kubesim.api.pod import Pod, PodCondition, PodStatus
+from kubesim.api.pods.phases import TERMINAL_PHASES
+from kubesim.api.pods.pod_conditions import with_condition
+from kubesim.clock import go
+from kubesim.errors import BackoffError, RuntimeCallError, SyncError
+from kubesim.golang.text import listed
+from kubesim.kubelet.containers.environment import Find
+from kubesim.kubelet.context import KubeletContext, PodViews
+from kubesim.kubelet.images.pull_secrets import pull_secrets_for_pod
+from kubesim.kubelet.loop.mirror import MirrorClient
+from kubesim.kubelet.loop.runtime_state import RuntimeState
+from kubesim.kubelet.pleg.generic import GenericPleg
+from kubesim.kubelet.probes.manager import ProbeManager
+from kubesim.kubelet.resize.resize_events import resize_event_message
+from kubesim.kubelet.status.pod_status import StatusGenerator
+from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
+from kubesim.podworkers.syncer import SyncContext, SyncOutcome
+from kubesim.podworkers.updates import PodStatusFn, SyncPodType
+from kubesim.runtime.kuberuntime.act.manager import ProbeResults, RuntimeManager
+from kubesim.runtime.kuberuntime.act.pod_listing import api_pod, running_pod
+from kubesim.runtime.kuberuntime.results import PodSyncResult
+from kubesim.runtime.types import RuntimePod, RuntimePodStatus
+from kubesim.values import part, replace
+
+READY_TO_START = "PodReadyToStartContainers"
+ALL_RESTARTING = "AllContainersRestarting"
+NETWORK_NOT_READY = "network is not ready"
+RESIZE = "InPlacePodVerticalScaling"
+ERROR = "Error"
+
+
+@part
+class PodSync:
+    """Implements `podworkers.PodSyncer` and, for the sandbox-ready callback, a part of `runtime.RuntimeHelper`."""
+
+    context: KubeletContext
+    views: PodViews
+    runtime: RuntimeManager
+    runtime_state: RuntimeState
+    generator: StatusGenerator
+    probes: ProbeManager
+    mirrors: MirrorClient
+    volumes: VolumeManager
+    pleg: GenericPleg
+    find: Find
+
+    # -- a pod that should run ----------------------------------------------------------------------------------
+
+    async def sync_pod(
+        self, context: SyncContext, update_type: SyncPodType, pod: Pod, mirror_pod: Pod | None, status: RuntimePodStatus
+    ) -> SyncOutcome:
+        uid, gates = pod.metadata.uid, self.context.gates
+        if gates.enabled(RESIZE):
+            self._follow_resize(pod, status)
+        api_status, is_final = self.generator.generate(pod, status)
+        ips = _ips(api_status)
+        status = status if ips == status.ips else replace(status, ips=ips)
+        self.views.statuses.set_pod_status(pod, api_status)
+        if api_status.phase in TERMINAL_PHASES:
+            return SyncOutcome(terminal=True)
+        problem = self.runtime_state.network_problem()
+        if problem and not pod.spec.host_network:
+            self.context.events.event(pod, "Warning", "NetworkNotReady", f"{NETWORK_NOT_READY}: {problem}")
+            raise SyncError(f"{NETWORK_NOT_READY}: {problem}")
+        if not self.views.states.is_pod_termination_requested(uid):
+            self.volumes.objects.register_pod(pod)
+            self.runtime.ensure_pod_cgroup(pod)
+        is_mirrored = not await self.mirrors.reconcile(pod, mirror_pod)
+        if pod.spec.volumes:
+            await self._wait_for_volumes(context, pod)
+        pull_secrets, some_missing = pull_secrets_for_pod(pod, self.find, self.context.events)
+        self.probes.add_pod(pod, context)
+        restarting = gates.enabled("RestartAllContainersOnContainerExits") and _restart_all_containers(api_status)
+        probed = ProbeResults(self.probes.liveness.by_id, self.probes.startup.by_id)
+        result = await self.runtime.sync_pod(
+            pod, status, probed, restart_all_containers=restarting, pull_secrets=pull_secrets
+        )
+        self.generator.reasons.update(uid, result)
+        error = result.error()
+        # Once all records are gone, the next sync ends the restart and starts the containers.
+        again = restarting and not error and any(r.action == "RemoveContainer" for r in result.results)
+        if error:
+            if self.context.gates.enabled(RESIZE):
+                self._tell_resize_errors(pod, result)
+            return SyncOutcome(error=_as_error(result, error))
+        if not result.results:
+            in_order = is_final and is_mirrored and not some_missing and not restarting and not result.has_more_to_do
+            return SyncOutcome(settled=in_order and self._is_settled(uid))
+        return SyncOutcome(again=again, post_sync=lambda: self.pleg.request_relist(uid))
+
+    def _is_settled(self, uid: str) -> bool:
+        """Nothing of the pod is under way."""
+        return self.volumes.is_up_to_date(uid) and not self.views.statuses.resize.is_in_progress(uid)
+
+    async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> None:
+        """What is wrong with a single volume its own Events tell; here only what keeps volumes from being tried."""
+        try:
+            await self.volumes.wait_for_attach_and_mount(context, pod)
+        except VolumesNotReady as error:
+            self.context.events.event(pod, "Warning", "FailedMount", f"Unable to attach or mount volumes: {error}")
+            raise
+
+    def _follow_resize(self, pod: Pod, status: RuntimePodStatus) -> None:
+        """Is a resize under way, or has one just come to its end?"""
+        uid, conditions = pod.metadata.uid, self.views.statuses.resize
+        if self.runtime.is_pod_resize_in_progress(pod, status):
+            conditions.set_in_progress(uid, "", "", pod.metadata.generation, self.context.clock.now())
+            return
+        generation, cleared = conditions.clear_in_progress(uid)
+        if cleared:
+            text = resize_event_message("Pod resize completed", pod, generation)
+            self.context.events.event(pod, "Normal", "ResizeCompleted", text)
+
+    def _tell_resize_errors(self, pod: Pod, result: PodSyncResult) -> None:
+        for one in result.results:
+            if one.action == "ResizePodInPlace" and one.error:
+                generation, changed = self.views.statuses.resize.set_in_progress(
+                    pod.metadata.uid, ERROR, one.message, pod.metadata.generation, self.context.clock.now()
+                )
+                if changed:
+                    text = resize_event_message("Pod resize error", pod, generation, one.message)
+                    self.context.events.event(pod, "Warning", "ResizeError", text)
+
+    def on_pod_sandbox_ready(self, pod: Pod) -> None:
+        """The sandbox stands and images come next: say so now, but beside the sync, not in it."""
+        if self.context.gates.enabled("PodReadyToStartContainersCondition"):
+            go(self._mark_ready_to_start(pod), "sandbox ready")
+
+    async def _mark_ready_to_start(self, pod: Pod) -> None:
+        status = self.views.statuses.get_pod_status(pod.metadata.uid) or pod.status
+        ready = PodCondition(type=READY_TO_START, status="True", observed_generation=pod.metadata.generation)
+        self.views.statuses.set_pod_status(pod, status.changed(conditions=with_condition(status.conditions, ready)))
+
+    # -- a pod that must end ------------------------------------------------------------------------------------
+
+    async def sync_terminating_pod(
+        self,
+        context: SyncContext,
+        pod: Pod,
+        status: RuntimePodStatus,
+        grace_period: int | None,
+        status_fn: PodStatusFn | None,
+    ) -> None:
+        api_status, _ = self.generator.generate(pod, status)
+        if status_fn is not None:
+            api_status = status_fn(api_status)
+        self.views.statuses.set_pod_status(pod, api_status)
+        self.probes.stop_liveness_and_startup(pod)
+        killed = await self.runtime.kill_pod(pod, running_pod(status), grace_period)
+        self._check_killed(pod, killed, "error killing terminating pod: ")
+        self.probes.remove_pod(pod)
+        stopped = await self._read_stopped(pod, status)
+        running = [record.id for record in stopped.containers if record.state == "running"]
+        if running:
+            raise SyncError(f"detected running containers after a successful KillPod, CRI violation: {listed(running)}")
+        self.views.statuses.set_pod_status(pod, self.generator.generate(pod, stopped, terminal=True)[0])
+
+    def _check_killed(self, pod: Pod, killed: PodSyncResult, prefix: str) -> None:
+        error = killed.error()
+        if error:
+            self.context.events.event(pod, "Warning", "FailedKillPod", f"error killing pod: {error}")
+            raise SyncError(prefix + error)
+
+    async def _read_stopped(self, pod: Pod, before: RuntimePodStatus) -> RuntimePodStatus:
+        """The final states, straight from the runtime; the addresses are gone there, so the old ones are kept."""
+        metadata = pod.metadata
+        what = "get pod"
+        try:
+            found = await self.runtime.get_pod(metadata.uid)
+            found = found or RuntimePod(metadata.uid, metadata.name, metadata.namespace)
+            what = "read pod status"
+            status = await self.runtime.get_pod_status(found)
+        except RuntimeCallError as error:
+            raise SyncError(f"unable to {what} prior to final pod termination: {error}") from error
+        return replace(status, ips=before.ips)
+
+    async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None:
+        """Only the runtime knows this pod: stop it quickly; there is nobody to tell a status."""
+        pod = api_pod(running_pod)
+        self._check_killed(pod, await self.runtime.kill_pod(pod, running_pod, 1), "")
+
+    # -- a pod that has ended -----------------------------------------------------------------------------------
+
+    async def sync_terminated_pod(self, context: SyncContext, pod: Pod, status: RuntimePodStatus) -> None:
+        self.views.statuses.set_pod_status(pod, self.generator.generate(pod, status, terminal=True)[0])
+        await self.volumes.wait_for_unmount(context, pod)
+        await self.volumes.wait_for_clean_up(context, pod)
+        self.runtime.destroy_pod_cgroup(pod.metadata.uid)
+        self.views.statuses.terminate_pod(pod)
+
+
+def _ips(status: PodStatus) -> tuple[str, ...]:
+    ips = tuple([entry.ip for entry in status.pod_ips])
+    return ips or ((status.pod_ip,) if status.pod_ip else ())
+
+
+def _restart_all_containers(status: PodStatus) -> bool:
+    for condition in status.conditions:
+        if condition.type == ALL_RESTARTING:
+            return condition.status == "True"
+    return False
+
+
+def _as_error(result: PodSyncResult, text: str) -> SyncError:
+    expires_at = result.backoff_expires_at()
+    return SyncError(text) if expires_at is None else BackoffError(text, expires_at)

@@ -1,0 +1,1 @@
+"""The node itself: registration, lease, conditions, graceful shutdown."""

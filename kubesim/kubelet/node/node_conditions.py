@@ -1,0 +1,198 @@
+"""The node's conditions at the API server: Ready, and the three kinds of pressure.
+
+What they should say is a function of the node's health; `NodeStatusUpdater` compares it every ten seconds, and writes
+it if it changed. A heartbeat alone is not written: nothing in a run depends on its time.
+
+Mirrors: pkg/kubelet/nodestatus/setters.go MemoryPressureCondition, DiskPressureCondition, PIDPressureCondition,
+ReadyCondition; kubelet_node_status.go syncNodeStatus
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from kubesim.api.node import Node, NodeCondition
+from kubesim.api.timestamps import SECOND, format_time
+from kubesim.clock import NEVER, LoopClock
+from kubesim.clock.randomness import Stream
+from kubesim.cluster.api_client import ApiClient
+from kubesim.concurrency import JitteredTicker
+from kubesim.errors import ApiError
+from kubesim.kubelet.eviction.signals import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
+from kubesim.trace import Recorder
+from kubesim.trace.records import ApiWrite
+from kubesim.values import value_object
+
+UPDATE_PERIOD = 10 * SECOND
+UPDATE_JITTER = 0.04
+UPDATE_TRIES = 5
+READY = "Ready"
+REQUIRED_CAPACITIES = ("cpu", "memory", "pods", "ephemeral-storage")
+
+
+@value_object
+class _Words:
+    """Reason, message and event of a pressure condition that is true, and of one that is not."""
+
+    pressure: tuple[str, str, str]
+    none: tuple[str, str, str]
+
+
+_PRESSURE: Mapping[str, _Words] = {
+    MEMORY_PRESSURE: _Words(
+        ("KubeletHasInsufficientMemory", "kubelet has insufficient memory available", "NodeHasInsufficientMemory"),
+        ("KubeletHasSufficientMemory", "kubelet has sufficient memory available", "NodeHasSufficientMemory"),
+    ),
+    DISK_PRESSURE: _Words(
+        ("KubeletHasDiskPressure", "kubelet has disk pressure", "NodeHasDiskPressure"),
+        ("KubeletHasNoDiskPressure", "kubelet has no disk pressure", "NodeHasNoDiskPressure"),
+    ),
+    PID_PRESSURE: _Words(
+        ("KubeletHasInsufficientPID", "kubelet has insufficient PID available", "NodeHasInsufficientPID"),
+        ("KubeletHasSufficientPID", "kubelet has sufficient PID available", "NodeHasSufficientPID"),
+    ),
+}
+
+
+@value_object
+class NodeHealth:
+    """The pressure conditions that hold, and why the node is not ready (empty texts: nothing)."""
+
+    pressure: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def with_conditions(node: Node, health: NodeHealth, now: int) -> tuple[Node, list[str]]:
+    """The node as it should be, and the events that tell what became another."""
+    known = {condition.type: condition for condition in node.status.conditions}
+    events: list[str] = []
+    for type, words in _PRESSURE.items():
+        wanted = type in health.pressure
+        reason, message, event = words.pressure if wanted else words.none
+        known[type] = _condition(known.get(type), type, wanted, reason, message, now)
+        if not _same_status(node, known[type]):
+            events.append(event)
+    problem = aggregate((*health.problems, missing_capacities(node)))
+    ready = _condition(
+        known.get(READY),
+        READY,
+        not problem,
+        "KubeletNotReady" if problem else "KubeletReady",
+        problem or "kubelet is posting ready status",
+        now,
+    )
+    if READY in known and not _same_status(node, ready):
+        events.append("NodeNotReady" if problem else "NodeReady")
+    known[READY] = ready
+    return node.changed(status=node.status.changed(conditions=tuple(known.values()))), events
+
+
+def _condition(
+    old: NodeCondition | None, type: str, status: bool, reason: str, message: str, now: int
+) -> NodeCondition:
+    moment, text = format_time(now), "True" if status else "False"
+    since = old.last_transition_time if old is not None and old.status == text else moment
+    return NodeCondition(
+        type=type,
+        status=text,
+        reason=reason,
+        message=message,
+        last_heartbeat_time=moment,
+        last_transition_time=since,
+    )
+
+
+def _same_status(node: Node, condition: NodeCondition) -> bool:
+    return any(old.type == condition.type and old.status == condition.status for old in node.status.conditions)
+
+
+def missing_capacities(node: Node) -> str:
+    missing = [name for name in REQUIRED_CAPACITIES if name not in node.status.capacity]
+    return f"missing node capacity for resources: {', '.join(missing)}" if missing else ""
+
+
+def aggregate(problems: tuple[str, ...]) -> str:
+    """Several errors as Go prints them together: `[one, two]`; what is itself such a list is opened."""
+    texts: dict[str, None] = {}
+    for problem in filter(None, problems):
+        opened = problem[1:-1].split(", ") if problem.startswith("[") and problem.endswith("]") else [problem]
+        texts.update(dict.fromkeys(opened))
+    return f"[{', '.join(texts)}]" if len(texts) > 1 else "".join(texts)
+
+
+def has_changed(old: Node, new: Node) -> bool:
+    """Whether there is more to tell than that the node is still alive."""
+
+    def told(node: Node) -> list[tuple[str, str, str, str, str | None]]:
+        return [(c.type, c.status, c.reason, c.message, c.last_transition_time) for c in node.status.conditions]
+
+    return told(old) != told(new)
+
+
+class NodeStatusUpdater:
+    """`health` is asked at each update; `is_changing` says that it may change by the mere passing of time."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        recorder: Recorder,
+        client: ApiClient,
+        node_name: str,
+        health: Callable[[], NodeHealth],
+        is_changing: Callable[[], bool],
+        tell: Callable[[str, str, str], None],
+        stream: Stream,
+        *,
+        period: int = UPDATE_PERIOD,
+        jitter: bool = True,
+    ) -> None:
+        self._clock = clock
+        self._recorder = recorder
+        self._client = client
+        self._node_name = node_name
+        self._health = health
+        self._is_changing = is_changing
+        self._tell = tell
+        self._stream = stream
+        self._period = period
+        self._jitter = UPDATE_JITTER if jitter else 0.0
+        self._lock = asyncio.Lock()
+
+    def _interval(self) -> int:
+        return self._period + round(self._period * self._jitter * self._stream.random())
+
+    async def run(self) -> None:
+        ticker = JitteredTicker(self._clock, "node status", self._interval)
+        try:
+            while True:
+                changed = await self.update()
+                ticker.done(0 if changed or self._is_changing() else NEVER)
+                await ticker.channel.receive()
+        finally:
+            ticker.stop()
+
+    async def update(self) -> bool:
+        """Bring the API server up to date, now; whether it was not, or could not be asked."""
+        async with self._lock:
+            for _ in range(UPDATE_TRIES):
+                with suppress(ApiError):
+                    return await self._try_update()
+        return True
+
+    async def _try_update(self) -> bool:
+        now = self._clock.now()
+        old = await self._client.get_node(self._node_name)
+        new, events = with_conditions(old, self._health(), now)
+        for event in events:
+            self._tell("Normal", event, f"Node {self._node_name} status is now: {event}")
+        if not has_changed(old, new):
+            return False
+        if self._recorder.on:
+            conditions = {condition.type: condition.status for condition in new.status.conditions}
+            self._recorder.record(
+                ApiWrite(node=self._node_name, verb="patch", resource="nodes/status", by="kubelet", summary=conditions)
+            )
+        await self._client.patch_node_status(self._node_name, old, new)
+        return True

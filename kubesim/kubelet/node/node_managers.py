@@ -1,0 +1,134 @@
+"""What the agent does for the node as a whole: eviction under pressure, garbage collection of images and logs, graceful
+shutdown, and the node's conditions that tell of it.
+
+Made by the agent where somebody measures the node (`NodeParts`); without that these parts have nothing to go by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from kubesim.api.pod import Pod
+from kubesim.cluster.api_client import ApiClient
+from kubesim.kubelet.containers.log_rotation import ContainerLogManager, LogFiles
+from kubesim.kubelet.context import KubeletContext, PodViews
+from kubesim.kubelet.eviction.manager import EvictionManager, NodeEventRecorder
+from kubesim.kubelet.eviction.stats import StatsProvider
+from kubesim.kubelet.images.image_gc import ImageGC
+from kubesim.kubelet.loop.housekeeping import ContainerGC
+from kubesim.kubelet.loop.runtime_state import RuntimeState
+from kubesim.kubelet.node.node_conditions import NodeHealth, NodeStatusUpdater
+from kubesim.kubelet.node.node_shutdown import NodeShutdown, WaitForUnmount
+from kubesim.podworkers.workers import PodWorkers
+from kubesim.runtime.helper import MemoryUsage
+from kubesim.runtime.protocol import Runtime
+from kubesim.values import part, value_object
+
+Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
+
+
+@value_object
+class NodeParts:
+    """What these parts need beside the rest of an agent."""
+
+    stats: StatsProvider
+    events: NodeEventRecorder
+    logs: LogFiles
+
+
+@part
+class _Reclaim:
+    """Implements `NodeReclaim`."""
+
+    container_gc: ContainerGC
+    image_gc: ImageGC
+
+    async def delete_all_unused_containers(self) -> None:
+        await self.container_gc.delete_all_unused_containers()
+
+    async def delete_unused_images(self) -> None:
+        await self.image_gc.delete_unused_images()
+
+
+class NodeManagers:
+    def __init__(
+        self,
+        context: KubeletContext,
+        views: PodViews,
+        parts: NodeParts,
+        client: ApiClient,
+        runtime: Runtime,
+        runtime_state: RuntimeState,
+        workers: PodWorkers,
+        container_gc: ContainerGC,
+        wait_for_unmount: WaitForUnmount,
+        allocated_pods: Callable[[], Sequence[Pod]],
+    ) -> None:
+        clock, settings, gates, stats, events = (
+            context.clock,
+            context.settings,
+            context.gates,
+            parts.stats,
+            parts.events,
+        )
+        self._context = context
+        self._runtime_state = runtime_state
+        self._stats = stats
+        self.image_gc = ImageGC(clock, runtime, settings.image_gc, stats, events)
+        self.logs = ContainerLogManager(clock, runtime, parts.logs, settings.log_rotation)
+        self.eviction = EvictionManager(
+            clock,
+            settings.eviction,
+            stats,
+            workers.kill_pod_now,
+            _Reclaim(container_gc, self.image_gc),
+            events,
+            allocated_pods,
+            views.states.should_pod_be_finished,
+            gates,
+        )
+        self.shutdown = NodeShutdown(
+            clock,
+            context.tasks,
+            settings.shutdown_periods,
+            workers.kill_pod_now,
+            wait_for_unmount,
+            events,
+            views.active_pods,
+            self._update_status_at_once,
+            gates,
+        )
+        self.node_status = NodeStatusUpdater(
+            clock,
+            context.recorder,
+            client,
+            settings.node_name,
+            self._health,
+            runtime_state.is_failing,
+            events.node_event,
+            context.randomness.stream("node status"),
+            period=settings.node_status_period,
+            jitter=settings.jitter,
+        )
+
+    def start(self, begin: Begin) -> None:
+        settings = self._context.settings
+        begin("eviction", settings.eviction_starts, self.eviction.run)
+        begin("image gc", settings.image_gc_starts, self.image_gc.run)
+        begin("log rotation", settings.log_rotation_starts, self.logs.run)
+        begin("node status", settings.node_status_starts, self.node_status.run)
+
+    def memory_usage(self, uid: str) -> MemoryUsage | None:
+        usage = self._stats.summary().pods.get(uid)
+        if usage is None:
+            return None
+        return MemoryUsage(usage.memory, {item.name: item.memory for item in usage.containers})
+
+    def _health(self) -> NodeHealth:
+        state = self._runtime_state
+        problems = (state.runtime_problem(self._context.clock.now()), state.network_problem(), self.shutdown.problem())
+        return NodeHealth(self.eviction.node_conditions, problems)
+
+    def _update_status_at_once(self) -> None:
+        self._context.tasks.start("node status now", self.node_status.update())

@@ -1,0 +1,225 @@
+"""The pod lifecycle event generator: lists the pods of the runtime every second and sends events for what changed.
+
+It fills the pod-status cache that workers read and sends events to the sync loop. The first relist comes at once, each
+further one `period` after the one before has ended; between them single pods are relisted on demand.
+
+A relist takes `list_duration` and reads the runtime at the end of it, after everything else of that instant.
+
+Mirrors: pkg/kubelet/pleg/generic.go GenericPLEG
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kubesim.api.timestamps import MINUTE, SECOND
+from kubesim.clock import NEVER, LoopClock
+from kubesim.concurrency import Channel, Select, Ticker
+from kubesim.errors import RuntimeCallError
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.golang.text import duration
+from kubesim.kubelet.pleg.records import PodLifecycleEvent, PodRecords, compute_events, keep_pod_ips
+from kubesim.runtime.pod_cache import PodCache
+from kubesim.runtime.types import RuntimePod, RuntimePodStatus
+from kubesim.trace import Recorder
+from kubesim.trace.records import PlegEvent
+from kubesim.values import replace, value_object
+
+RELIST_PERIOD = 1 * SECOND
+RELIST_THRESHOLD = 3 * MINUTE
+EVENT_CAPACITY = 1000
+REQUEST_CAPACITY = 200
+
+
+class PodLister(Protocol):
+    """What the PLEG asks of the runtime. Each call answers what the runtime holds at that instant."""
+
+    async def get_pods(self) -> list[RuntimePod]: ...
+    async def get_pod(self, uid: str) -> RuntimePod | None: ...
+    async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus: ...
+
+
+@value_object
+class _RelistRequest:
+    uid: str
+    moment: int
+    cause: int | None
+
+
+class GenericPleg:
+    """`events` is what the sync loop reads."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        runtime: PodLister,
+        cache: PodCache,
+        recorder: Recorder,
+        *,
+        period: int = RELIST_PERIOD,
+        threshold: int = RELIST_THRESHOLD,
+        list_duration: int = 0,
+        gates: FeatureGates = DEFAULT_GATES,
+    ) -> None:
+        self.events: Channel[PodLifecycleEvent] = Channel("pleg", EVENT_CAPACITY)
+        self._clock = clock
+        self._runtime = runtime
+        self._cache = cache
+        self._recorder = recorder
+        self._period = period
+        self._threshold = threshold
+        self._list_duration = list_duration
+        self._on_demand = gates.enabled("PLEGOnDemandRelist")
+        self._records = PodRecords()
+        self._reinspect: dict[str, int | None] = {}  # pods to inspect whatever their listing shows, and the cause
+        self._causes: dict[str, int | None] = {}  # of changes since the last listing, for the trace
+        self._requests: Channel[_RelistRequest] = Channel("relist request", REQUEST_CAPACITY)
+        self._relist_time: int | None = None
+        self._place = clock.late_place()
+
+    # -- what others ask ----------------------------------------------------------------------------------------
+
+    def pod_changed(self, uid: str) -> None:
+        """Note for the trace what caused a change in the runtime."""
+        self._causes[uid] = self._recorder.cause()
+
+    def request_reinspect(self, uid: str) -> None:
+        """Inspect this pod at the next relist, also if its listing shows no change."""
+        self._reinspect[uid] = self._recorder.cause()
+
+    def request_relist(self, uid: str) -> None:
+        """Relist this pod now instead of at the next relist. Requests beyond the channel's capacity are dropped."""
+        if self._on_demand:
+            self._requests.try_send(_RelistRequest(uid, self._clock.now(), self._recorder.cause()))
+
+    def healthy(self, now: int) -> tuple[bool, str]:
+        """Whether the last good listing is recent enough, and if not, why in the kubelet's words."""
+        if self._relist_time is None:
+            return False, "pleg has yet to be successful"
+        elapsed = now - self._relist_time
+        if elapsed <= self._threshold:
+            return True, ""
+        return False, f"pleg was last seen active {duration(elapsed)} ago; threshold is {duration(self._threshold)}"
+
+    # -- when to relist -----------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Relist forever. A relist of all pods that is due comes before one of a single pod."""
+        self._recorder.because(None)
+        ticker = Ticker(self._clock, "relist", self._period + self._list_duration, lead=self._list_duration)
+        ticker.on_skip = self._relisted
+        turns = Select((ticker.channel, self._requests), None)
+        try:
+            await self.relist()
+            ticker.reset(self._clock.now() + self._period)
+            while True:
+                turn = await turns.next()
+                if turn.channel is ticker.channel:
+                    found_nothing = await self.relist()
+                    ticker.reset(self._clock.now() + self._period)
+                    ticker.done(NEVER if found_nothing else 0)
+                elif self._relist_time is None or turn.item.moment > self._relist_time:  # else it has seen the pod
+                    await self.relist_pod(turn.item.uid, turn.item.cause)
+        finally:
+            turns.close()
+            ticker.stop()
+
+    def _relisted(self, moment: int) -> None:
+        """A relist that began then has seen every pod."""
+        self._relist_time = moment
+        self._cache.update_time(moment)
+
+    # -- relisting ----------------------------------------------------------------------------------------------
+
+    async def relist(self) -> bool:
+        """List all pods, cache what changed, send the events. True if the next relist would find the same."""
+        started = self._clock.now()
+        read_at = await self._list_delay(started)
+        causes, self._causes = self._causes, {}
+        try:
+            pods = await self._runtime.get_pods()
+        except RuntimeCallError:
+            self._causes = causes | self._causes
+            return False
+        self._relist_time = started
+        self._records.set_current(pods)
+        changed = self._records.to_reconcile(self._reinspect)
+        for uid in changed:
+            await self._reconcile(uid, read_at, causes.get(uid))
+        is_awaited = self._cache.is_awaited()
+        self._cache.update_time(started)
+        return not changed and not is_awaited
+
+    async def relist_pod(self, uid: str, cause: int | None = None) -> None:
+        """Relist one pod. If it is gone nothing is sent: the next relist finds that out."""
+        read_at = await self._list_delay(self._clock.now())
+        try:
+            pod = await self._runtime.get_pod(uid)
+        except RuntimeCallError:
+            return
+        if pod is None:
+            return
+        self._records.set_current_pod(uid, pod)
+        await self._reconcile(uid, read_at, self._causes.get(uid, cause))
+        self._cache.set_observed_time(uid, read_at)
+
+    async def _list_delay(self, started: int) -> int:
+        """Wait while the runtime makes its list, then for all else of that instant.
+
+        Returns the timestamp of what is read then.
+        """
+        read_at = started + self._list_duration
+        if self._list_duration:
+            await self._clock.sleep_late(read_at, self._place)
+        await self._clock.sleep_late(read_at, self._place)
+        return read_at
+
+    async def _reconcile(self, uid: str, read_at: int, cause: int | None) -> None:
+        """Compare a pod's two listings; if something happened inspect it, and send the events if that succeeds."""
+        old, current = self._records.old(uid), self._records.current(uid)
+        events = compute_events(old, current)
+        reinspect = uid in self._reinspect
+        asked = self._reinspect.pop(uid, None)
+        cause = asked if cause is None else cause
+        if not events and not reinspect:
+            self._records.update(uid)
+            return
+        if not await self._update_cache(uid, current, read_at):
+            self._reinspect[uid] = cause
+            return
+        if not events:
+            events.append(PodLifecycleEvent(uid, "PodSync"))
+        self._records.update(uid)
+        for event in events:
+            if event.type != "ContainerChanged":  # computed, but nobody acts on it
+                self._send(event, current or old, cause)
+
+    async def _update_cache(self, uid: str, pod: RuntimePod | None, read_at: int) -> bool:
+        if pod is None:
+            self._cache.delete(uid)
+            return True
+        try:
+            status = await self._runtime.get_pod_status(pod)
+        except RuntimeCallError as error:
+            self._cache.set(uid, RuntimePodStatus(uid, pod.name, pod.namespace), error, read_at)
+            return False
+        ips = keep_pod_ips(status, self._cache.known(uid))
+        self._cache.set(uid, status if ips == status.ips else replace(status, ips=ips), None, read_at)
+        return True
+
+    def _send(self, event: PodLifecycleEvent, pod: RuntimePod | None, cause: int | None) -> None:
+        if self._recorder.on:
+            full = len(self.events) >= EVENT_CAPACITY
+            seq = self._recorder.record(
+                PlegEvent(
+                    uid=event.uid,
+                    pod=f"{pod.namespace}/{pod.name}" if pod is not None else "",
+                    container=event.container,
+                    type=event.type,
+                    id=event.data,
+                    cause=cause,
+                    why=event.why + ("; dropped: the sync loop has not read the last 1000 events" if full else ""),
+                )
+            )
+            event = replace(event, cause=seq)
+        self.events.try_send(event)

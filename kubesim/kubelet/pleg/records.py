@@ -1,0 +1,139 @@
+"""The PLEG's memory and its judgement: what each pod looked like, what it looks like now, which events that makes.
+
+Pure: `generic.py` lists the runtime, hands the listing in and sends what comes out.
+
+Mirrors: pkg/kubelet/pleg/generic.go podRecords, generateEvents, computeEvents, getPodIPs; pkg/kubelet/pleg/pleg.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Literal
+
+from kubesim.runtime.types import ListedContainer, RuntimePod, RuntimePodStatus
+from kubesim.values import value_object
+
+EventType = Literal["ContainerStarted", "ContainerDied", "ContainerRemoved", "ContainerChanged", "PodSync"]
+
+State = Literal["running", "exited", "unknown", "non-existent"]
+
+_WAS = {"running": "was running", "exited": "was dead", "unknown": "was neither running nor dead",
+        "non-existent": "did not exist"}  # fmt: skip
+_NOW = {"running": "runs", "exited": "is dead", "unknown": "is neither running nor dead", "non-existent": "is gone"}
+
+
+@value_object
+class PodLifecycleEvent:
+    """A change of a pod. `data` is the id of the container or sandbox as listed; `cause` the event's trace record."""
+
+    uid: str
+    type: EventType
+    data: str = ""
+    cause: int | None = None
+    container: str = ""
+    was: State = "non-existent"
+    now: State = "non-existent"
+
+    @property
+    def why(self) -> str:
+        if self.was == self.now:
+            return "the pod was inspected again as was asked for"
+        what = f"container {self.container}" if self.container else "the sandbox"
+        return f"{what} {_WAS[self.was]} when it was last looked at and now {_NOW[self.now]}"
+
+
+class PodRecords:
+    """Each pod as it was when its events were last sent (old), and as the latest listing shows it (current)."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, None] = {}  # every pod with a record, in the order first seen
+        self._old: dict[str, RuntimePod] = {}
+        self._current: dict[str, RuntimePod] = {}
+
+    def set_current(self, pods: Iterable[RuntimePod]) -> None:
+        """A full listing: pods that are not in it have gone."""
+        self._current = {pod.uid: pod for pod in pods}
+        for uid in self._current:
+            self._known.setdefault(uid)
+
+    def set_current_pod(self, uid: str, pod: RuntimePod | None) -> None:
+        """A listing of one pod (None: it has gone) says nothing about the others."""
+        if pod is None:
+            self._current.pop(uid, None)
+        else:
+            self._current[uid] = pod
+            self._known.setdefault(uid)
+
+    def to_reconcile(self, reinspect: Collection[str]) -> list[str]:
+        """Pods whose listing changed, or that must be inspected whatever it shows; in the order first seen."""
+        old, current = self._old.get, self._current.get
+        return [
+            uid
+            for uid in self._known
+            if uid in reinspect or ((before := old(uid)) is not (now := current(uid)) and before != now)
+        ]
+
+    def old(self, uid: str) -> RuntimePod | None:
+        return self._old.get(uid)
+
+    def current(self, uid: str) -> RuntimePod | None:
+        return self._current.get(uid)
+
+    def update(self, uid: str) -> None:
+        """The events of this pod are sent: what is current is from now on old."""
+        current = self._current.get(uid)
+        if current is not None:
+            self._old[uid] = current
+        else:
+            self._old.pop(uid, None)
+            self._known.pop(uid, None)
+
+
+def compute_events(old: RuntimePod | None, current: RuntimePod | None) -> list[PodLifecycleEvent]:
+    """What happened between two listings of a pod, container by container: the old listing's first, then new ones."""
+    before, after = _by_id(old), _by_id(current)
+    events: list[PodLifecycleEvent] = []
+    uid = old.uid if old is not None else current.uid if current is not None else ""
+    for identifier, container in {**before, **after}.items():
+        was, now = before.get(identifier), after.get(identifier)
+        if was is None or now is None or was.state != now.state:
+            before_it, after_it = _state(was), _state(now)
+            for kind in _event_types(before_it, after_it):
+                events.append(PodLifecycleEvent(uid, kind, identifier, None, container.name, before_it, after_it))
+    return events
+
+
+def keep_pod_ips(status: RuntimePodStatus, cached: RuntimePodStatus | None) -> tuple[str, ...]:
+    """The addresses to cache: a pod without a ready sandbox keeps those it had (None: nothing usable is cached)."""
+    if status.ips or cached is None or any(sandbox.ready for sandbox in status.sandboxes):
+        return status.ips
+    return cached.ips
+
+
+def _by_id(pod: RuntimePod | None) -> dict[str, ListedContainer]:
+    if pod is None:
+        return {}
+    found: dict[str, ListedContainer] = {}
+    for container in (*pod.containers, *pod.sandboxes):
+        found.setdefault(container.id, container)
+    return found
+
+
+def _state(container: ListedContainer | None) -> State:
+    if container is None:
+        return "non-existent"
+    # The kubelet does nothing with a container that is only created: it counts as unknown.
+    return "unknown" if container.state == "created" else container.state
+
+
+def _event_types(was: State, now: State) -> tuple[EventType, ...]:
+    if was == now:
+        return ()
+    if now == "running":
+        return ("ContainerStarted",)
+    if now == "exited":
+        return ("ContainerDied",)
+    if now == "unknown":
+        return ("ContainerChanged",)
+    # The death of one that was dead was told before.
+    return ("ContainerRemoved",) if was == "exited" else ("ContainerDied", "ContainerRemoved")

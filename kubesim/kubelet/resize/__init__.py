@@ -1,0 +1,1 @@
+"""In-place resize: the allocation manager, feasibility, retries and Events."""

@@ -1,0 +1,1 @@
+"""The container statuses in a pod's status. All pure."""

@@ -1,0 +1,169 @@
+"""The whole status of a pod: called by each sync with what the runtime, the probes and the API server say.
+
+Container statuses come first, the phase follows from them, then the rules about terminal phases, then Started and
+Ready of init containers, the conditions and the addresses. The order matters: the phase asks whether sidecars have
+started, and does not yet see what their probes say.
+
+Mirrors: pkg/kubelet/kubelet_pods.go generateAPIPodStatus, convertStatusToAPIStatus, determinePodResizeStatus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from kubesim.api.model import REMEMBERED_PODS
+from kubesim.api.pod import ContainerStatus, HostIP, PodCondition, PodIP, PodStatus
+from kubesim.api.pods.phases import FAILED, TERMINAL_PHASES
+from kubesim.api.pods.pod_conditions import DISRUPTION_TARGET, find_condition, put_condition
+from kubesim.api.pods.resources import pod_qos_class
+from kubesim.kubelet.status.containers.container_statuses import convert_to_api_container_statuses, two_newest_records
+from kubesim.kubelet.status.containers.probe_overlay import with_probe_results_of_init
+from kubesim.kubelet.status.generate import conditions as make
+from kubesim.kubelet.status.generate.active_deadline import (
+    DEADLINE_EXCEEDED,
+    DEADLINE_EXCEEDED_MESSAGE,
+    past_active_deadline,
+)
+from kubesim.kubelet.status.generate.inputs import StatusInputs
+from kubesim.kubelet.status.generate.phase import get_phase
+from kubesim.kubelet.status.generate.pod_ips import host_network_pod_ips, parse_ip, sort_pod_ips
+from kubesim.kubelet.status.generate.pod_resources import pod_level_resources
+from kubesim.runtime.kuberuntime.decide.restart_policy import (
+    all_containers_could_restart,
+    should_all_containers_restart,
+)
+
+
+def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
+    """What the status should say. Start time, transition times and observedGeneration are the status manager's."""
+    pod, old = inputs.pod, inputs.old_status
+    restarting = inputs.gates.enabled("RestartAllContainersOnContainerExits") and should_all_containers_restart(
+        pod, inputs.runtime, old
+    )
+    spec, records = pod.spec, two_newest_records(inputs.runtime)
+    init: tuple[ContainerStatus, ...] = ()
+    ephemeral: tuple[ContainerStatus, ...] = ()
+    regular = convert_to_api_container_statuses(
+        "regular", inputs, spec.containers, old.container_statuses, records, restarting
+    )
+    if spec.init_containers:
+        init = convert_to_api_container_statuses(
+            "init", inputs, spec.init_containers, old.init_container_statuses, records, restarting
+        )
+    if spec.ephemeral_containers:
+        ephemeral = convert_to_api_container_statuses(
+            "ephemeral", inputs, spec.ephemeral_containers, old.ephemeral_container_statuses, records, restarting
+        )
+    phase, reason, message = _phase_and_why(inputs, old, regular + init)
+    if init:
+        init = with_probe_results_of_init(inputs, init)
+    return PodStatus(
+        phase=phase,
+        reason=reason,
+        message=message,
+        conditions=_conditions(inputs, old, init + regular, phase),
+        init_container_statuses=init,
+        container_statuses=regular,
+        ephemeral_container_statuses=ephemeral,
+        qos_class=pod_qos_class(pod, inputs.gates),
+        **_addresses(inputs.runtime.ips, inputs.prefers_ipv6, inputs.host_ips, spec.host_network),
+        **pod_level_resources(inputs, old),
+    )
+
+
+def _phase_and_why(inputs: StatusInputs, old: PodStatus, statuses: Sequence[ContainerStatus]) -> tuple[str, str, str]:
+    """The phase, its reason and its message. Terminal phases stick, those of the API server above all."""
+    pod, told = inputs.pod, inputs.pod.status
+    phase = get_phase(
+        pod,
+        statuses,
+        pod_is_terminal=inputs.pod_is_terminal,
+        pod_has_initialized=_has_any_active_regular_container(inputs),
+        gates=inputs.gates,
+    )
+    if phase not in TERMINAL_PHASES:
+        if old.phase in TERMINAL_PHASES:
+            phase = old.phase
+        elif told.phase in TERMINAL_PHASES:
+            phase = told.phase
+    reason = message = ""
+    if phase == old.phase:
+        reason = old.reason or told.reason
+        message = old.message or told.message
+    if past_active_deadline(pod, old, inputs.now):
+        phase, reason, message = FAILED, DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE
+    if told.phase in TERMINAL_PHASES:
+        phase = told.phase
+    return phase, reason, message
+
+
+def _has_any_active_regular_container(inputs: StatusInputs) -> bool:
+    """Regular containers start only after initialization, so one in the present sandbox says that it happened.
+
+    Asked of pods with sidecars: to the phase of others it does not matter.
+    """
+    spec = inputs.pod.spec
+    if not spec.init_containers:
+        return True
+    active = [record.name for record in inputs.runtime.containers if record.active]
+    return not {container.name for container in spec.containers}.isdisjoint(active)
+
+
+def _conditions(
+    inputs: StatusInputs, old: PodStatus, statuses: Sequence[ContainerStatus], phase: str
+) -> tuple[PodCondition, ...]:
+    pod, gates = inputs.pod, inputs.gates
+    own = make.conditions_by_kubelet(gates)
+    found = [c for c in pod.status.conditions if c.type not in own]
+    if inputs.resize_conditions and not inputs.pod_is_terminal and gates.enabled("InPlacePodVerticalScaling"):
+        found += [_resize_condition(inputs, condition) for condition in inputs.resize_conditions]
+    # An eviction told the status manager why: it happened once and cannot be computed again.
+    disruption = find_condition(old.conditions, DISRUPTION_TARGET)
+    if disruption is not None:
+        put_condition(found, disruption)
+
+    known = statuses or None
+    if gates.enabled("PodReadyToStartContainersCondition"):
+        found.append(make.generate_pod_ready_to_start_containers_condition(pod, old, inputs.runtime, gates))
+    found.append(make.generate_pod_initialized_condition(pod, old, known, phase, gates))
+    containers_ready = make.generate_containers_ready_condition(pod, old, known, phase, gates)
+    found.append(make.generate_pod_ready_condition(pod, old, found, containers_ready, gates))
+    found.append(containers_ready)
+    found.append(make.generate_pod_scheduled_condition(pod, old, gates))
+    if gates.enabled("RestartAllContainersOnContainerExits") and all_containers_could_restart(pod.spec):
+        found.append(make.generate_all_containers_restarting_condition(pod, old, inputs.runtime, phase))
+    return tuple(found)
+
+
+def _resize_condition(inputs: StatusInputs, condition: PodCondition) -> PodCondition:
+    """A resize condition speaks of the generation it was made for, unless generations are not tracked."""
+    if make.condition_observed_generation(inputs.pod, inputs.old_status, condition.type, inputs.gates):
+        return condition
+    return condition.changed(observed_generation=0)
+
+
+@lru_cache(maxsize=REMEMBERED_PODS)
+def _addresses(
+    ips: tuple[str, ...], prefers_ipv6: bool, node_ips: tuple[str, ...], host_network: bool
+) -> Mapping[str, Any]:
+    pod_ips = sort_pod_ips(ips, prefers_ipv6)
+    fields: dict[str, Any] = {}
+    if node_ips:
+        host_ips = _host_ips(node_ips)
+        fields["host_ip"] = host_ips[0].ip
+        fields["host_ips"] = host_ips
+        if host_network:
+            pod_ips = host_network_pod_ips(pod_ips, [address.ip for address in host_ips])
+    if pod_ips:
+        fields["pod_ip"] = pod_ips[0]
+        fields["pod_ips"] = tuple(PodIP(ip=ip) for ip in pod_ips)
+    return fields
+
+
+@lru_cache(maxsize=256)
+def _host_ips(addresses: tuple[str, ...]) -> tuple[HostIP, ...]:
+    """The node's addresses as every pod of it shows them: the first, and the second if there are just two."""
+    spelled = [parsed[1] if (parsed := parse_ip(address)) else address for address in addresses]
+    return tuple(HostIP(ip=ip) for ip in (spelled if len(spelled) == 2 else spelled[:1]))

@@ -1,0 +1,131 @@
+"""The populator: brings the desired state of the world in line with the pods that the kubelet has.
+
+The real one looks at all pods, ten times a second. This one is told which pods there is something to look at for, and
+looks at those; what it finds is the same.
+
+Mirrors: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kubesim.api.pod import Pod
+from kubesim.kubelet.loop.pod_manager import PodManager
+from kubesim.kubelet.volumes.claims import Read, create_volume_spec
+from kubesim.kubelet.volumes.reconcile.actual_state import ActualStateOfWorld
+from kubesim.kubelet.volumes.reconcile.desired_state import DesiredStateOfWorld
+from kubesim.kubelet.volumes.spec import VolumeError, used_names
+from kubesim.podworkers.sync_status import PodWorkerQueries
+
+
+class DesiredStateOfWorldPopulator:
+    """`touched` is told each volume (uid, unique name) about which the two states may differ now."""
+
+    def __init__(
+        self,
+        pods: PodManager,
+        states: PodWorkerQueries,
+        desired: DesiredStateOfWorld,
+        actual: ActualStateOfWorld,
+        read: Read,
+        touched: Callable[[str, str], None],
+    ) -> None:
+        self._pods = pods
+        self._states = states
+        self._desired = desired
+        self._actual = actual
+        self._read = read
+        self._touched = touched
+        self._processed: dict[str, bool] = {}  # False: to be processed again
+        self._to_process: dict[str, None] = {}
+        self._to_remove: dict[str, None] = {}
+        self.has_added_pods = False  # all pods of all sources have been looked at once
+
+    # -- what there is to look at -------------------------------------------------------------------------------
+
+    def pod_added(self, uid: str) -> None:
+        if not self._processed.get(uid):
+            self._to_process[uid] = None
+
+    def reprocess_pod(self, uid: str) -> None:
+        """A sync of the pod wants its volumes, as they should be now."""
+        self._processed[uid] = False
+        self._to_process[uid] = None
+
+    def pod_may_be_over(self, uid: str) -> None:
+        """Its worker has come to its next state, or no source wants it any more."""
+        known = uid in self._processed or uid in self._to_process or self._desired.volumes_of(uid)
+        if known and self._states.should_pod_runtime_be_removed(uid):
+            self._to_remove[uid] = None
+
+    def is_pending(self, uid: str) -> bool:
+        """Is the pod to be processed in the next round?"""
+        return uid in self._to_process
+
+    # -- one round ----------------------------------------------------------------------------------------------
+
+    def loop(self, *, sources_ready: bool) -> bool:
+        """Whether there was anything to do."""
+        had_work = bool(self._to_process or self._to_remove or sources_ready > self.has_added_pods)
+        self._find_and_add_new_pods()
+        self._find_and_remove_deleted_pods()
+        self.has_added_pods = self.has_added_pods or sources_ready
+        return had_work
+
+    def _find_and_add_new_pods(self) -> None:
+        states = self._states
+        for uid in list(self._to_process):
+            pod = self._pods.by_uid(uid)
+            if self.has_added_pods:
+                is_ending = states.should_pod_containers_be_terminating(uid)
+            else:  # its containers may have been running before this kubelet was
+                is_ending = states.should_pod_runtime_be_removed(uid)
+            if pod is None or is_ending or self._process_pod_volumes(pod):
+                del self._to_process[uid]
+        # What is left failed before any sync asked for it, and is tried again in the next round.
+
+    def _process_pod_volumes(self, pod: Pod) -> bool:
+        """True if the pod counts as processed now."""
+        uid = pod.metadata.uid
+        if self._processed.get(uid):
+            return True
+        mounts, devices = used_names(pod)
+        all_added = True
+        for volume in pod.spec.volumes:
+            name = volume.get("name", "")
+            if name not in mounts and name not in devices:
+                continue
+            try:
+                spec = create_volume_spec(volume, pod, mounts, devices, self._read)
+                added = self._desired.add_pod_to_volume(pod, spec, name)
+            except VolumeError as error:
+                self._desired.add_error_to_pod(uid, str(error))
+                all_added = False
+            else:
+                self._touched(uid, added.volume_name)
+        if all_added:
+            for volume_name in self._actual.mark_remount_required(uid):
+                self._touched(uid, volume_name)
+            self._desired.pop_pod_errors(uid)
+        elif uid not in self._processed:
+            return False
+        self._processed[uid] = True
+        return True
+
+    def _find_and_remove_deleted_pods(self) -> None:
+        removed = self._states.should_pod_runtime_be_removed
+        for uid in list(self._to_remove):
+            exists = self._pods.by_uid(uid) is not None
+            del self._to_remove[uid]
+            if not removed(uid):
+                continue
+            for volume_name in list(self._desired.volumes_of(uid)):
+                if exists and self._actual.find(uid, volume_name) is None:
+                    continue  # it may yet be mounted: only when the pod is gone it is certain that it will not
+                self._desired.delete_pod_from_volume(uid, volume_name)
+                self._processed.pop(uid, None)
+                self._touched(uid, volume_name)
+            if not exists:
+                self._processed.pop(uid, None)
+                self._desired.pop_pod_errors(uid)

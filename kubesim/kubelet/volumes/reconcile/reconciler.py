@@ -1,0 +1,174 @@
+"""The reconciler: ten times a second it starts what is to be done about volumes.
+
+It examines only the volumes whose desired or actual state changed since they were in order.
+
+Mirrors: pkg/kubelet/volumemanager/reconciler/reconciler.go, reconciler_common.go, reconstruct.go; pkg/volume/util/
+operationexecutor/operation_executor.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+
+from kubesim.clock import NEVER
+from kubesim.cluster.store.object_watch import ObjectKey
+from kubesim.concurrency import Ticker
+from kubesim.kubelet.context import KubeletContext
+from kubesim.kubelet.volumes.object_manager import NotListedYet, ObjectManager
+from kubesim.kubelet.volumes.reconcile.actions import OPERATION_NAMES, Action, next_action
+from kubesim.kubelet.volumes.reconcile.actual_state import ActualStateOfWorld, MountedVolume
+from kubesim.kubelet.volumes.reconcile.desired_state import DesiredStateOfWorld, VolumeToMount
+from kubesim.kubelet.volumes.reconcile.operations import OperationError, Operations
+from kubesim.kubelet.volumes.reconcile.pending_operations import PendingOperations
+from kubesim.kubelet.volumes.spec import PLUGINS
+from kubesim.runtime.volume_directories import VolumeDirectories
+from kubesim.trace.records import Note
+from kubesim.values import part
+
+Key = tuple[str, str]  # uid, unique name of the volume
+
+
+@part
+class Reconciler:
+    """`changed` is called with each pod for which a volume was mounted or unmounted."""
+
+    context: KubeletContext
+    desired: DesiredStateOfWorld
+    actual: ActualStateOfWorld
+    objects: ObjectManager
+    operations: Operations
+    may_unmount: Callable[[], bool]
+    changed: Callable[[str], None]
+    _pending: PendingOperations = field(default_factory=PendingOperations)
+    _open: dict[Key, None] = field(default_factory=dict)  # volumes that may need something
+    _failed: set[Key] = field(default_factory=set)  # volumes whose last mount failed
+
+    def touched(self, uid: str, volume_name: str) -> None:
+        """The desired state of this volume changed."""
+        self._open[uid, volume_name] = None
+
+    def to_do(self) -> int:
+        """About so many volumes there may be something to do."""
+        return len(self._open)
+
+    def reconstruct_volumes(self, directories: VolumeDirectories) -> None:
+        """An earlier kubelet left them. Whether they are really mounted nobody knows: what is wanted is set up again,
+        what is not wanted is taken down."""
+        for uid, directory in directories.volumes():
+            plugin = PLUGINS[directory.plugin]
+            self.actual.add_pod_to_volume(uid, MountedVolume(directory.volume_name, plugin, uncertain=True))
+            self._open[uid, directory.volume_name] = None
+
+    async def run(self, ticker: Ticker) -> None:
+        try:
+            while True:
+                await ticker.channel.receive()
+                if self.context.recorder.on:
+                    self.context.recorder.because(None)
+                ticker.done(self._reconcile())
+        finally:
+            ticker.stop()
+
+    def _reconcile(self) -> int:
+        """Unmounts first: what one pod no longer needs may be needed by another one.
+
+        Returns the moment before which the next round finds nothing more to start.
+        """
+        may_unmount, again = self.may_unmount(), NEVER
+        actions = [(key, next_action(*key, self.desired, self.actual)) for key in self._open]
+        for key, action in actions:
+            if action == "unmount" and may_unmount:
+                again = min(again, self._start(key, action))
+        for key, action in actions:
+            if action in ("attach", "mount", "remount"):
+                again = min(again, self._start(key, action))
+        for key, _ in actions:
+            action = next_action(*key, self.desired, self.actual)
+            if action == "detach" and may_unmount:
+                self.actual.mark_volume_as_detached(key[1])
+                action, again = None, 0
+            if action is None:
+                del self._open[key]
+        return again
+
+    def _start(self, key: Key, action: Action) -> int:
+        """Begin an operation, unless the volume has one under way or its back-off is not over.
+
+        Returns the moment from which it can be tried; 0 if it began now.
+        """
+        uid, volume_name = key
+        volume = self.desired.find(uid, volume_name)
+        whole = action == "attach" or (volume is not None and volume.plugin.device_mountable)
+        owner = "" if whole else uid
+        name, now = OPERATION_NAMES[action], self.context.clock.now()
+        if self._pending.is_pending(volume_name, owner):
+            return NEVER
+        again = self._pending.retry_after(volume_name, owner, name, now)
+        if again is not None:
+            return again + 1
+        if action == "attach":
+            # None of the volumes here needs the cluster's help to get to its node.
+            self.actual.mark_volume_as_attached(volume_name)
+        elif action == "unmount":
+            self.operations.unmount(uid, volume_name)
+            self.changed(uid)
+        else:
+            assert volume is not None
+            self._pending.start(volume_name, owner, name, now)
+            self._mount(volume, owner)
+        return 0
+
+    # -- mounting -----------------------------------------------------------------------------------------------
+
+    def _mount(self, volume: VolumeToMount, owner: str) -> None:
+        mounted = self.actual.find(volume.uid, volume.volume_name)
+        is_remount = mounted is not None and not mounted.uncertain
+        try:
+            is_new = self.operations.mount(volume) and is_remount
+        except NotListedYet:
+            pod = volume.pod.metadata
+            self.context.tasks.start(f"mount of {pod.namespace}/{pod.name}", self._mount_later(volume, owner))
+        except OperationError as error:
+            self._mount_failed(volume, owner, error)
+        else:
+            self._mounted(volume, owner, is_new=is_new)
+
+    async def _mount_later(self, volume: VolumeToMount, owner: str) -> None:
+        """Wait for each object that has not been listed yet, for a second at most."""
+        given_up: set[ObjectKey] = set()
+        while True:
+            try:
+                self.operations.mount(volume, given_up)
+            except NotListedYet as missing:
+                if not await self.objects.wait_until_listed(missing.key):
+                    given_up.add(missing.key)
+                continue
+            except OperationError as error:
+                self._mount_failed(volume, owner, error)
+            else:
+                self._mounted(volume, owner)
+            return
+
+    def _mount_failed(self, volume: VolumeToMount, owner: str, error: OperationError) -> None:
+        self._pending.fail(volume.volume_name, owner, self.context.clock.now())
+        self._failed.add((volume.uid, volume.volume_name))
+        self.context.events.event(volume.pod, "Warning", "FailedMount", str(error))
+
+    def _mounted(self, volume: VolumeToMount, owner: str, *, is_new: bool = False) -> None:
+        key = (volume.uid, volume.volume_name)
+        self._pending.succeed(volume.volume_name, owner)
+        if key in self._failed:
+            self._failed.discard(key)
+            self._tell(volume, "is mounted at last")
+        elif is_new:
+            self._tell(volume, "shows its new content")
+        self.changed(volume.uid)
+
+    def _tell(self, volume: VolumeToMount, what: str) -> None:
+        if self.context.recorder.on:
+            metadata = volume.pod.metadata
+            pod, names = f"{metadata.namespace}/{metadata.name}", " ".join(volume.outer_names)
+            self.context.recorder.record(
+                Note(node=self.context.settings.node_name, pod=pod, uid=metadata.uid, text=f"volume {names} {what}")
+            )

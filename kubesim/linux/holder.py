@@ -1,0 +1,220 @@
+"""The holder of a node: the first process in it, which does what kubesim asks for over a socket.
+
+It has one thread, so that it can go into a sandbox' namespace and back. It is started by the underlay (`underlay.py`)
+in namespaces of its own; on the host's network it runs beside kubesim, and then it is not killed when kubesim ends: it
+kills what still runs in its name, waits for the end of it, and ends itself.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kubesim.linux import holder_messages as messages
+from kubesim.linux import namespaces, netns, rtnetlink
+from kubesim.linux.private import OWN_DIR
+
+STATUS = struct.Struct("=i")
+_ROOTS_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where iptables is, which an ordinary user's PATH leaves out
+_DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and a child would inherit that
+
+Answer = tuple[messages.Message, list[int]]
+
+
+class Holder:
+    def __init__(self, requests: socket.socket) -> None:
+        self._requests = requests
+        self._own_netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        self._children: dict[int, int] = {}  # process id -> where its exit status is written to
+        self._acts: dict[str, Callable[..., Answer]] = {
+            "new netns": self._new_netns,
+            "remove netns": self._remove_netns,
+            "is closed": self._is_closed,
+            "files": self._files,
+            "spawn": self._spawn,
+            "socket": self._socket,
+            "join": self._join,
+            "look": self._look,
+            "state directory": self._state_directory,
+        }
+
+    def serve(self) -> None:
+        """Until kubesim is gone."""
+        woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        poll = select.poll()
+        poll.register(woken, select.POLLIN)
+        poll.register(self._requests, select.POLLIN)
+        while True:
+            for fd, _ in poll.poll():
+                if fd == woken:
+                    os.read(woken, 4096)
+                    self._reap()
+                elif not self._answer():
+                    self._kill_children()
+                    return
+
+    def _reap(self) -> None:
+        """Who has ended: plugins, and what they left behind."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            told = self._children.pop(pid, None)
+            if told is not None:
+                try:
+                    os.write(told, STATUS.pack(status))
+                except BrokenPipeError:  # nobody wants to know any more
+                    pass
+                os.close(told)
+
+    def _kill_children(self) -> None:
+        """All of them have ended when this returns: what they did may then be undone."""
+        for pid in self._children:
+            try:
+                os.killpg(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for pid in self._children:
+            try:
+                while True:
+                    os.waitpid(-pid, 0)  # it, and those of its group that became ours
+            except ChildProcessError:
+                pass
+
+    def _answer(self) -> bool:
+        """One request; False if there will be no more."""
+        message, fds = messages.receive(self._requests)
+        if message is None:
+            return False
+        given: list[int] = []
+        try:
+            answer, given = self._acts[message.pop("do")](fds=fds, **message)
+        except OSError as error:
+            answer = {"errno": error.errno or 0, "problem": error.strerror or str(error), "path": error.filename or ""}
+        try:
+            messages.send(self._requests, answer, given)
+        except OSError:
+            return False
+        finally:
+            for fd in (*fds, *given):
+                os.close(fd)
+        return True
+
+    # -- network namespaces -------------------------------------------------------------------------------------
+
+    def _new_netns(self, path: str, fds: list[int]) -> Answer:
+        """Made by going into a new one, binding it, and coming back: a thread for that would take as long again."""
+        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+        try:
+            namespaces.unshare(namespaces.CLONE_NEWNET)
+            try:
+                namespaces.mount("/proc/self/ns/net", path, "none", namespaces.MS_BIND)
+            finally:
+                namespaces.setns(self._own_netns, namespaces.CLONE_NEWNET)
+        except OSError:
+            os.unlink(path)
+            raise
+        return {}, []
+
+    def _remove_netns(self, path: str, fds: list[int]) -> Answer:
+        netns.remove_netns(path)
+        return {}, []
+
+    def _is_closed(self, path: str, fds: list[int]) -> Answer:
+        return {"closed": netns.is_closed(path)}, []
+
+    def _files(self, path: str, fds: list[int]) -> Answer:
+        names = sorted(os.listdir(path)) if os.path.isdir(path) else []
+        return {"files": [os.path.join(path, name) for name in names]}, []
+
+    @contextmanager
+    def _inside(self, path: str) -> Iterator[None]:
+        """In a sandbox' namespace; an empty path is the node's own."""
+        if path:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                namespaces.setns(fd, namespaces.CLONE_NEWNET)
+            finally:
+                os.close(fd)
+        try:
+            yield
+        finally:
+            if path:
+                namespaces.setns(self._own_netns, namespaces.CLONE_NEWNET)
+
+    # -- processes ----------------------------------------------------------------------------------------------
+
+    def _spawn(self, path: str, environ: dict[str, str], fds: list[int]) -> Answer:
+        """With these descriptors as 0, 1 and 2. Answers with a pipe that will tell the exit status, and the process."""
+        told, tell = os.pipe2(os.O_CLOEXEC)
+        try:
+            pid = os.posix_spawn(
+                path,
+                [path],
+                environ | {"PATH": _with_roots_dirs(environ.get("PATH", os.defpath))},
+                file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(fds)],
+                setpgroup=0,
+                setsigdef=_DEFAULT_SIGNALS,
+            )
+        except BaseException:
+            os.close(told)
+            os.close(tell)
+            raise
+        self._children[pid] = tell
+        return {}, [told, os.pidfd_open(pid)]
+
+    # -- the network --------------------------------------------------------------------------------------------
+
+    def _socket(self, path: str, ipv6: bool, listen: list[Any] | None, fds: list[int]) -> Answer:
+        """A TCP socket of a namespace, listening if it is told where."""
+        with self._inside(path):
+            made = socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET, socket.SOCK_STREAM)
+        with made:
+            if listen is not None:
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                made.bind((listen[0], listen[1]))
+                made.listen(128)
+            made.setblocking(False)
+            return {"port": made.getsockname()[1]}, [os.dup(made.fileno())]
+
+    def _join(self, addresses: list[str], routes: list[list[str]], fds: list[int]) -> Answer:
+        """The node's own end of its cable."""
+        rtnetlink.set_up("eth0")
+        for address in addresses:
+            rtnetlink.add_address("eth0", address)
+        for destination, gateway in routes:
+            rtnetlink.add_route(destination, gateway)
+        for setting in ("ipv4/ip_forward", "ipv6/conf/all/forwarding"):
+            if os.path.exists(f"/proc/sys/net/{setting}"):
+                with open(f"/proc/sys/net/{setting}", "w") as file:
+                    file.write("1")
+        return {}, []
+
+    def _look(self, path: str, fds: list[int]) -> Answer:
+        with self._inside(path):
+            seen = {
+                "links": rtnetlink.links(),
+                "addresses": rtnetlink.addresses(),
+                "routes": rtnetlink.routes(),
+            }
+        return seen, []
+
+    def _state_directory(self, fds: list[int]) -> Answer:
+        return {}, [os.open(OWN_DIR, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
+
+
+def _with_roots_dirs(path: str) -> str:
+    known = path.split(":")
+    return ":".join([*known, *(place for place in _ROOTS_DIRS if place not in known)])

@@ -1,0 +1,108 @@
+"""What lies under the nodes: the process that makes them, and the switch that their cables lead to.
+
+It owns the user namespace; every node is a process with namespaces for mounts, network and process ids in it. The user
+namespace is common to the nodes of a cluster because nobody could lay a cable between two of them otherwise. Started
+by `holder_client.py` as a program of its own, before it imports or does anything that could make a second thread.
+
+    python -c '...' ROOT FD PARENT private|host [FD-TO-KEEP-OPEN ...]
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+
+from kubesim.linux import holder_messages as messages
+from kubesim.linux import private, rtnetlink
+from kubesim.linux.holder import Holder
+
+SWITCH = "lan"
+
+
+def main(arguments: list[str]) -> None:
+    requests = socket.socket(fileno=int(arguments[0]))
+    parent, kind, kept = int(arguments[1]), arguments[2], map(int, arguments[3:])
+    for fd in (requests.fileno(), *kept):  # what else was handed over goes to all that is started from here
+        os.set_inheritable(fd, False)
+    if kind == "host":
+        private.adopt_orphans()
+        messages.send(requests, {})
+        Holder(requests).serve()
+        return
+    try:
+        private.become_root()
+        rtnetlink.add_bridge(SWITCH)
+    except private.Forbidden as error:
+        messages.send(requests, _told(error))
+        return
+    private.die_with_parent(parent)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nodes that end need nobody to wait for them
+    messages.send(requests, {})
+    number = 0
+    while True:
+        message, _ = messages.receive(requests)
+        if message is None:
+            return
+        try:
+            ours, theirs = _new_node(number, requests)
+            messages.send(requests, {}, [ours.fileno()])
+            ours.close()
+            theirs.close()
+            number += 1
+        except private.Forbidden as error:
+            messages.send(requests, _told(error))
+
+
+def _new_node(number: int, requests: socket.socket) -> tuple[socket.socket, socket.socket]:
+    """A node that is ready, with its cable. The socket to ask it, and the end that it has."""
+    ours, theirs = messages.pair()
+    said, say = messages.pair()
+    launcher = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        said.close()
+        requests.close()
+        _launch(launcher, theirs, say)
+    say.close()
+    with said:
+        message, fds = messages.receive(said)
+    if message is None or "problem" in message:
+        message = message or {"step": "a node", "errno": 0, "problem": "it ended at once"}
+        raise private.Forbidden(message["step"], OSError(message["errno"], message["problem"]))
+    rtnetlink.add_veth(f"node{number}", SWITCH, "eth0", fds[0])
+    os.close(fds[0])
+    return ours, theirs
+
+
+def _launch(parent: int, requests: socket.socket, say: socket.socket) -> None:
+    """Only a child can be the first process of a node; whoever made it waits for its end."""
+    try:
+        private.die_with_parent(parent)
+        private.leave_for_node()
+        pid = os.fork()
+        if pid == 0:
+            private.die_with_parent()
+            private.furnish()
+            own = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+            messages.send(say, {}, [own])
+            os.close(own)
+            say.close()
+            Holder(requests).serve()
+            os._exit(0)
+        requests.close()
+        say.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.waitpid(pid, 0)
+    except private.Forbidden as error:
+        messages.send(say, _told(error))
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(1)
+
+
+def _told(error: private.Forbidden) -> messages.Message:
+    return {"step": error.step, "errno": error.problem.errno or 0, "problem": error.problem.strerror or ""}

@@ -1,0 +1,1 @@
+"""Resources of pods: what is allocated, what is applied, and the control groups that hold it."""

@@ -1,0 +1,84 @@
+"""What resources the kubelet last applied to each container and pod: the yardstick for an in-place resize.
+
+Mirrors: pkg/kubelet/allocation/state (the actuated state that the runtime manager keeps); kuberuntime_manager.go
+UpdateActuatedPodLevelResources; kuberuntime_container.go setActuatedContainerResources; pkg/kubelet/util GetLimits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubesim.api.pod import Container, Pod, ResourceList, ResourceRequirements
+from kubesim.api.pods.resources import CPU, MEMORY
+from kubesim.api.quantity import quantity
+from kubesim.features import DEFAULT_GATES, FeatureGates
+
+_NONE: Mapping[str, ResourceRequirements] = {}
+_POD_LEVEL = "InPlacePodLevelResourcesVerticalScaling"
+
+
+class ActuatedState:
+    """By pod uid and container name. A pod whose control group was never made has no entry."""
+
+    def __init__(self) -> None:
+        self._containers: dict[str, Mapping[str, ResourceRequirements]] = {}  # a change makes a new mapping
+        self._pods: dict[str, ResourceRequirements] = {}
+
+    def started(self, pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES) -> None:
+        """A container is created, or was updated, with what this spec of it says."""
+        actuated, uid = effective_requirements(pod, container.resources, gates), pod.metadata.uid
+        known = self._containers.get(uid, _NONE)
+        if known.get(container.name) is not actuated:
+            self._containers[uid] = {**known, container.name: actuated}
+
+    def pod_cgroup_made(self, pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> None:
+        """Containers that have not started yet count as having what they will start with."""
+        uid, spec = pod.metadata.uid, pod.spec
+        if uid not in self._containers and uid not in self._pods:
+            for container in (*spec.init_containers, *spec.containers):
+                self.started(pod, container, gates)
+        resources = spec.resources
+        if resources is not None and (resources.requests or resources.limits):
+            self._pods[uid] = resources
+
+    def pod_resized(self, pod: Pod, resource: str) -> None:
+        """One resource of the pod as a whole is now what its spec says."""
+        wanted = pod.spec.resources
+        if wanted is None:
+            return
+        before = self._pods.get(pod.metadata.uid) or ResourceRequirements()
+        self._pods[pod.metadata.uid] = before.changed(
+            requests=_with(before.requests, wanted.requests, resource),
+            limits=_with(before.limits, wanted.limits, resource),
+        )
+
+    def containers(self, uid: str) -> Mapping[str, ResourceRequirements]:
+        """The same object until one of them changes."""
+        return self._containers.get(uid, _NONE)
+
+    def pod(self, uid: str) -> ResourceRequirements | None:
+        return self._pods.get(uid)
+
+    def uids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self._containers, *self._pods)))
+
+    def forget(self, uid: str) -> None:
+        self._containers.pop(uid, None)
+        self._pods.pop(uid, None)
+
+
+def effective_requirements(pod: Pod, resources: ResourceRequirements, gates: FeatureGates) -> ResourceRequirements:
+    """A container's resources; a cpu or memory limit that it does not set is the pod's."""
+    pod_level = pod.spec.resources
+    if pod_level is None or not pod_level.limits or not gates.enabled(_POD_LEVEL):
+        return resources
+    limits = dict(resources.limits)
+    for name in (CPU, MEMORY):
+        own, of_pod = quantity(limits.get(name, 0)), quantity(pod_level.limits.get(name, 0))
+        if own.is_zero and not of_pod.is_zero:
+            limits[name] = pod_level.limits[name]
+    return resources.changed(limits=limits)
+
+
+def _with(before: ResourceList, wanted: ResourceList, resource: str) -> ResourceList:
+    return {**before, resource: wanted.get(resource, "0")} if wanted else before

@@ -1,0 +1,61 @@
+"""A container's cpu and memory as the runtime is told them, and as the kubelet reads them back.
+
+The runtime knows cpu shares, a quota and a memory limit; a memory request is the kubelet's own memory.
+
+Mirrors: kuberuntime_container_linux.go generateLinuxContainerResources, calculateLinuxResources,
+toKubeContainerResources; kuberuntime_container.go toKubeContainerStatus
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kubesim.api.pod import Container, Pod, ResourceRequirements
+from kubesim.api.pods.resources import CPU, MEMORY
+from kubesim.api.quantity import BINARY_SI, Quantity, quantity
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.runtime.allocation.cgroups import (
+    MILLI_CPU_PER_CPU,
+    QUOTA_PERIOD,
+    milli_cpu_to_quota,
+    milli_cpu_to_shares,
+    shares_to_milli_cpu,
+)
+from kubesim.runtime.kuberuntime.decide.resize_actions import container_resources
+from kubesim.runtime.types import RuntimeResources
+
+
+def linux_container_resources(pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES) -> RuntimeResources:
+    """What a runtime reports of a container that was created, or updated, with these resources."""
+    pod_level = pod.spec.resources if gates.enabled("PodLevelResources") else None
+    amounts = container_resources(container.resources, pod_level)
+    asked = amounts.cpu_request_milli if CPU in container.resources.requests else amounts.cpu_limit_milli
+    return _reported(asked, amounts.cpu_limit_milli, amounts.memory_limit)
+
+
+@lru_cache(maxsize=4096)
+def _reported(milli_cpu_request: int, milli_cpu_limit: int, memory_limit: int) -> RuntimeResources:
+    request = shares_to_milli_cpu(milli_cpu_to_shares(milli_cpu_request))
+    limit = milli_cpu_to_quota(milli_cpu_limit) * MILLI_CPU_PER_CPU // QUOTA_PERIOD
+    return RuntimeResources(
+        cpu_request=str(quantity(f"{request}m")),
+        cpu_limit=str(quantity(f"{limit}m")) if limit > 0 else None,
+        memory_limit=str(Quantity(memory_limit, 0, BINARY_SI)) if memory_limit > 0 else None,
+    )
+
+
+def with_actuated(reported: RuntimeResources | None, actuated: ResourceRequirements | None) -> RuntimeResources | None:
+    """What the runtime does not report is what the kubelet last applied."""
+    if actuated is None:
+        return reported
+    requests, limits = actuated.requests, actuated.limits
+    if reported is None:
+        return RuntimeResources(
+            cpu_request=str(requests.get(CPU, 0)),
+            cpu_limit=str(limits.get(CPU, 0)),
+            memory_request=str(requests.get(MEMORY, 0)),
+            memory_limit=str(limits.get(MEMORY, 0)),
+        )
+    if reported.memory_request is not None or MEMORY not in requests or quantity(requests[MEMORY]).is_zero:
+        return reported
+    return RuntimeResources(reported.cpu_request, reported.cpu_limit, str(requests[MEMORY]), reported.memory_limit)

@@ -1,0 +1,1 @@
+"""Pod sandboxes as containerd runs them: on a real machine, with real CNI plugins."""

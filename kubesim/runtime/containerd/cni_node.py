@@ -1,0 +1,251 @@
+"""The runtime `cni` of a node: sandboxes with real networks in a real node, and simulated containers in them.
+
+A call of a plugin takes its virtual time from the seed; at that instant time stands still until the real process has
+ended, so that what runs at the same time does not depend on the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from kubesim.clock import LoopClock, Randomness
+from kubesim.clock.randomness import Stream
+from kubesim.cni.exec.context import Context
+from kubesim.cni.exec.faults import FaultyExec, StandIns, stand_in
+from kubesim.cni.exec.invoke import PluginExec, pod_of
+from kubesim.cni.exec.plugin_files import plugin_failure
+from kubesim.cni.exec.process import Execution, RealExec
+from kubesim.cni.gocni import CNI, NetworkDirectories, with_default_conf, with_lo_network
+from kubesim.cni.libcni import CNIConfig
+from kubesim.cni.pod_network import PodNetworkSettings
+from kubesim.errors import CniError, RuntimeCallError, UsageError
+from kubesim.linux.holder_client import PrivateNode
+from kubesim.linux.netns import netns_name
+from kubesim.linux.networks import network
+from kubesim.linux.private import NETNS_DIR
+from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
+from kubesim.runtime.containerd.home import Home
+from kubesim.runtime.containerd.leaks.cleaner import Cleaner, HostCleaner
+from kubesim.runtime.containerd.leaks.ledger import Ledger, LedgerNetworking
+from kubesim.runtime.containerd.sandbox import Parts, PodSandbox, PodSandboxService
+from kubesim.runtime.containerd.sandbox_parts import SandboxDirectory
+from kubesim.runtime.containerd.sandbox_rules import UserNamespace
+from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
+from kubesim.runtime.simulated.containers.container_process import ProcessFactory
+from kubesim.runtime.simulated.settings import SimulatedSettings
+from kubesim.trace import Recorder
+from kubesim.trace.records import CniExec, Fault
+from kubesim.values import replace
+
+_WHY = {
+    "ADD": "the sandbox is attached",
+    "DEL": "the sandbox is detached, last plugin first",
+}
+_NETWORKS = 2  # loopback and one from the directory: containerd is not ready with fewer
+
+
+class CniNode:
+    """A node of a run, on which pods have real networks."""
+
+    def __init__(
+        self,
+        node: PrivateNode,
+        home: Home,
+        settings: CniSettings,
+        bin_dirs: Sequence[str],
+        plan: NodePlan,
+        turn: asyncio.Lock,
+    ) -> None:
+        self.node = node
+        self._turn = turn
+        self._home = home
+        self._name = plan.name
+        self._environ = {} if settings.state else {"TMPDIR": "/run"}  # /tmp is the host's, and read-only
+        # Of a network that the user brings to the host, somebody else may have attachments.
+        self._is_network_shared = bool(settings.state and settings.conf_dir)
+        self._bin_dirs = bin_dirs
+        self._faults = [fault.anew() for name, fault in settings.faults if name in ("", plan.name)]
+        self._is_conf_dir_ours = not settings.conf_dir
+        self._conf_dir = settings.conf_dir or f"{home.directory}/net.d"
+        if self._is_conf_dir_ours:
+            os.makedirs(self._conf_dir, exist_ok=True)
+            with open(f"{self._conf_dir}/10-kubesim.conflist", "w") as file:
+                file.write(network(settings.network, plan.pod_cidrs, called=home.owner, bridge=home.bridge))
+
+    def plain_libcni(self) -> CNIConfig:
+        libcni = CNIConfig(self._bin_dirs, RealExec(spawn=self.node.spawn), self._home.cache)
+        libcni.environ |= self._environ
+        return libcni
+
+    def cleaner(
+        self,
+        libcni: CNIConfig,
+        living: Callable[[], Iterable[PodSandbox]] = tuple,
+        own_networks: CNI | None = None,
+    ) -> Cleaner:
+        kind = HostCleaner if self._home.owner else Cleaner
+        return kind(self.node, self._home, libcni, living, own_networks)
+
+    def runtime(
+        self,
+        clock: LoopClock,
+        randomness: Randomness,
+        processes: ProcessFactory,
+        settings: SimulatedSettings,
+        recorder: Recorder,
+    ) -> SandboxedRuntime:
+        """`recorder` gets every execution of a plugin, and every fault."""
+        cni = self._cni(clock, randomness, recorder)
+        # One network after the other: which of two comes first would depend on the machine.
+        home = self._home
+        networking = LedgerNetworking(cni, Ledger(home.attachments), PodNetworkSettings(setup_serially=True))
+        namespaces = NodeNamespaces(self.node, randomness.stream("netns", str(home.run)), home.netns_dir)
+        service = PodSandboxService(Parts(namespaces, networking, PauseProcess(), SandboxDirectory(home.sandboxes)))
+        if home.owner:
+            settings = replace(settings, sandbox_id=home.sandbox_id)
+        cleaner = self.cleaner(cni.libcni, service.all, None if self._is_network_shared else cni)
+        return SandboxedRuntime(clock, randomness, processes, service, networking, settings, cleaner=cleaner)
+
+    async def follow_configuration(self, clock: LoopClock, runtime: SandboxedRuntime) -> None:
+        """Reload the user's configurations when they change, by containerd's rules; ours do not change."""
+        from kubesim.cni.conf.sync import NetConfSyncer  # only runs with a configuration directory need a watch
+
+        networking = runtime.networking
+        if networking is None or self._is_conf_dir_ours:
+            return
+        try:
+            syncer = NetConfSyncer(networking.cni, with_lo_network, with_default_conf)
+        except OSError:
+            return  # there are too many watches on this machine
+        try:
+            with clock.listening():
+                async for event in syncer.watch:
+                    if await syncer.handle(event.mask):
+                        runtime.network_changed()
+        except CniError:
+            pass  # the directory is gone; what was loaded stays
+        finally:
+            syncer.close()
+
+    def _cni(self, clock: LoopClock, randomness: Randomness, recorder: Recorder) -> CNI:
+        places = NetworkDirectories(self._bin_dirs, self._conf_dir, min_networks=_NETWORKS, cache_dir=self._home.cache)
+
+        def observe(execution: Execution) -> None:
+            recorder.record(execution_record(self._name, execution))
+
+        def tell(text: str, environ: Mapping[str, str]) -> None:
+            recorder.record(Fault(node=self._name, pod=pod_of(environ), fault=text))
+
+        exec: PluginExec = InTurn(RealExec(spawn=self.node.spawn, observe=observe), self._turn)
+        if self._faults:
+            stand_ins = self._write_stand_ins(fault.plugin for fault in self._faults)
+            stream = randomness.stream("cni", "faults")
+            exec = FaultyExec(exec, self._faults, clock, stream, tell, observe, stand_ins)
+        cni = CNI(places, exec)
+        cni.libcni.environ |= self._environ
+        try:
+            cni.load_now(with_lo_network, with_default_conf)
+        except CniError:
+            pass  # the node is not ready, and tells why
+        self._check_faults(cni)
+        return cni
+
+    def _write_stand_ins(self, names: Iterable[str]) -> StandIns:
+        """For plugins that may be started by others, where the node finds them."""
+        directory, written = f"{self._home.directory}/faults", []
+        os.makedirs(directory, exist_ok=True)
+        for name in {*names} - {"*"}:
+            real = next((path for place in self._bin_dirs if os.path.isfile(path := f"{place}/{name}")), "")
+            if real:
+                with open(f"{directory}/{name}", "w") as file:
+                    file.write(stand_in(real))
+                os.chmod(file.name, 0o755)
+                written.append(name)
+        return StandIns(f"{self._home.directory_there}/faults", frozenset(written))
+
+    def _check_faults(self, cni: CNI) -> None:
+        plugins = [plugin for entry in cni.networks for plugin in entry.config.plugins]
+        ipam = [str(plugin.raw["ipam"].get("type")) for plugin in plugins if isinstance(plugin.raw.get("ipam"), dict)]
+        known = list(dict.fromkeys([*(plugin.network.type for plugin in plugins), *ipam]))
+        for fault in self._faults:
+            if fault.plugin not in ("*", *known):
+                raise UsageError(f"cni.faults: {fault.plugin} is not a plugin of these networks: {', '.join(known)}")
+
+
+class InTurn:
+    """Runs plugins by another Exec, one at a time with all who have the same lock: of two that run at once, which ends
+    first would depend on the machine."""
+
+    def __init__(self, exec: PluginExec, turn: asyncio.Lock) -> None:
+        self._exec, self._turn = exec, turn
+
+    def find_in_path(self, plugin: str, paths: Sequence[str]) -> str:
+        return self._exec.find_in_path(plugin, paths)
+
+    async def exec_plugin(self, path: str, stdin: bytes, environ: Mapping[str, str], ctx: Context) -> bytes:
+        async with self._turn:
+            return await self._exec.exec_plugin(path, stdin, environ, ctx)
+
+
+class NodeNamespaces:
+    """Network namespaces of a node, with names that are drawn."""
+
+    def __init__(self, node: PrivateNode, names: Stream, directory: str = NETNS_DIR) -> None:
+        self._node, self._names, self._directory = node, names, directory
+
+    async def new(self, user_namespace: UserNamespace | None) -> str:
+        path = os.path.join(self._directory, netns_name(self._names.randbytes(16)))
+        try:
+            self._node.new_netns(path)
+        except OSError as error:
+            raise RuntimeCallError(f"failed to setup netns: {error}") from error
+        return path
+
+    async def remove(self, path: str) -> None:
+        try:
+            self._node.remove_netns(path)
+        except OSError as error:
+            raise RuntimeCallError(f"failed to umount netns: {error}") from error
+
+    async def is_closed(self, path: str) -> bool:
+        try:
+            return self._node.is_closed(path)
+        except OSError as error:
+            raise RuntimeCallError(f"get netns fd: {error}") from error
+
+
+class PauseProcess:
+    """The sandbox container, which does nothing: it need not be played."""
+
+    async def create(self, sandbox: PodSandbox) -> None: ...
+    async def ensure_image(self, sandbox: PodSandbox) -> None: ...
+    async def start(self, sandbox: PodSandbox) -> None: ...
+    async def stop(self, sandbox: PodSandbox) -> None: ...
+    async def shut_down(self, sandbox: PodSandbox) -> None: ...
+
+
+def execution_record(node: str, execution: Execution) -> CniExec:
+    """An execution as the trace tells it."""
+    environ = execution.environ
+    failure = plugin_failure(execution.how, execution.stdout, execution.stderr) if execution.how else None
+    return CniExec(
+        node=node,
+        pod=pod_of(environ),
+        plugin=os.path.basename(execution.path),
+        command=environ.get("CNI_COMMAND", ""),
+        result=None if failure else _json(execution.stdout),
+        error=str(failure or ""),
+        took=round(execution.seconds * 1_000_000),
+        why=_WHY.get(environ.get("CNI_COMMAND", ""), ""),
+    )
+
+
+def _json(output: bytes) -> Any:
+    try:
+        return json.loads(output) if output else None
+    except ValueError:
+        return output.decode(errors="replace")

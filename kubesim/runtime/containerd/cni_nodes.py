@@ -1,0 +1,126 @@
+"""The real nodes under the simulated ones of a run: private ones, joined by a switch and routes, or the host itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+
+from kubesim.errors import UsageError
+from kubesim.linux.holder_client import PrivateNode, Seen, Underlay
+from kubesim.linux.networks import plugins_of
+from kubesim.linux.private import STATE_DIRS
+from kubesim.runtime.containerd.cni_node import CniNode
+from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
+from kubesim.runtime.containerd.home import Home, host_home, lock_state
+from kubesim.runtime.containerd.leaks.leftovers import Leak
+from kubesim.runtime.containerd.leaks.orphans import lock_plugins
+from kubesim.runtime.network.real_ports import Silences
+
+BIN_DIRS = ("/usr/lib/cni", "/opt/cni/bin")
+
+
+class CniNodes:
+    """Of one run. The host is locked by its state directory."""
+
+    def __init__(self, settings: CniSettings, plans: Sequence[NodePlan]) -> None:
+        bin_dirs = _bin_dirs(settings)
+        if settings.state:
+            _check_host(plans)
+        self._is_host = bool(settings.state)
+        self._opened = ExitStack()
+        self._underlay = self._opened.enter_context(
+            host_underlay(settings.state) if settings.state else closing(Underlay())
+        )
+        self.silences = Silences()
+        self.nodes: list[CniNode] = []
+        try:
+            for plan in plans:
+                node = self._underlay.host_node() if settings.state else self._new_node(plan, plans)
+                home = host_home(settings.state) if settings.state else Home(node.state_directory())
+                self.nodes.append(CniNode(node, home, settings, bin_dirs, plan, self.silences.turn))
+            self._clean()
+            self.host_ips = _host_ips(self.nodes[0].node.look()) if settings.state else ()
+        except BaseException:
+            self._end()
+            raise
+
+    def _new_node(self, plan: NodePlan, plans: Sequence[NodePlan]) -> PrivateNode:
+        node = self._underlay.new_node()
+        node.join(plan.addresses, [route for other in plans if other is not plan for route in _routes(other)])
+        return node
+
+    def _clean(self) -> list[Leak]:
+        """The host may have something left of an earlier run, and must have nothing left of this one. What could not be
+        removed."""
+        if not self._is_host:
+            return []
+        return [leak for node in self.nodes for leak in asyncio.run(node.cleaner(node.plain_libcni()).clean())]
+
+    def close(self) -> list[Leak]:
+        """End them; what could not be removed, which of a private node is nothing."""
+        try:
+            return self._clean()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        for node in self.nodes:
+            node.node.close()
+        self._opened.close()
+
+
+@contextmanager
+def host_underlay(state: str) -> Iterator[Underlay]:
+    """The host itself, as far as it is this state directory's: nobody else, and no earlier run, is at work on it."""
+    with (
+        lock_state(state) as lock,
+        lock_plugins(state) as plugins_lock,
+        closing(Underlay("host", lock, plugins_lock)) as made,
+    ):
+        yield made
+
+
+def _check_host(plans: Sequence[NodePlan]) -> None:
+    if os.geteuid() != 0:
+        raise UsageError("--host-network-node needs root: it makes links and rules on this machine itself")
+    if len(plans) > 1:
+        raise UsageError(f"--host-network-node is one node; the scenario has {len(plans)}")
+
+
+def _host_ips(seen: Seen) -> tuple[str, ...]:
+    """The addresses of the host by which others reach it: those of its default route's link."""
+    ways = {route["index"] for route in seen["routes"] if route["destination"] == "default"}
+    found = [entry["address"].partition("/")[0] for entry in seen["addresses"] if entry["index"] in ways]
+    return tuple(address for address in found if not address.startswith("fe80:")) or ("127.0.0.1",)
+
+
+def _routes(other: NodePlan) -> list[tuple[str, str]]:
+    """To another node's pods, by way of that node."""
+    gateways = (address.partition("/")[0] for address in other.addresses)
+    return list(zip(other.pod_cidrs, gateways, strict=False))
+
+
+def _bin_dirs(settings: CniSettings) -> tuple[str, ...]:
+    """Those of the user as they are; else the usual ones, in which the plugins of the shipped network must be."""
+    for path in settings.bin_dirs:
+        place = os.path.realpath(path)
+        hidden = (
+            next((state for state in STATE_DIRS if place.startswith(f"{state}/")), "") if not settings.state else ""
+        )
+        if hidden or not os.path.isdir(path):
+            problem = f"is hidden in a private node, whose {hidden} is its own" if hidden else "is not a directory"
+            raise UsageError(f"--cni-bin-dir {path} {problem}")
+    places = settings.bin_dirs or BIN_DIRS
+    if not settings.conf_dir:
+        needed = plugins_of(settings.network)
+        missing = [name for name in needed if not any(os.path.isfile(f"{place}/{name}") for place in places)]
+        if missing:
+            raise UsageError(
+                f"the CNI plugins {', '.join(missing)} are not in {', '.join(places)}: install them (Debian: "
+                "containernetworking-plugins) or name their directory with --cni-bin-dir"
+            )
+    elif not os.path.isdir(settings.conf_dir):
+        raise UsageError(f"--cni-conf-dir {settings.conf_dir} is not a directory")
+    return places

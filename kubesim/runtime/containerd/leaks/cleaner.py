@@ -1,0 +1,134 @@
+"""Removes what sandboxes left behind: by DEL and GC of the plugins; on the host, what is left after that by hand.
+
+A DEL that fails leaves everything of its sandbox as it is, so that it can be tried again; the ledger remembers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kubesim.cni.cache import NetworkAttachment
+from kubesim.cni.exec.context import Context, with_timeout
+from kubesim.cni.gocni import CNI
+from kubesim.cni.libcni import CNIConfig, GCAttachment
+from kubesim.errors import CniError
+from kubesim.linux.holder_client import PrivateNode
+from kubesim.runtime.containerd.home import Home
+from kubesim.runtime.containerd.leaks.inventory import remove, take_inventory
+from kubesim.runtime.containerd.leaks.ledger import Attachment, Ledger, NetworkEntry, release
+from kubesim.runtime.containerd.leaks.leftovers import Inventory, Kind, Leak, find_leaks
+from kubesim.runtime.containerd.sandbox import PodSandbox
+from kubesim.runtime.containerd.sandbox_parts import SandboxDirectory
+from kubesim.values import replace
+
+LIMIT_S: Final = 10.0  # of the wall clock, for one sandbox: one that hangs keeps no other from being released
+# Sandboxes are forgotten when nothing of them is left.
+_ORDER: Final[tuple[Kind, ...]] = ("link", "namespace", "chain", "address", "cache file", "network", "sandbox")
+
+
+class Cleaner:
+    """`living` are the sandboxes that somebody knows, those that are just being made among them: it is asked anew after
+    every wait, since others go on meanwhile. `own_networks` have attachments of nobody else: their plugins may be told
+    what is valid."""
+
+    def __init__(
+        self,
+        node: PrivateNode,
+        home: Home,
+        libcni: CNIConfig,
+        living: Callable[[], Iterable[PodSandbox]] = tuple,
+        own_networks: CNI | None = None,
+    ) -> None:
+        self._node = node
+        self.home = home
+        self._ledger = Ledger(home.attachments)
+        self._sandboxes = SandboxDirectory(home.sandboxes)
+        self._libcni = libcni
+        self._living = living
+        self._own_networks = own_networks
+
+    async def clean(self) -> list[Leak]:
+        """What is still there, and why."""
+        left = []
+        for each in self._orphans():
+            with with_timeout(LIMIT_S) as ctx:
+                problem = await self._release(each, ctx)
+            if problem:
+                left.append(Leak("sandbox", each.sandbox_id, each.sandbox_id, each.pod, problem))
+        with with_timeout(LIMIT_S) as ctx:
+            await self._collect(ctx)
+        await self._tidy_up()
+        return left
+
+    def _orphans(self) -> list[Attachment]:
+        """Attachments of sandboxes that nobody knows: those of the ledger, else those of libcni's cache."""
+        known, entries = {sandbox.id for sandbox in self._living()}, self._ledger.entries()
+        noted = {each.sandbox_id for each in entries}
+        cached = [_of_cache(each) for each in self._libcni.cache.attachments() if each.container_id not in noted]
+        return [each for each in (*entries, *cached) if each.sandbox_id not in known]
+
+    async def _release(self, attachment: Attachment, ctx: Context) -> str:
+        netns = "" if self._node.is_closed(attachment.netns) else attachment.netns
+        problem = await release(self._libcni, attachment, netns, ctx)
+        if not problem:
+            self._node.remove_netns(attachment.netns)
+            self._ledger.strike(attachment.sandbox_id)
+        return problem
+
+    async def _collect(self, ctx: Context) -> None:
+        """GC. What a plugin does not do of it is done next time, or by hand."""
+        if self._own_networks is not None:
+            try:
+                await self._own_networks.gc(self._valid, ctx)
+            except CniError:
+                pass
+
+    def _valid(self) -> list[GCAttachment]:
+        """Those of living sandboxes, and of those whose DEL has still to succeed."""
+        entries = self._ledger.entries()
+        return [GCAttachment(each.sandbox_id, network.ifname) for each in entries for network in each.networks]
+
+    async def _tidy_up(self) -> None:
+        """Namespaces and stored sandboxes that nobody knows, and of which nothing is in the ledger."""
+        living, noted = list(self._living()), self._ledger.entries()
+        kept = {sandbox.netns_path for sandbox in living} | {each.netns for each in noted}
+        for path in self._node.files(self.home.netns_dir):
+            if path not in kept:
+                self._node.remove_netns(path)
+        known = {sandbox.id for sandbox in living} | {each.sandbox_id for each in noted}
+        for stored in await self._sandboxes.load():
+            if stored.id not in known:
+                await self._sandboxes.delete(stored.id)
+
+
+def _of_cache(cached: NetworkAttachment) -> Attachment:
+    entry = NetworkEntry(cached.network, cached.ifname, cached.config.decode("utf-8", "surrogatepass"))
+    return Attachment(cached.container_id, "", cached.netns, [entry], tuple(cached.cni_args), cached.capability_args)
+
+
+class HostCleaner(Cleaner):
+    """Of a node that is the host itself, where everything can be looked at."""
+
+    def found(self) -> list[Leak]:
+        """What is there; nothing is changed."""
+        return self._found(take_inventory(self.home, self._ledger.entries()))
+
+    def _found(self, inventory: Inventory) -> list[Leak]:
+        living = list(self._living())
+        return find_leaks(inventory, {each.id for each in living}, {each.netns_path for each in living})
+
+    async def clean(self) -> list[Leak]:
+        released = self._orphans()
+        problems = {leak.sandbox_id: leak.problem for leak in await super().clean()}
+        inventory = take_inventory(self.home, self._ledger.entries(), released)
+        left = []
+        for leak in sorted(self._found(inventory), key=lambda leak: _ORDER.index(leak.kind)):
+            if leak.sandbox_id in problems:
+                left.append(replace(leak, problem=problems[leak.sandbox_id]))
+            elif leak.kind != "network" or not problems:  # else it is in use
+                try:
+                    remove(leak, self.home, inventory)
+                except OSError as error:
+                    left.append(replace(leak, problem=str(error)))
+        return left

@@ -1,0 +1,110 @@
+"""Plugins that still run though kubesim and the holder that started them were killed.
+
+They would go on making what nobody writes down any more. Every plugin on the host, and all that it starts, has a locked
+file of the state directory open, which it inherits: so it is known at the next start that there still is one, and by
+that lock which processes they are. They are ended as the holder would have done it, before anything is cleaned up.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import signal
+from collections.abc import Iterator
+from typing import IO
+
+from kubesim.cni.exec.invoke import pod_of
+from kubesim.errors import UsageError
+from kubesim.runtime.containerd.home import open_lock
+from kubesim.runtime.containerd.leaks.leftovers import Leak
+
+_NAME = "plugins.lock"
+_TRIES, _PAUSE_MS = 1200, 25  # thirty seconds: a machine may be busy
+
+
+def lock_plugins(state: str) -> IO[str]:
+    """To be inherited by plugins, once none of an earlier run is left. Only for whoever has the lock of the state."""
+    lock = open_lock(state, _NAME)
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock
+        except BlockingIOError:
+            for process in _holders(state):
+                _kill(process, state)
+            select.poll().poll(_PAUSE_MS)
+    lock.close()
+    left = ", ".join(map(str, _holders(state))) or "none that can be seen from here"
+    raise UsageError(
+        f"{state}: plugins of an earlier run do not end, though killed (processes: {left}); end them first"
+    )
+
+
+def orphaned_plugins(state: str) -> list[Leak]:
+    """Those that run, as leaks; nothing is changed."""
+    return [_described(process) for process in _holders(state)]
+
+
+def _path(state: str) -> str:
+    return os.path.join(state, _NAME)
+
+
+def _holders(state: str) -> Iterator[int]:
+    """Processes to which the lock was handed down; who merely reads the file is none of them."""
+    try:
+        wanted = os.stat(_path(state))
+    except FileNotFoundError:
+        return
+    for name in os.listdir("/proc"):
+        if name.isdigit() and _has_lock(int(name), wanted):
+            yield int(name)
+
+
+def _has_lock(process: int, wanted: os.stat_result) -> bool:
+    try:
+        for fd in os.listdir(f"/proc/{process}/fd"):
+            if _is_locked(process, fd, wanted):
+                return True
+    except OSError:  # it is gone, or not ours to look at
+        pass
+    return False
+
+
+def _is_locked(process: int, fd: str, wanted: os.stat_result) -> bool:
+    try:
+        if not os.path.samestat(os.stat(f"/proc/{process}/fd/{fd}"), wanted):
+            return False
+        with open(f"/proc/{process}/fdinfo/{fd}") as file:
+            return "FLOCK" in file.read()
+    except OSError:
+        return False
+
+
+def _kill(process: int, state: str) -> None:
+    """If it still is the one that was found: numbers come again."""
+    try:
+        held = os.pidfd_open(process)
+    except OSError:
+        return
+    try:
+        if _has_lock(process, os.stat(_path(state))):
+            signal.pidfd_send_signal(held, signal.SIGKILL)
+    except OSError:
+        pass
+    finally:
+        os.close(held)
+
+
+def _described(process: int) -> Leak:
+    words = _strings(process, "cmdline")
+    environ = dict(entry.partition("=")[::2] for entry in _strings(process, "environ"))
+    return Leak("process", f"{process} {' '.join(words)}".strip(), environ.get("CNI_CONTAINERID", ""), pod_of(environ))
+
+
+def _strings(process: int, name: str) -> list[str]:
+    try:
+        with open(f"/proc/{process}/{name}", "rb") as file:
+            return [part.decode(errors="replace") for part in file.read().split(b"\0") if part]
+    except OSError:
+        return []

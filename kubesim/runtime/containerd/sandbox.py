@@ -1,0 +1,343 @@
+"""Sandboxes as containerd's CRI plugin runs, stops and removes them.
+
+The order is containerd's: reserve the name, store the metadata before anything exists, make the network namespace,
+store, set up the network, store, start. What fails is undone by the rules of `sandbox_rules`; what cannot be undone
+stays as an UNKNOWN sandbox. Stopping and removing can be repeated. The parts that touch a machine are protocols: the
+same code serves a simulated node and one with real namespaces and plugins.
+
+Mirrors: containerd internal/cri/server/sandbox_run.go, sandbox_stop.go, sandbox_remove.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import field
+from typing import Literal, Protocol
+
+from kubesim.cni.exec.context import BACKGROUND, Context, with_timeout
+from kubesim.cni.pod_network import PodNetwork, PodNetworkConfig
+from kubesim.errors import KubesimError, RuntimeCallError
+from kubesim.golang.text import quoted
+from kubesim.runtime.containerd.sandbox_rules import (
+    Action,
+    NameIndex,
+    Stage,
+    UserNamespace,
+    clean_ups,
+    is_due,
+    make_sandbox_name,
+    makes_dirty,
+    user_namespace_problem,
+)
+from kubesim.values import mutable, replace, value_object
+
+CLEAN_UP_TIMEOUT_S = 60.0  # io.containerd.timeout.cri.defercleanup
+State = Literal["UNKNOWN", "READY", "NOTREADY"]
+
+
+class SandboxFailed(RuntimeCallError):
+    """RunPodSandbox failed; `kept` is the UNKNOWN sandbox that is left, if undoing failed, too."""
+
+    def __init__(self, text: str, kept: PodSandbox | None = None) -> None:
+        self.kept = kept
+        super().__init__(text)
+
+
+class SandboxStartFailed(RuntimeCallError):
+    """The sandbox process did not start. `left_behind` says what of it could not be removed."""
+
+    def __init__(self, text: str, left_behind: str = "") -> None:
+        self.left_behind = left_behind
+        super().__init__(text)
+
+
+@value_object
+class SandboxRequest:
+    """RunPodSandbox' argument, as far as the order of things depends on it."""
+
+    id: str
+    name: str
+    namespace: str
+    uid: str
+    attempt: int
+    network: PodNetworkConfig
+    host_network: bool = False
+    user_namespace: UserNamespace | None = None
+
+
+@mutable
+class PodSandbox:
+    """A sandbox: what is stored of it, and its state. `netns_path` is empty on the host's network."""
+
+    request: SandboxRequest
+    name: str
+    state: State = "UNKNOWN"
+    netns_path: str = ""
+    network: PodNetwork | None = None
+
+    @property
+    def id(self) -> str:
+        return self.request.id
+
+
+class NetworkNamespaces(Protocol):
+    """Makes and removes network namespaces that are bound to a path."""
+
+    async def new(self, user_namespace: UserNamespace | None) -> str: ...
+    async def remove(self, path: str) -> None: ...
+    async def is_closed(self, path: str) -> bool: ...
+
+
+class PodNetworking(Protocol):
+    """Attaches sandboxes to networks: CNI, or a simulation of it."""
+
+    async def set_up(self, sandbox_id: str, netns: str, pod: PodNetworkConfig, ctx: Context) -> PodNetwork: ...
+    async def tear_down(self, sandbox_id: str, netns: str, pod: PodNetworkConfig, ctx: Context) -> None: ...
+
+
+class SandboxController(Protocol):
+    """The sandbox itself: the pause container. Stopping and shutting down what is not there is no error."""
+
+    async def create(self, sandbox: PodSandbox) -> None: ...
+    async def ensure_image(self, sandbox: PodSandbox) -> None: ...
+    async def start(self, sandbox: PodSandbox) -> None: ...
+    async def stop(self, sandbox: PodSandbox) -> None: ...
+    async def shut_down(self, sandbox: PodSandbox) -> None: ...
+
+
+class SandboxStore(Protocol):
+    """Keeps sandboxes on disk: written before what they describe exists."""
+
+    async def create(self, sandbox: PodSandbox) -> None: ...
+    async def update(self, sandbox: PodSandbox) -> None: ...
+    async def delete(self, sandbox_id: str) -> None: ...
+    async def load(self) -> list[PodSandbox]: ...
+
+
+async def _nothing(sandbox_id: str) -> None:
+    pass
+
+
+@mutable
+class Parts:
+    """What a service is made of. Leases keep a sandbox' images from being collected; the default keeps none."""
+
+    namespaces: NetworkNamespaces
+    networking: PodNetworking
+    controller: SandboxController
+    store: SandboxStore
+    stop_containers: Callable[[str], Awaitable[None]] = field(default=_nothing)
+    remove_containers: Callable[[str], Awaitable[None]] = field(default=_nothing)
+    create_lease: Callable[[str], Awaitable[None]] = field(default=_nothing)
+    delete_lease: Callable[[str], Awaitable[None]] = field(default=_nothing)
+
+
+class PodSandboxService:
+    """The sandboxes of a node. `sandboxes` are those that a listing shows."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._names = NameIndex()
+        self.sandboxes: dict[str, PodSandbox] = {}
+        self._attempts: dict[str, PodSandbox] = {}
+
+    def all(self) -> list[PodSandbox]:
+        """Also those that are being made at this moment."""
+        return [*self.sandboxes.values(), *self._attempts.values()]
+
+    def forget(self) -> None:
+        """The memory of all sandboxes is lost; whatever they hold is still there."""
+        self.sandboxes.clear()
+        self._names = NameIndex()
+
+    async def recover(self) -> None:
+        """After a restart: what was stored is there, in a state that nobody knows."""
+        for stored in await self._parts.store.load():
+            self._names.reserve(stored.name, stored.id)
+            self.sandboxes[stored.id] = replace(stored, state="UNKNOWN")
+
+    # -- run ----------------------------------------------------------------------------------------------------
+
+    async def run(self, request: SandboxRequest, ctx: Context = BACKGROUND) -> PodSandbox:
+        attempt = _Attempt(self._parts, request)
+        self._attempts[request.id] = attempt.sandbox
+        try:
+            await attempt.run(self._names, ctx)
+        except KubesimError as error:
+            kept = await self._undo(attempt)
+            raise SandboxFailed(str(error), kept) from error
+        finally:
+            del self._attempts[request.id]
+        self.sandboxes[request.id] = attempt.sandbox
+        return attempt.sandbox
+
+    async def _undo(self, attempt: _Attempt) -> PodSandbox | None:
+        """Undo as far as it goes; the sandbox that has to be kept."""
+        dirty = bool(attempt.left_behind)
+        kept: PodSandbox | None = None
+        for entry in clean_ups(attempt.reached):
+            if not is_due(entry, dirty):
+                continue
+            if entry.action == "keep as unknown":
+                kept = self.sandboxes[attempt.sandbox.id] = attempt.sandbox
+                continue
+            try:
+                await self._act(entry.action, attempt.sandbox)
+                dirty = dirty and entry.action != "shut down sandbox"  # its outcome replaces what was known before
+            except KubesimError:
+                has_network = attempt.sandbox.network is not None
+                dirty = dirty or makes_dirty(entry.action, has_network=has_network)
+        return kept
+
+    async def _act(self, action: Action, sandbox: PodSandbox) -> None:
+        parts, request = self._parts, sandbox.request
+        match action:
+            case "shut down sandbox":
+                await parts.controller.shut_down(sandbox)
+            case "tear down network":
+                with with_timeout(CLEAN_UP_TIMEOUT_S) as ctx:
+                    await parts.networking.tear_down(sandbox.id, sandbox.netns_path, request.network, ctx)
+            case "remove namespace":
+                await parts.namespaces.remove(sandbox.netns_path)
+                sandbox.netns_path = ""
+            case "delete metadata":
+                await parts.store.delete(sandbox.id)
+            case "delete lease":
+                await parts.delete_lease(sandbox.id)
+            case "release name":
+                self._names.release(sandbox.id)
+
+    # -- stop and remove ----------------------------------------------------------------------------------------
+
+    async def stop(self, sandbox_id: str, ctx: Context = BACKGROUND) -> None:
+        """What is not there is stopped."""
+        sandbox = self.sandboxes.get(sandbox_id)
+        if sandbox is not None:
+            await self._stop(sandbox, ctx)
+
+    async def _stop(self, sandbox: PodSandbox, ctx: Context) -> None:
+        await self._parts.stop_containers(sandbox.id)
+        if sandbox.state in ("READY", "UNKNOWN"):
+            try:
+                await self._parts.controller.stop(sandbox)
+            except KubesimError as error:
+                raise RuntimeCallError(f"failed to stop sandbox {quoted(sandbox.id)}: {error}") from error
+            sandbox.state = "NOTREADY"
+        if sandbox.netns_path:
+            await self._tear_down(sandbox, ctx)
+
+    async def _tear_down(self, sandbox: PodSandbox, ctx: Context) -> None:
+        """DEL also runs where the namespace is gone already, then with an empty path."""
+        namespaces, path = self._parts.namespaces, sandbox.netns_path
+        try:
+            closed = await namespaces.is_closed(path)
+        except KubesimError as error:
+            raise RuntimeCallError(f"failed to check network namespace closed: {error}") from error
+        try:
+            netns = "" if closed else path
+            await self._parts.networking.tear_down(sandbox.id, netns, sandbox.request.network, ctx)
+        except KubesimError as error:
+            if sandbox.network is not None:
+                raise RuntimeCallError(
+                    f"failed to destroy network for sandbox {quoted(sandbox.id)}: {error}"
+                ) from error
+        try:
+            await namespaces.remove(path)
+        except KubesimError as error:
+            problem = f"failed to remove network namespace for sandbox {quoted(sandbox.id)}: {error}"
+            raise RuntimeCallError(problem) from error
+
+    async def remove(self, sandbox_id: str, ctx: Context = BACKGROUND) -> None:
+        """Stops it first; refuses while its namespace is still there."""
+        sandbox = self.sandboxes.get(sandbox_id)
+        if sandbox is None:
+            return
+        quoted_id = quoted(sandbox_id)
+        await _told(self._stop(sandbox, ctx), f"failed to forcibly stop sandbox {quoted_id}")
+        await _told(self._parts.delete_lease(sandbox_id), f"failed to delete lease for sandbox {quoted_id}")
+        if sandbox.netns_path and not await self._parts.namespaces.is_closed(sandbox.netns_path):
+            raise RuntimeCallError(f"sandbox network namespace {quoted(sandbox.netns_path)} is not fully closed")
+        await self._parts.remove_containers(sandbox_id)
+        await _told(self._parts.controller.shut_down(sandbox), f"failed to delete sandbox {quoted_id}")
+        self.sandboxes.pop(sandbox_id, None)
+        await _told(self._parts.store.delete(sandbox_id), "failed to remove sandbox metadata from store")
+        self._names.release(sandbox_id)
+
+    async def ips(self, sandbox: PodSandbox) -> tuple[str, ...]:
+        """A sandbox whose namespace is gone has no addresses, whatever is stored."""
+        if sandbox.network is None or await self._parts.namespaces.is_closed(sandbox.netns_path):
+            return ()
+        return (sandbox.network.ip, *sandbox.network.additional_ips)
+
+
+async def _told(action: Awaitable[None], what: str) -> None:
+    try:
+        await action
+    except KubesimError as error:
+        raise RuntimeCallError(f"{what}: {error}") from error
+
+
+class _Attempt:
+    """One RunPodSandbox on its way; `reached` says what would have to be undone now."""
+
+    def __init__(self, parts: Parts, request: SandboxRequest) -> None:
+        self._parts = parts
+        self._request = request
+        name = make_sandbox_name(request.name, request.namespace, request.uid, request.attempt)
+        self.sandbox = PodSandbox(request, name)
+        self.reached = Stage.NOTHING
+        self.left_behind = ""
+
+    async def run(self, names: NameIndex, ctx: Context) -> None:
+        sandbox, parts = self.sandbox, self._parts
+        problem = names.reserve(sandbox.name, sandbox.id)
+        if problem:
+            raise RuntimeCallError(f"failed to reserve sandbox name {quoted(sandbox.name)}: {problem}")
+        self.reached = Stage.NAME_RESERVED
+        await _told(parts.create_lease(sandbox.id), f"failed to create lease for sandbox name {quoted(sandbox.name)}")
+        self.reached = Stage.LEASE_CREATED
+        await _told(parts.store.create(sandbox), "failed to save sandbox metadata")
+        self.reached = Stage.METADATA_STORED
+        if not self._request.host_network:
+            await self._network(ctx)
+        await self._start()
+        await _told(parts.store.update(sandbox), f"unable to save sandbox {quoted(sandbox.id)} to sandbox store")
+        sandbox.state = "READY"
+
+    async def _network(self, ctx: Context) -> None:
+        sandbox, parts, quoted_id = self.sandbox, self._parts, quoted(self.sandbox.id)
+        try:
+            sandbox.netns_path = await self._new_namespace()
+        except KubesimError as error:
+            problem = f"failed to create network namespace for sandbox {quoted_id}: {error}"
+            raise RuntimeCallError(problem) from error
+        self.reached = Stage.NAMESPACE_MADE
+        await _told(parts.store.update(sandbox), f"unable to save sandbox {quoted_id} to sandbox store")
+        self.reached = Stage.NETWORK_BEGUN
+        try:
+            sandbox.network = await parts.networking.set_up(sandbox.id, sandbox.netns_path, self._request.network, ctx)
+        except KubesimError as error:
+            raise RuntimeCallError(f"failed to setup network for sandbox {quoted_id}: {error}") from error
+        await _told(parts.store.update(sandbox), f"unable to save sandbox {quoted_id} to sandbox store")
+
+    async def _new_namespace(self) -> str:
+        """With a user namespace the network namespace belongs to it, so it has to be made from within."""
+        user_namespace = self._request.user_namespace
+        if user_namespace is not None:
+            problem = user_namespace_problem(user_namespace)
+            if problem:
+                raise RuntimeCallError(problem)
+        return await self._parts.namespaces.new(user_namespace)
+
+    async def _start(self) -> None:
+        sandbox, controller, quoted_id = self.sandbox, self._parts.controller, quoted(self.sandbox.id)
+        await _told(controller.create(sandbox), f"failed to create sandbox {quoted_id}")
+        await controller.ensure_image(sandbox)
+        try:
+            await controller.start(sandbox)
+        except SandboxStartFailed as error:
+            self.left_behind = error.left_behind
+            raise RuntimeCallError(f"failed to start sandbox {quoted_id}: {error}") from error
+        except KubesimError as error:
+            raise RuntimeCallError(f"failed to start sandbox {quoted_id}: {error}") from error
+        self.reached = Stage.SANDBOX_STARTED

@@ -1,0 +1,173 @@
+"""A runtime whose sandboxes are run by a sandbox service, as containerd does it; the containers in them are simulated.
+
+What the service is made of decides how real the sandboxes are: with `CniNetworking` and `BoundNamespaces`, or the parts
+of a private node (`cni_node.py`), every pod has a network namespace of its own that real plugins set up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from kubesim.api.timestamps import MINUTE
+from kubesim.clock import LoopClock, Randomness, go
+from kubesim.cni.exec.context import Context, with_timeout
+from kubesim.cni.info import network_condition, status_problem
+from kubesim.errors import KubesimError, RuntimeCallError
+from kubesim.runtime.containerd.leaks.cleaner import Cleaner
+from kubesim.runtime.containerd.sandbox import PodSandbox, PodSandboxService, SandboxFailed, SandboxRequest
+from kubesim.runtime.containerd.sandbox_parts import CniNetworking, pod_network_config
+from kubesim.runtime.protocol import RuntimeConditions, SandboxConfig
+from kubesim.runtime.simulated.containers.container_process import ProcessContext, ProcessFactory
+from kubesim.runtime.simulated.runtime import SimulatedContainer, SimulatedRuntime
+from kubesim.runtime.simulated.service import LATE, REQUEST_TIMEOUT
+from kubesim.runtime.simulated.settings import SimulatedSettings
+from kubesim.runtime.types import SandboxNetwork
+
+UNKNOWN_ERROR = "rpc error: code = Unknown desc = "
+WALL_LIMIT_S = 10.0
+CLEAN_PERIOD = MINUTE
+
+
+class SandboxedRuntime(SimulatedRuntime):
+    """`networking` is asked how the network is; None: it is always ready. Real plugins have `wall_limit_s` of the wall
+    clock for a call, since time stands still meanwhile. If one hangs for longer it is killed, and virtual time goes on
+    to where the kubelet gives up."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        randomness: Randomness,
+        processes: ProcessFactory,
+        service: PodSandboxService,
+        networking: CniNetworking | None = None,
+        settings: SimulatedSettings | None = None,
+        wall_limit_s: float = WALL_LIMIT_S,
+        cleaner: Cleaner | None = None,
+    ) -> None:
+        super().__init__(clock, randomness, processes, settings)
+        self.service = service
+        self.networking = networking
+        self._wall_limit_s = wall_limit_s
+        self._cleaner = cleaner
+        self._running: set[asyncio.Task[SandboxFailed | None]] = set()
+        self._cleaning: asyncio.TimerHandle | asyncio.Task[None] | None = None  # due, or under way
+
+    async def status(self) -> RuntimeConditions:
+        conditions = await super().status()
+        problem = None if self.networking is None else await status_problem(self.networking.cni)
+        return conditions if problem is None else replace(conditions, network_problem=str(network_condition(problem)))
+
+    def network_changed(self) -> None:
+        """Its configuration was loaded anew: whoever waits for the network has to ask again."""
+        self._changed("")
+
+    async def run_pod_sandbox(self, config: SandboxConfig) -> str:
+        deadline = self._clock.now() + 2 * REQUEST_TIMEOUT  # the kubelet waits twice as long as for other calls
+        await self._take(self.settings.latencies.run_sandbox)
+        metadata = config.pod.metadata
+        request = SandboxRequest(
+            self._sandbox_id(metadata.uid),
+            metadata.name,
+            metadata.namespace,
+            metadata.uid,
+            config.attempt,
+            pod_network_config(config),
+            config.pod.spec.host_network,
+        )
+        self._made_sandboxes += 1
+        with with_timeout(self._wall_limit_s) as ctx:
+            running = go(self._run(request, config, ctx), f"RunPodSandbox {metadata.namespace}/{metadata.name}")
+            self._running.add(running)
+            running.add_done_callback(self._running.discard)
+            try:
+                failed = await asyncio.shield(running)
+            except asyncio.CancelledError:  # who called has given up; what was begun is undone without them
+                ctx.cancel()
+                raise
+            if failed is not None:
+                raise await self._failure(failed, ctx, deadline) from failed
+        return request.id
+
+    async def _run(self, request: SandboxRequest, config: SandboxConfig, ctx: Context) -> SandboxFailed | None:
+        """To the end, also when nobody waits for it any more."""
+        try:
+            sandbox = await self.service.run(request, ctx)
+        except SandboxFailed as error:
+            self._clean_later()
+            if error.kept is not None:
+                self._enter_sandbox(request.id, config, SandboxNetwork(), ready=False)
+            return error
+        self._enter_sandbox(request.id, config, _network(sandbox))
+        return None
+
+    def _context(self, container: SimulatedContainer) -> ProcessContext:
+        sandbox = self.service.sandboxes.get(container.info.sandbox_id)
+        return replace(super()._context(container), netns="" if sandbox is None else sandbox.netns_path)
+
+    async def stop_pod_sandbox(self, sandbox_id: str) -> None:
+        info = self._sandbox(sandbox_id)
+        deadline = self._clock.now() + REQUEST_TIMEOUT
+        await self._take(self.settings.latencies.stop_sandbox)
+        with with_timeout(self._wall_limit_s) as ctx:
+            try:
+                await self.service.stop(sandbox_id, ctx)
+            except RuntimeCallError as error:
+                raise await self._failure(error, ctx, deadline) from error
+        if sandbox_id in self._sandboxes:
+            self._kill_sandbox(info)
+
+    async def remove_pod_sandbox(self, sandbox_id: str) -> None:
+        deadline = self._clock.now() + REQUEST_TIMEOUT
+        with with_timeout(self._wall_limit_s) as ctx:
+            try:
+                await self.service.remove(sandbox_id, ctx)
+            except RuntimeCallError as error:
+                raise await self._failure(error, ctx, deadline) from error
+        await super().remove_pod_sandbox(sandbox_id)
+
+    def lose_everything(self) -> None:
+        super().lose_everything()
+        self.service.forget()
+        self._clean_later()
+
+    def _clean_later(self) -> None:
+        """What a sandbox that failed may have left behind, or one that was forgotten, is looked for a minute later."""
+        if self._cleaner is not None and self._cleaning is None:
+            self._cleaning = self._clock.call_at(self._clock.now() + CLEAN_PERIOD, self._clean)
+
+    def _clean(self) -> None:
+        assert self._cleaner is not None
+        cleaner = self._cleaner
+
+        async def clean() -> None:
+            try:
+                left = bool(await cleaner.clean())
+            except (KubesimError, OSError):
+                left = True
+            self._cleaning = None
+            if left:
+                self._clean_later()
+
+        self._cleaning = go(clean(), "cleaning up networks")
+
+    def close(self) -> None:
+        """The end: nothing runs, and nothing is cleaned up any more."""
+        for running in self._running:
+            running.cancel()
+        self.lose_processes()
+        if self._cleaning is not None:
+            self._cleaning.cancel()
+
+    async def _failure(self, error: RuntimeCallError, ctx: Context, deadline: int) -> RuntimeCallError:
+        """What the kubelet hears: the runtime's words, or nothing until its own patience is over."""
+        if not ctx.problem:
+            return RuntimeCallError(f"{UNKNOWN_ERROR}{error}")
+        await self._clock.sleep_until(deadline)
+        return RuntimeCallError(LATE)
+
+
+def _network(sandbox: PodSandbox) -> SandboxNetwork:
+    if sandbox.network is None:
+        return SandboxNetwork()
+    return SandboxNetwork(sandbox.network.ip, sandbox.network.additional_ips)

@@ -1,0 +1,118 @@
+"""Who may use an image that is already on the node: what the kubelet pulled, by which name, with whose credentials.
+
+An image that was pulled without credentials may be used by all pods of the node under the repository name it was pulled
+by; one that was pulled with a secret, by pods that have that secret, or the same credentials in another. Everybody else
+has to pull, so that the registry can say no. Images that were there before are free to all.
+
+Mirrors: pkg/kubelet/images/pullmanager (image_pull_manager.go PullManager, image_pull_policies.go).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import field
+
+from kubesim.api.images import InvalidReference, trim_image_tag_digest
+from kubesim.errors import UsageError
+from kubesim.runtime.images.pull_credentials import PullSecret
+from kubesim.values import mutable
+
+VerificationPolicy = Callable[[str, bool], bool]
+"""(image, pulled by the kubelet) -> must the pod prove that it may use the image?"""
+
+WRITE_WHILE_MATCHING_LIMIT = 100  # of secrets in one record
+
+
+@mutable
+class _Access:
+    """Who may use an image under one repository name."""
+
+    all_pods: bool = False
+    secrets: list[PullSecret] = field(default_factory=list)
+
+
+class PullRecords:
+    """What the kubelet pulled (by image id), and what it is pulling."""
+
+    def __init__(self, policy: VerificationPolicy | None = None) -> None:
+        self._policy = policy or verification_policy("NeverVerifyPreloadedImages")
+        self._pulled: dict[str, dict[str, _Access]] = {}  # image id -> repositories it was pulled by
+        self._intents: Counter[str] = Counter()
+
+    def record_pull_intent(self, image: str) -> None:
+        self._intents[image] += 1
+
+    def record_image_pulled(self, image: str, image_ref: str, secret: PullSecret | None = None) -> None:
+        """Without a secret, the registry gave it to anybody."""
+        self._record(image, image_ref, secret)
+        self._end_intent(image)
+
+    def _record(self, image: str, image_ref: str, secret: PullSecret | None) -> None:
+        access = self._pulled.setdefault(image_ref, {}).setdefault(trim_image_tag_digest(image), _Access())
+        if secret is None:
+            access.all_pods, access.secrets = True, []
+        elif not access.all_pods:
+            access.secrets = [known for known in access.secrets if not known.is_at(secret)] + [secret]
+
+    def record_image_pull_failed(self, image: str) -> None:
+        self._end_intent(image)
+
+    def _end_intent(self, image: str) -> None:
+        self._intents[image] -= 1
+        if self._intents[image] <= 0:
+            del self._intents[image]
+
+    def must_attempt_image_pull(
+        self, image: str, image_ref: str, secrets: Callable[[], Collection[PullSecret]]
+    ) -> bool:
+        """Is a pull needed although the image is present? `secrets` are those of the pod that fit the image."""
+        repositories = self._pulled.get(image_ref)
+        # A pull under way makes an image that was there before count as the kubelet's own.
+        pulled_by_kubelet = repositories is not None or image in self._intents
+        if not self._policy(image, pulled_by_kubelet):
+            return False
+        if repositories is None:
+            return True
+        try:
+            access = repositories.get(trim_image_tag_digest(image))
+        except InvalidReference:
+            return True
+        if access is None or access.all_pods:
+            return access is None
+        return bool(not access.secrets or not self._has_matching_secret(image, image_ref, access, secrets()))
+
+    def _has_matching_secret(
+        self, image: str, image_ref: str, access: _Access, secrets: Collection[PullSecret]
+    ) -> bool:
+        """The same credentials, or the same secret with others in it by now; what matched is remembered."""
+        may_write = len(access.secrets) < WRITE_WHILE_MATCHING_LIMIT
+        for secret in secrets:
+            for known in access.secrets:
+                same = secret.credential_hash == known.credential_hash
+                if same or (secret.is_at(known) and may_write):
+                    if may_write and secret != known:
+                        self._record(image, image_ref, secret)
+                    return True
+        return False
+
+
+def verification_policy(name: str, allowlist: Collection[str] = ()) -> VerificationPolicy:
+    """The `imagePullCredentialsVerificationPolicy` of a kubelet configuration."""
+    if name == "NeverVerify":
+        return lambda image, pulled: False
+    if name == "NeverVerifyPreloadedImages":
+        return lambda image, pulled: pulled
+    if name == "AlwaysVerify":
+        return lambda image, pulled: True
+    if name == "NeverVerifyAllowlistedImages":
+        return lambda image, pulled: not _allowlisted(image, allowlist)
+    raise UsageError(f"unknown imagePullCredentialsVerificationPolicy {name!r}")
+
+
+def _allowlisted(image: str, allowlist: Collection[str]) -> bool:
+    try:
+        image = trim_image_tag_digest(image)
+    except InvalidReference:
+        pass  # compared as it was written
+    return any(image.startswith(entry[:-1]) if entry.endswith("/*") else image == entry for entry in allowlist)

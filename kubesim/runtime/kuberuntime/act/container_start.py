@@ -1,0 +1,155 @@
+"""Starting a container: image, create, start, postStart hook; and what each failure is called.
+
+Mirrors: pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer
+"""
+
+from __future__ import annotations
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.pod import Container, LifecycleHandler, Pod
+from kubesim.errors import RuntimeCallError
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.runtime.allocation.actuated import ActuatedState
+from kubesim.runtime.allocation.linux_resources import linux_container_resources
+from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeHelper
+from kubesim.runtime.images.image_manager import ImageError, ImageManager
+from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
+from kubesim.runtime.kuberuntime.act.hooks import HookFailed, HookRunner
+from kubesim.runtime.kuberuntime.decide.non_root import verify_run_as_non_root
+from kubesim.runtime.kuberuntime.labels import new_container_annotations, new_container_labels
+from kubesim.runtime.kuberuntime.logs import LogDirectory
+from kubesim.runtime.kuberuntime.naming import container_log_path
+from kubesim.runtime.kuberuntime.results import (
+    CREATE_CONTAINER_CONFIG_ERROR,
+    CREATE_CONTAINER_ERROR,
+    POST_START_HOOK_ERROR,
+    RUN_CONTAINER_ERROR,
+)
+from kubesim.runtime.protocol import ContainerConfig, Runtime, SandboxConfig
+from kubesim.runtime.types import RuntimePodStatus
+from kubesim.values import part, value_object
+
+
+class ContainerStartFailed(Exception):
+    """A container did not start: the reason its status will show, and the message beside it."""
+
+    def __init__(self, reason: str, message: str, retry_at: int | None = None) -> None:
+        super().__init__(f"{reason}: {message}")
+        self.reason, self.message, self.retry_at = reason, message, retry_at
+
+
+@value_object
+class StartTarget:
+    """Where a container is to be started."""
+
+    sandbox_id: str
+    sandbox: SandboxConfig
+    pod_ips: tuple[str, ...]
+    pull_secrets: tuple[ApiObject, ...] = ()
+
+
+@part
+class ContainerStarter:
+    runtime: Runtime
+    events: EventRecorder
+    helper: RuntimeHelper
+    images: ImageManager
+    hooks: HookRunner
+    killer: ContainerKiller
+    logs: LogDirectory
+    actuated: ActuatedState
+    gates: FeatureGates = DEFAULT_GATES
+
+    async def start(self, target: StartTarget, pod: Pod, container: Container, status: RuntimePodStatus) -> None:
+        """Raises StartFailed; everything a user should see of it has been told as an event by then."""
+        image_ref = await self._ensure_image(target, pod, container)
+        attempt = self._restart_count(pod, container, status)
+        config = await self._config(target, pod, container, status, attempt, image_ref)
+        self.actuated.started(pod, container, self.gates)
+        try:
+            identifier = await self.runtime.create_container(target.sandbox_id, config, target.sandbox)
+        except RuntimeCallError as error:
+            raise self._failed(pod, container, CREATE_CONTAINER_ERROR, error.message) from error
+        self.logs.created(pod, container.name, attempt)
+        self.events.event(pod, "Normal", "Created", "Container created", container.name)
+        try:
+            await self.runtime.start_container(identifier)
+        except RuntimeCallError as error:
+            raise self._failed(pod, container, RUN_CONTAINER_ERROR, error.message, identifier) from error
+        self.events.event(pod, "Normal", "Started", "Container started", container.name)
+        if container.lifecycle is not None and container.lifecycle.post_start is not None:
+            await self._post_start(pod, container, identifier, container.lifecycle.post_start)
+
+    async def _ensure_image(self, target: StartTarget, pod: Pod, container: Container) -> str:
+        try:
+            return await self.images.ensure_image_exists(
+                pod,
+                container.image,
+                container.image_pull_policy,
+                container=container.name,
+                pull_secrets=target.pull_secrets,
+            )
+        except ImageError as error:
+            self.events.event(pod, "Warning", "Failed", f"Error: {error.reason}", container.name)
+            raise ContainerStartFailed(error.reason, error.message, error.retry_at) from error
+
+    def _restart_count(self, pod: Pod, container: Container, status: RuntimePodStatus) -> int:
+        """One more than the newest record's; without a record, the log files tell how often it ran."""
+        record = status.find(container.name)
+        return self.logs.next_attempt(pod, container.name) if record is None else record.restart_count + 1
+
+    async def _config(
+        self,
+        target: StartTarget,
+        pod: Pod,
+        container: Container,
+        status: RuntimePodStatus,
+        attempt: int,
+        image_ref: str,
+    ) -> ContainerConfig:
+        try:
+            if container.target_container_name and status.find(container.target_container_name) is None:
+                raise ContainerConfigError(f"unable to find target container {container.target_container_name}")
+            environment = self.helper.container_environment(pod, container, target.pod_ips)
+            image = await self.runtime.image_status(container.image)
+            uid, username = (None, "") if image is None else (image.uid, image.username)
+            problem = verify_run_as_non_root(pod, container, uid, username)
+            if problem:
+                raise ContainerConfigError(problem)
+        except ContainerConfigError as error:
+            raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, str(error)) from error
+        except RuntimeCallError as error:
+            raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, error.message) from error
+        stop_signal = (container.lifecycle and container.lifecycle.stop_signal) or ""
+        return ContainerConfig(
+            container=container,
+            attempt=attempt,
+            image_ref=image_ref,
+            labels=new_container_labels(container, pod),
+            annotations=new_container_annotations(container, pod, attempt),
+            log_path=container_log_path(container.name, attempt),
+            resources=linux_container_resources(pod, container, self.gates),
+            env=environment,
+            stop_signal=stop_signal if self.gates.enabled("ContainerStopSignals") else "",
+        )
+
+    def _failed(
+        self, pod: Pod, container: Container, reason: str, message: str, identifier: str = ""
+    ) -> ContainerStartFailed:
+        # An id means nothing to a reader and makes every event a new one, so the name stands in for it.
+        shown = message.replace(identifier, container.name) if identifier else message
+        self.events.event(pod, "Warning", "Failed", f"Error: {shown}", container.name)
+        return ContainerStartFailed(reason, message)
+
+    async def _post_start(self, pod: Pod, container: Container, identifier: str, hook: LifecycleHandler) -> None:
+        try:
+            await self.hooks.run(identifier, pod, container, hook)
+        except HookFailed as failure:
+            self.events.event(pod, "Warning", "FailedPostStartHook", "PostStartHook failed", container.name)
+            try:
+                await self.killer.kill(
+                    pod, identifier, container.name, message="FailedPostStartHook", reason="FailedPostStartHook"
+                )
+            except RuntimeCallError:
+                pass  # the container is found running by the next sync, which decides anew
+            raise ContainerStartFailed(POST_START_HOOK_ERROR, str(failure)) from failure

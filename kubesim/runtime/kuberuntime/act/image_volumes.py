@@ -1,0 +1,50 @@
+"""Volumes that are images: pulled in every sync of their pod, before any container is started.
+
+A pull that fails keeps those containers from starting that mount the volume, with the reasons that a container's own
+image would give.
+
+Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go getImageVolumes, toKubeContainerImageVolumes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubesim.api.pod import Container, Pod
+from kubesim.runtime.helper import EventRecorder
+from kubesim.runtime.images.image_manager import ImageError, ImageManager
+from kubesim.runtime.kuberuntime.act.container_start import ContainerStartFailed
+
+ImageVolumePulls = Mapping[str, ImageError | None]  # by the name of the volume
+
+NO_PULLS: ImageVolumePulls = {}
+
+
+def has_image_volumes(pod: Pod) -> bool:
+    volumes = pod.spec.volumes
+    return bool(volumes) and any(volume.get("image") is not None for volume in volumes)
+
+
+async def pull_image_volumes(pod: Pod, images: ImageManager) -> ImageVolumePulls:
+    pulls: dict[str, ImageError | None] = {}
+    for volume in pod.spec.volumes:
+        image = volume.get("image")
+        if image is not None:
+            pulls[volume.get("name", "")] = None
+            try:
+                await images.ensure_image_exists(pod, image.get("reference") or "", image.get("pullPolicy") or "")
+            except ImageError as error:
+                pulls[volume.get("name", "")] = error
+    return pulls
+
+
+def check_image_volumes(pod: Pod, container: Container, pulls: ImageVolumePulls, events: EventRecorder) -> None:
+    """Raises StartFailed if the container mounts an image that could not be pulled; the last one counts."""
+    last: ImageError | None = None
+    for mount in container.volume_mounts:
+        error = pulls.get(mount.get("name", ""))
+        if error is not None:
+            events.event(pod, "Warning", "Failed", f"Error: {error.reason}", container.name)
+            last = error
+    if last is not None:
+        raise ContainerStartFailed(last.reason, last.message, last.retry_at)

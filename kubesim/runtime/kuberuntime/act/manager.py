@@ -1,0 +1,426 @@
+"""The runtime manager: carries out what compute_pod_actions decided, step by step, and reads pods back.
+
+It stands between `Kubelet.sync_pod` above and the CRI-shaped runtime below.
+Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod, KillPod, GetPods, GetPodStatus
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.pod import Container, Pod, ResourceRequirements
+from kubesim.api.pods.sidecars import is_restartable_init_container
+from kubesim.clock import LoopClock
+from kubesim.errors import RuntimeCallError
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.golang.text import quoted
+from kubesim.runtime.allocation.cgroups import ResourceConfig, resource_config_for_pod
+from kubesim.runtime.disk import KubeletDisk
+from kubesim.runtime.helper import EventRecorder, RuntimeHelper
+from kubesim.runtime.images.image_manager import ImageManager
+from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
+from kubesim.runtime.kuberuntime.act.container_start import ContainerStarter, ContainerStartFailed, StartTarget
+from kubesim.runtime.kuberuntime.act.hooks import HookRunner, HttpGet
+from kubesim.runtime.kuberuntime.act.image_volumes import (
+    NO_PULLS,
+    ImageVolumePulls,
+    check_image_volumes,
+    has_image_volumes,
+    pull_image_volumes,
+)
+from kubesim.runtime.kuberuntime.act.pod_listing import (
+    group_by_pod,
+    running_part,
+    running_pod,
+    runtime_pod,
+    runtime_pod_status,
+    sandbox_ips,
+)
+from kubesim.runtime.kuberuntime.act.pod_resize import PodResizer, is_pod_resize_in_progress
+from kubesim.runtime.kuberuntime.decide.actions import PodActions, compute_pod_actions
+from kubesim.runtime.kuberuntime.decide.backoff import Backoff, do_back_off
+from kubesim.runtime.kuberuntime.decide.init_actions import init_records, superseded_init_records
+from kubesim.runtime.kuberuntime.labels import new_pod_annotations, new_pod_labels, restore_specs
+from kubesim.runtime.kuberuntime.naming import format_pod, pod_logs_directory
+from kubesim.runtime.kuberuntime.results import (
+    CREATE_POD_SANDBOX_ERROR,
+    KILL_CONTAINER_ERROR,
+    KILL_POD_SANDBOX_ERROR,
+    REMOVE_CONTAINER_ERROR,
+    PodSyncResult,
+)
+from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig, SandboxInfo
+from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePod, RuntimePodStatus, bare_id
+from kubesim.trace import Recorder
+from kubesim.trace.records import Actions
+from kubesim.values import value_object
+
+_NOTHING_ACTUATED: Mapping[str, ResourceRequirements] = {}
+
+
+@value_object
+class ProbeResults:
+    """What the probes say now, by container id: data for the decision."""
+
+    liveness: Mapping[str, ProbeResult]
+    startup: Mapping[str, ProbeResult]
+
+
+class RuntimeManager:
+    """One per node."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        clock: LoopClock,
+        recorder: Recorder,
+        events: EventRecorder,
+        helper: RuntimeHelper,
+        images: ImageManager,
+        backoff: Backoff,
+        http_get: HttpGet,
+        gates: FeatureGates = DEFAULT_GATES,
+        disk: KubeletDisk | None = None,
+    ) -> None:
+        disk = disk or KubeletDisk()
+        self.runtime = runtime
+        self.logs = disk.logs
+        self.actuated = disk.actuated
+        self.backoff = backoff
+        self._clock = clock
+        self._recorder = recorder
+        self._events = events
+        self._helper = helper
+        self._gates = gates
+        self._images = images
+        hooks = HookRunner(runtime, clock, http_get)
+        self._killer = ContainerKiller(runtime, clock, events, hooks)
+        self._starter = ContainerStarter(
+            runtime, events, helper, images, hooks, self._killer, self.logs, self.actuated, gates
+        )
+        self._cgroups = disk.cgroups
+        self._resizer = PodResizer(runtime, helper, self.actuated, disk.cgroups, gates)
+        self.counts: Counter[tuple[str, ...]] = Counter()  # what was started, for the metrics
+        # Pods as listed since they changed last. Without it 1,000 pods take 15 % longer: every relist lists them all.
+        self._listed: dict[str, RuntimePod] = {}
+        runtime.on_change(self._changed)
+
+    # -- SyncPod ------------------------------------------------------------------------------------------------
+
+    async def sync_pod(
+        self,
+        pod: Pod,
+        status: RuntimePodStatus,
+        probes: ProbeResults,
+        *,
+        restart_all_containers: bool = False,
+        pull_secrets: tuple[ApiObject, ...] = (),
+    ) -> PodSyncResult:
+        """Bring the pod's sandbox and containers to what its spec asks for."""
+        result = PodSyncResult()
+        actions = self._decide(pod, status, probes, restart_all_containers)
+        if self._recorder.on:
+            self._record(pod, actions)
+        if actions.create_sandbox and actions.sandbox_id:
+            message = "Pod sandbox changed, it will be killed and re-created."
+            self._events.event(pod, "Normal", "SandboxChanged", message)
+        if actions.stops_something() and not await self._kill_step(pod, status, actions, result):
+            return result
+        superseded = superseded_init_records(pod, status)
+        if superseded:
+            result.has_more_to_do = True
+            await self._remove_records(superseded)
+        target: StartTarget | None = None
+        if actions.starts_something():
+            target = await self._sandbox_step(pod, status, actions, result, pull_secrets)
+            if target is None:
+                return result
+        if actions.resizes_something() and self._gates.enabled("InPlacePodVerticalScaling"):
+            # Step 6; what it could not do, a later sync does.
+            result.results.append(await self._resizer.resize(pod, actions))
+        pulls = NO_PULLS
+        if has_image_volumes(pod):
+            result.has_more_to_do = True
+            pulls = await pull_image_volumes(pod, self._images)
+        if target is None:
+            return result
+        # Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round.
+        initial = actions.init_containers_to_start
+        for container in (*actions.ephemeral_containers_to_start, *initial, *actions.containers_to_start):
+            started = await self._start(pod, status, container, target, pulls, result)
+            if not started and container in initial and not is_restartable_init_container(container):
+                break
+        return result
+
+    def ensure_pod_cgroup(self, pod: Pod) -> None:
+        """Make the pod's control group, if it is not there yet."""
+        uid = pod.metadata.uid
+        if self._cgroups.get(uid) is None:
+            self._cgroups.create(uid, resource_config_for_pod(pod, gates=self._gates))
+            self.actuated.pod_cgroup_made(pod, self._gates)
+
+    def pod_cgroup(self, uid: str) -> ResourceConfig | None:
+        return self._cgroups.get(uid)
+
+    def pods_with_cgroup(self) -> tuple[str, ...]:
+        return self._cgroups.uids()
+
+    def destroy_pod_cgroup(self, uid: str) -> None:
+        """The pod is over."""
+        self._cgroups.destroy(uid)
+
+    def is_pod_resize_in_progress(self, pod: Pod, status: RuntimePodStatus) -> bool:
+        return is_pod_resize_in_progress(pod, status, self.actuated, self._gates)
+
+    def _decide(
+        self, pod: Pod, status: RuntimePodStatus, probes: ProbeResults, restart_all_containers: bool
+    ) -> PodActions:
+        uid = pod.metadata.uid
+        return compute_pod_actions(
+            pod,
+            status,
+            liveness=probes.liveness,
+            startup=probes.startup,
+            actuated=self.actuated.containers(uid),
+            actuated_pod=self.actuated.pod(uid),
+            restart_all_containers=restart_all_containers,
+            gates=self._gates,
+        )
+
+    def _record(self, pod: Pod, actions: PodActions) -> None:
+        metadata = pod.metadata
+        self._recorder.record(
+            Actions(
+                pod=f"{metadata.namespace}/{metadata.name}",
+                uid=metadata.uid,
+                why="; ".join(actions.why),
+                decision=_summary(actions),
+            )
+        )
+
+    async def _kill_step(self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult) -> bool:
+        """Steps 2 and 3: stop what must not go on. False when that failed and the round is over."""
+        if actions.kill_pod:
+            killed = await self.kill_pod(pod, running_pod(status), None)
+            result.results += killed.results
+            if killed.error():
+                return False
+            if actions.create_sandbox and pod.spec.init_containers:
+                await self._remove_records(init_records(pod, status))
+            return True
+        for kill in actions.containers_to_kill.values():
+            outcome = result.add("KillContainer", kill.name)
+            try:
+                await self._killer.kill(pod, kill.id, kill.name, message=kill.message, reason=kill.reason)
+            except RuntimeCallError as error:
+                outcome.fail(KILL_CONTAINER_ERROR, str(error))
+                return False
+        return await self._reset_containers(pod, actions, result)
+
+    async def _reset_containers(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> bool:
+        """Restart of all containers: stop without grace and forget the records; the logs stay."""
+        for reset in actions.containers_to_reset:
+            name = reset.container.name
+            outcome = result.add("RemoveContainer", name)
+            error_kind = KILL_CONTAINER_ERROR
+            try:
+                if reset.kill:
+                    await self._killer.kill(
+                        pod, reset.id, name, message="killing", reason="RestartAllContainers", grace_override_s=0
+                    )
+                error_kind = REMOVE_CONTAINER_ERROR
+                await self.runtime.remove_container(bare_id(reset.id))
+            except RuntimeCallError as error:
+                outcome.fail(error_kind, str(error))
+                return False
+        return True
+
+    async def _remove_records(self, records: Sequence[ContainerRecord]) -> None:
+        for record in records:
+            try:
+                await self.remove_container(record.id)
+            except RuntimeCallError:
+                continue  # the next round, or the garbage collector, tries again
+
+    async def _sandbox_step(
+        self,
+        pod: Pod,
+        status: RuntimePodStatus,
+        actions: PodActions,
+        result: PodSyncResult,
+        pull_secrets: tuple[ApiObject, ...],
+    ) -> StartTarget | None:
+        """Steps 4 and 5: make the sandbox if there must be a new one, and tell the kubelet that it stands."""
+        config = _sandbox_config(pod, actions.attempt)
+        if not actions.create_sandbox:
+            return StartTarget(actions.sandbox_id, config, status.ips, pull_secrets)
+        self.counts["started_pods",] += 1
+        outcome = result.add("CreatePodSandbox", format_pod(pod))
+        try:
+            sandbox_id = await self.runtime.run_pod_sandbox(config)
+        except RuntimeCallError as error:
+            if not self._helper.is_pod_termination_requested(pod.metadata.uid):
+                self.counts["started_pods_errors",] += 1
+                message = f"Failed to create sandbox for pod {quoted(format_pod(pod))}: {error}"
+                outcome.fail(CREATE_POD_SANDBOX_ERROR, message)
+                reason = "FailedCreatePodSandBox"
+                self._events.event(pod, "Warning", reason, f"Failed to create pod sandbox: {error}")
+            return None
+        try:
+            made = await self.runtime.pod_sandbox_status(sandbox_id)
+        except RuntimeCallError as error:
+            reason = "FailedPodSandBoxStatus"
+            self._events.event(pod, "Warning", reason, f"Unable to get pod sandbox status: {error}")
+            result.sync_error = str(error)
+            return None
+        ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
+        self._helper.on_pod_sandbox_ready(pod)
+        return StartTarget(sandbox_id, config, ips, pull_secrets)
+
+    async def _start(
+        self,
+        pod: Pod,
+        status: RuntimePodStatus,
+        container: Container,
+        target: StartTarget,
+        pulls: ImageVolumePulls,
+        result: PodSyncResult,
+    ) -> bool:
+        outcome = result.add("StartContainer", container.name)
+        delayed = do_back_off(self.backoff, pod, container, status, self._clock.now())
+        if delayed is not None:
+            self._events.event(pod, "Warning", "BackOff", delayed.event, container.name)
+            outcome.fail("CrashLoopBackOff", delayed.message, delayed.retry_at)
+            return False
+        kind = _container_type(pod, container)
+        self.counts["started_containers", kind] += 1
+        try:
+            if pulls:
+                check_image_volumes(pod, container, pulls, self._events)
+            await self._starter.start(target, pod, container, status)
+        except ContainerStartFailed as failure:
+            self.counts["started_containers_errors", kind, failure.reason] += 1
+            outcome.fail(failure.reason, failure.message, failure.retry_at)
+            return False
+        return True
+
+    # -- KillPod ------------------------------------------------------------------------------------------------
+
+    async def kill_pod(self, pod: Pod, running: RuntimePod, grace_override_s: int | None) -> PodSyncResult:
+        """Stop all containers side by side, then every sandbox."""
+        result = PodSyncResult()
+        if running.containers:
+            result.results += await self._killer.kill_all(pod, running.containers, grace_override_s)
+        outcome = result.add("KillPodSandbox", running.uid)
+        for sandbox in running.sandboxes:
+            try:
+                await self.runtime.stop_pod_sandbox(bare_id(sandbox.id))
+            except NotFound:
+                continue
+            except RuntimeCallError as error:
+                outcome.fail(KILL_POD_SANDBOX_ERROR, str(error))
+        return result
+
+    def hooks_under_way(self) -> list[asyncio.Task[None]]:
+        """Tasks that go on although nobody waits for them."""
+        return list(self._killer.hooks_under_way)
+
+    async def kill_unknown_container(self, info: ContainerInfo) -> None:
+        """Stop a container of which only its labels are known; it may still be running."""
+        pod, container = restore_specs(info.labels, info.annotations)
+        pod = pod.changed(spec=pod.spec.changed(containers=(container,)))
+        message = "Container is in unknown state, try killing it before removal"
+        await self._killer.kill(pod, info.id, info.name, message=message)
+
+    async def remove_container(self, identifier: str) -> None:
+        """Forget a dead container and its log. One that is gone already raises NotFound, before any call to remove."""
+        info = await self.runtime.container_status(bare_id(identifier))
+        if info.log_path:
+            self.logs.removed(info.pod_uid, info.name, info.attempt)
+        await self.runtime.remove_container(info.id)
+
+    # -- reading pods back --------------------------------------------------------------------------------------
+
+    async def get_pods(self) -> list[RuntimePod]:
+        """All pods of the runtime, newest first."""
+        sandboxes = await self.runtime.list_pod_sandboxes()
+        containers = await self.runtime.list_containers()
+        grouped, listed = group_by_pod(sandboxes, containers), self._listed
+        pods = [listed.get(uid) or self._list(uid, *infos) for uid, infos in grouped.items()]
+        pods.sort(key=lambda pod: -pod.created_at)
+        return pods
+
+    async def get_running_pods(self) -> dict[str, RuntimePod]:
+        """What runs of each pod, by uid."""
+        found = [running_part(pod) for pod in await self.get_pods()]
+        return {pod.uid: pod for pod in found if pod is not None}
+
+    async def get_pod(self, uid: str) -> RuntimePod | None:
+        sandboxes = await self.runtime.list_pod_sandboxes(uid)
+        containers = await self.runtime.list_containers(uid)
+        return self._list(uid, sandboxes, containers) if sandboxes or containers else None
+
+    def _list(self, uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> RuntimePod:
+        found = self._listed[uid] = runtime_pod(uid, sandboxes, containers)
+        return found
+
+    def _changed(self, uid: str) -> None:
+        if uid:
+            self._listed.pop(uid, None)
+        else:
+            self._listed.clear()
+
+    async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
+        """Ask for every sandbox and container of a listing; one that has gone meanwhile is left out."""
+        sandboxes, containers = [], []
+        for sandbox in pod.sandboxes:
+            try:
+                sandboxes.append(await self.runtime.pod_sandbox_status(bare_id(sandbox.id)))
+            except NotFound:
+                continue
+        for container in pod.containers:
+            try:
+                containers.append(await self.runtime.container_status(bare_id(container.id)))
+            except NotFound:
+                continue
+        resizable = self._gates.enabled("InPlacePodVerticalScaling")
+        actuated = self.actuated.containers(pod.uid) if resizable else _NOTHING_ACTUATED
+        return runtime_pod_status(pod, sandboxes, containers, actuated)
+
+
+def _container_type(pod: Pod, container: Container) -> str:
+    if container in pod.spec.containers:
+        return "container"
+    return "init_container" if container in pod.spec.init_containers else "ephemeral_container"
+
+
+def _summary(actions: PodActions) -> dict[str, object]:
+    """The decision for the trace; what is empty or False is left out."""
+    resized = actions.containers_to_update.values()
+    parts: dict[str, object] = {
+        "killPod": actions.kill_pod,
+        "createSandbox": actions.create_sandbox,
+        "attempt": actions.attempt,
+        "kill": [kill.name for kill in actions.containers_to_kill.values()],
+        "reset": [reset.container.name for reset in actions.containers_to_reset],
+        "startEphemeral": [container.name for container in actions.ephemeral_containers_to_start],
+        "startInit": [container.name for container in actions.init_containers_to_start],
+        "start": [container.name for container in actions.containers_to_start],
+        "resize": list(dict.fromkeys(item.container.name for group in resized for item in group)),
+        "resizePod": actions.update_pod_level_resources,
+    }
+    return {name: value for name, value in parts.items() if value}
+
+
+def _sandbox_config(pod: Pod, attempt: int) -> SandboxConfig:
+    return SandboxConfig(
+        pod=pod,
+        attempt=attempt,
+        labels=new_pod_labels(pod),
+        annotations=new_pod_annotations(pod),
+        hostname=pod.spec.hostname or pod.metadata.name,
+        log_directory=pod_logs_directory(pod),
+    )

@@ -1,0 +1,1 @@
+"""The pure decisions of the runtime manager, first of all compute_pod_actions."""

@@ -1,0 +1,217 @@
+"""Init containers and sidecars: how far initialization is, which one is next, which sidecars need a restart.
+
+The list is read backwards: records of finished init containers may have been collected, so the last one with a record
+tells how far the pod came. What is found on the way is turned round at the end, so that starts are in the pod's order.
+
+Mirrors: kuberuntime_container.go computeInitContainerActions, HasAnyRegularContainerCreated,
+pruneInitContainersBeforeStart, purgeInitContainers; helpers.go isInitContainerFailed.
+"""
+
+from __future__ import annotations
+
+from kubesim.api.pod import Container, Pod
+from kubesim.api.pods.sidecars import is_restartable_init_container
+from kubesim.runtime.kuberuntime.container_hash import hash_container
+from kubesim.runtime.kuberuntime.decide.action_types import Decision
+from kubesim.runtime.kuberuntime.decide.resize_actions import compute_pod_resize_action, starting_resized_container
+from kubesim.runtime.kuberuntime.decide.restart_policy import NEVER, explain_restart, should_container_be_restarted
+from kubesim.runtime.kuberuntime.decide.termination import KillReason
+from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
+
+
+def has_any_regular_container_created(pod: Pod, status: RuntimePodStatus) -> bool:
+    """Did any regular container get as far as a record that is not unknown? Then the pod was initialized once."""
+    for container in pod.spec.containers:
+        record = status.find(container.name)
+        if record is not None and record.state != "unknown":
+            return True
+    return False
+
+
+def init_records(pod: Pod, status: RuntimePodStatus) -> list[ContainerRecord]:
+    """All of the pod's init containers, in the order of its spec."""
+    names = dict.fromkeys([container.name for container in pod.spec.init_containers])
+    return [record for name in names for record in status.containers if record.name == name]
+
+
+def superseded_init_records(pod: Pod, status: RuntimePodStatus) -> list[ContainerRecord]:
+    """The dead init containers of which there is a newer dead one: nobody needs them."""
+    if not pod.spec.init_containers or len(status.containers) < 2:
+        return []
+    names = [container.name for container in pod.spec.init_containers]
+    seen: set[str] = set()
+    superseded = []
+    for record in status.containers:
+        if record.state in ("exited", "unknown") and record.name in names:
+            if record.name in seen:
+                superseded.append(record)
+            seen.add(record.name)
+    return sorted(superseded, key=lambda record: names.index(record.name)) if superseded else superseded
+
+
+def is_init_container_failed(record: ContainerRecord) -> bool:
+    """Exit 0 with reason OOMKilled is a failure too: a child was killed and the work may not be done."""
+    if record.reason == "OOMKilled" or record.state == "unknown":
+        return True
+    return record.state == "exited" and record.exit_code != 0
+
+
+def compute_init_container_actions(decision: Decision) -> bool:
+    """Plan the init containers. True: the pod is initialized, go on with the regular containers."""
+    init_containers = decision.pod.spec.init_containers
+    if not init_containers:
+        return True
+    actions = decision.actions
+    walk = _Walk(decision, init_containers, _is_any_regular_container_alive(decision))
+    for index in range(len(init_containers) - 1, -1, -1):
+        walk.look_at(index)
+        if actions.kill_pod:
+            actions.init_containers_to_start.clear()
+            return False
+    if not walk.passed:
+        actions.init_containers_to_start.append(init_containers[0])
+        decision.why.append(f"no init container has run yet, so the first one, {init_containers[0].name}, is started")
+    actions.init_containers_to_start.reverse()
+    decision.kept.reverse()
+    if not actions.update_pod_resources:
+        actions.update_pod_resources = starting_resized_container(decision, actions.init_containers_to_start)
+    return walk.initialized
+
+
+def _is_any_regular_container_alive(decision: Decision) -> bool:
+    # An exited one proves nothing: after a reboot it may be left from an earlier sandbox.
+    for container in decision.pod.spec.containers:
+        record = decision.newest.get(container.name)
+        if record is not None and record.state in ("created", "running"):
+            return True
+    return False
+
+
+class _Walk:
+    """The way back through the list. `passed`: everything before the one looked at is known to be initialized."""
+
+    __slots__ = ("actions", "containers", "decision", "initialized", "passed", "start", "why")
+
+    def __init__(self, decision: Decision, containers: tuple[Container, ...], initialized: bool) -> None:
+        self.decision = decision
+        self.containers = containers
+        self.initialized = self.passed = initialized
+        self.actions = decision.actions
+        self.start = decision.actions.init_containers_to_start.append
+        self.why = decision.why.append
+
+    def look_at(self, index: int) -> None:
+        container = self.containers[index]
+        is_sidecar = is_restartable_init_container(container)
+        record = self.decision.newest.get(container.name)
+        if record is None:
+            if self.passed and is_sidecar:
+                self.start(container)
+                self.why(f"the runtime has no record of sidecar {container.name} any more, so it is started again")
+            return
+        if self.passed and not is_sidecar:
+            return
+        if record.state == "created":
+            # Creating and starting are one step, so the start must have failed.
+            self.start(container)
+            self.why(f"init container {container.name} was created but did not start, so it is started again")
+        elif record.state == "running":
+            (self.running_sidecar if is_sidecar else self.running)(index, container, record)
+        elif record.state == "exited":
+            (self.exited_sidecar if is_sidecar else self.exited)(index, container, record)
+        else:
+            self.unknown(container, record, is_sidecar)
+        self.passed = True
+
+    def mark_initialized(self, index: int, because: str) -> None:
+        """This one lets the next begin; the last one lets the regular containers begin."""
+        if index == len(self.containers) - 1:
+            self.initialized = True
+        elif not self.passed:
+            following = self.containers[index + 1]
+            self.start(following)
+            self.why(f"{because}, so the next one, {following.name}, is started")
+
+    def running(self, index: int, container: Container, record: ContainerRecord) -> None:
+        if self.decision.gates.enabled("InPlacePodVerticalScalingInitContainers"):
+            compute_pod_resize_action(self.decision, container, record, is_init=True)
+        self.why(f"init container {container.name} is running, so the rest of the pod waits for it")
+
+    def running_sidecar(self, index: int, container: Container, record: ContainerRecord) -> None:
+        name = container.name
+        if container.startup_probe is not None:
+            startup = self.decision.startup.get(record.id)
+            if startup == "failure":
+                self.kill_and_start(container, record, "StartupProbe", f"Init container {name} failed startup probe")
+                self.why(f"sidecar {name} failed its startup probe, so it is killed and started again")
+                return
+            if startup != "success":
+                self.why(f"sidecar {name} has not passed its startup probe yet, so it is left alone and waited for")
+                return
+        self.mark_initialized(index, f"sidecar {name} is up")
+        if record.hash != hash_container(container):
+            self.kill_and_start(container, record, "", f"Init container {name} definition changed")
+            self.why(f"the image of sidecar {name} changed, so it is killed and started again")
+            return
+        if container.liveness_probe is not None:
+            liveness = self.decision.liveness.get(record.id)
+            if liveness is None:
+                # Until the probe has an answer, not even its resources are touched.
+                self.decision.kept.append(name)
+                return
+            if liveness == "failure":
+                self.kill_and_start(container, record, "LivenessProbe", f"Init container {name} failed liveness probe")
+                self.why(f"sidecar {name} failed its liveness probe, so it is killed and started again")
+                return
+        if compute_pod_resize_action(self.decision, container, record, is_init=True) == "unchanged":
+            self.decision.kept.append(name)
+
+    def kill_and_start(self, container: Container, record: ContainerRecord, reason: KillReason, message: str) -> None:
+        self.actions.kill(record, container, reason, message)
+        self.start(container)
+
+    def exited_sidecar(self, index: int, container: Container, record: ContainerRecord) -> None:
+        self.start(container)
+        self.why(f"sidecar {container.name} exited with {record.exit_code}, and a sidecar always starts again")
+
+    def exited(self, index: int, container: Container, record: ContainerRecord) -> None:
+        name = container.name
+        if not is_init_container_failed(record):
+            self.mark_initialized(index, f"init container {name} is done")
+            return
+        decision = self.decision
+        if decision.gates.enabled("ContainerRestartRules"):
+            restart = should_container_be_restarted(container, decision.pod, decision.status, decision.gates)
+        else:
+            restart = decision.pod.spec.restart_policy != NEVER
+        failed = (
+            f"init container {name} failed with {record.exit_code}{' (OOMKilled)' * (record.reason == 'OOMKilled')}"
+        )
+        because = explain_restart(container, decision.pod, record.exit_code, decision.gates)
+        if restart:
+            self.start(container)
+        else:
+            self.actions.kill_pod = True
+        self.why(f"{failed} and {because}, so {'it is started again' if restart else 'the whole pod is stopped'}")
+
+    def unknown(self, container: Container, record: ContainerRecord, is_sidecar: bool) -> None:
+        spec = self.decision.pod.spec
+        policy = spec.restart_policy
+        # Rules need an exit code, and this container has none: only the policies count.
+        if container.restart_policy is not None and (
+            is_sidecar or self.decision.gates.enabled("ContainerRestartRules")
+        ):
+            policy = container.restart_policy
+        if policy == NEVER:
+            self.actions.kill_pod = True
+            self.why(
+                f"init container {container.name} is in unknown state and restartPolicy is Never, "
+                "so the whole pod is stopped"
+            )
+            return
+        message = 'Init container is in "unknown" state, try killing it before restart'
+        self.kill_and_start(container, record, "Unknown", message)
+        self.why(
+            f"init container {container.name} is in unknown state and may still run, "
+            "so it is killed before it is started again"
+        )

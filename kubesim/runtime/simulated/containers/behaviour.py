@@ -1,0 +1,127 @@
+"""A container that does what a scenario says instead of running its command: run so long, exit so, be ready then.
+
+`Behaviour` is the description (first match wins), `BehaviourProcess` the container that follows it. What is left open
+is drawn anew for each start from the seed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import field
+from fnmatch import fnmatchcase
+from signal import SIGKILL
+
+from kubesim.api.pod import Container
+from kubesim.clock import LoopClock
+from kubesim.clock.randomness import Stream
+from kubesim.runtime.protocol import ExecResult
+from kubesim.runtime.simulated.containers.container_process import Exit, ProcessContext
+from kubesim.runtime.simulated.containers.termination_message import termination_message
+from kubesim.runtime.simulated.draws import Draw
+from kubesim.runtime.simulated.network import listen_on
+from kubesim.runtime.simulated.settings import Span
+from kubesim.shell import Listener, Log, Ports
+from kubesim.values import part, value_object
+
+ZERO = Span(0)
+
+
+@value_object
+class LogEntry:
+    after: int
+    text: str
+
+
+@value_object
+class Behaviour:
+    """Which containers it is for (globs), and what they do."""
+
+    pod: str = "*"
+    container: str = "*"
+    image: str = "*"
+    times: int | None = None  # only the first starts of a container
+    run_for: Draw | None = None  # None: until it is stopped
+    exit_code: Draw = ZERO
+    oom_killed: bool = False
+    ready_after: Draw = ZERO
+    log: tuple[LogEntry, ...] = ()
+    termination_message: str = ""
+    start_error: str = ""
+    ignores_term: bool = False
+    stop_after: Draw = ZERO  # from the TERM signal to the end
+    stop_exit_code: int = 0
+    memory: int | None = None  # bytes that it uses; None: as many as it requests
+    disk: int | None = None
+    processes: int | None = None  # None: one
+
+    def matches(self, context: ProcessContext) -> bool:
+        return (
+            fnmatchcase(context.pod.metadata.name, self.pod)
+            and fnmatchcase(context.container.name, self.container)
+            and fnmatchcase(context.container.image, self.image)
+            and (self.times is None or context.config.attempt < self.times)
+        )
+
+
+@part
+class BehaviourProcess:
+    """Implements `Process`. Once it is ready it listens on the container's ports, and all who ask there are told so."""
+
+    clock: LoopClock
+    stream: Stream
+    behaviour: Behaviour
+    container: Container
+    ports: Ports
+    log: Log = field(init=False)
+    _on_exit: Callable[[Exit], None] = field(init=False)
+    _listeners: list[Listener] = field(default_factory=list)
+    _timers: list[asyncio.TimerHandle] = field(default_factory=list)
+    _stop: asyncio.TimerHandle | None = None
+    _ready: bool = False
+
+    def __post_init__(self) -> None:
+        self.log = Log(self.clock.now)
+
+    def start(self, on_exit: Callable[[Exit], None]) -> None:
+        behaviour, stream, now = self.behaviour, self.stream, self.clock.now()
+        self._on_exit = on_exit
+        ready_after, exit_code = behaviour.ready_after.draw(stream), behaviour.exit_code.draw(stream)
+        for entry in behaviour.log:
+            self._at(now + entry.after, self.log.write, "stdout", entry.text + "\n")
+        self._at(now + ready_after, self._become_ready)
+        if behaviour.run_for is not None:
+            code = 137 if behaviour.oom_killed else exit_code
+            self._at(now + behaviour.run_for.draw(stream), self._end, code, behaviour.oom_killed)
+
+    def _at(self, moment: int, callback: Callable[..., object], *args: object) -> None:
+        self._timers.append(self.clock.call_at(moment, callback, *args))
+
+    def _become_ready(self) -> None:
+        self._ready = True
+        self._listeners = listen_on(self.ports, self.container)
+
+    def _end(self, code: int, oom_killed: bool = False) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        if self._stop is not None:
+            self._stop.cancel()
+        for listener in self._listeners:
+            self.ports.close(listener)
+        self._listeners.clear()
+        message = termination_message(self.container, self.behaviour.termination_message, code, self.log)
+        self._on_exit(Exit(code, oom_killed=oom_killed, message=message))
+
+    def signal(self, number: int) -> None:
+        if number == SIGKILL:
+            self._end(128 + SIGKILL)
+        elif not self.behaviour.ignores_term and self._stop is None:
+            due = self.clock.now() + self.behaviour.stop_after.draw(self.stream)
+            self._stop = self.clock.call_at(due, self._end, self.behaviour.stop_exit_code)
+
+    async def exec(self, command: tuple[str, ...]) -> ExecResult:
+        """Any command succeeds once the container is ready, and fails before."""
+        return ExecResult(0) if self._ready else ExecResult(1, stderr="not ready yet\n")
+
+    def output(self) -> str:
+        return self.log.text()

@@ -1,0 +1,146 @@
+"""The programs of simulated containers: a behaviour of the scenario, or else the container's own command line.
+
+`Programs` is the runtime's ProcessFactory on one node. It keeps what the containers of a pod share (ports, process
+ids) from the first start until the runtime knows nothing of the pod any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field
+from functools import partial
+from itertools import count
+
+from kubesim.api.pod import Pod
+from kubesim.clock import LoopClock, Randomness
+from kubesim.clock.randomness import Stream
+from kubesim.runtime.kuberuntime.naming import pod_logs_directory
+from kubesim.runtime.simulated.containers.behaviour import ZERO, Behaviour, BehaviourProcess
+from kubesim.runtime.simulated.containers.command_line import command_line
+from kubesim.runtime.simulated.containers.container_process import ContainerProcess, ProcessContext
+from kubesim.runtime.simulated.containers.shell_process import ShellProcess
+from kubesim.runtime.simulated.draws import Draw
+from kubesim.runtime.simulated.log_files import SimulatedLogFiles
+from kubesim.runtime.simulated.network import PodView, SimulatedNetwork
+from kubesim.runtime.simulated.volumes import NodeVolumes
+from kubesim.shell import Ports, VirtualFiles, is_missing_program
+from kubesim.trace import Recorder
+from kubesim.trace.records import Note
+from kubesim.values import part
+
+
+@part
+class _PodState:
+    """What the containers of one pod share."""
+
+    view: PodView
+    pids: Iterator[int] | None  # in a shared PID namespace
+    logs: str  # the directory
+
+
+@part
+class Programs:
+    """Implements `ProcessFactory`."""
+
+    clock: LoopClock
+    randomness: Randomness
+    recorder: Recorder
+    network: SimulatedNetwork
+    volumes: NodeVolumes
+    node: str = ""
+    host_ip: str = ""
+    behaviours: Sequence[Behaviour] = ()
+    exec_time: Draw = ZERO
+    log_files: SimulatedLogFiles | None = None
+    _host_ports: Ports = field(init=False)
+    _exec_stream: Stream = field(init=False)
+    _pods: dict[str, _PodState] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._host_ports = self.network.new_ports()
+        self._exec_stream = self.randomness.stream("exec")
+        if self.host_ip:
+            self.network.attach(self.host_ip, self._host_ports)
+
+    def start_error(self, context: ProcessContext) -> str:
+        behaviour = self._behaviour(context)
+        if behaviour is not None:
+            return behaviour.start_error
+        words = command_line(context.container, dict(context.config.env))
+        if not words[0].startswith("/") or not is_missing_program(words, self._files(context)):
+            return ""
+        problem = f'exec: "{words[0]}": stat {words[0]}: no such file or directory'
+        return (
+            "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
+            f"runc create failed: unable to start container process: {problem}: unknown"
+        )
+
+    def make(self, context: ProcessContext) -> ContainerProcess:
+        state = self._state(context)
+        process = self._make(context, state)
+        if self.log_files is not None:
+            process.log.on_line = partial(self.log_files.wrote, f"{state.logs}/{context.config.log_path}")
+        return process
+
+    def _make(self, context: ProcessContext, state: _PodState) -> BehaviourProcess | ShellProcess:
+        behaviour = self._behaviour(context)
+        if behaviour is not None:
+            uid, container = context.pod.metadata.uid, context.container
+            stream = self.randomness.stream("behaviour", uid, container.name, str(context.config.attempt))
+            return BehaviourProcess(self.clock, stream, behaviour, container, state.view.ports)
+        return ShellProcess(
+            context,
+            self.clock,
+            self.randomness,
+            state.view,
+            self._files(context),
+            state.pids or count(1),
+            note=partial(self._note, context),
+            exec_time=partial(self.exec_time.draw, self._exec_stream),
+        )
+
+    def _behaviour(self, context: ProcessContext) -> Behaviour | None:
+        return next((behaviour for behaviour in self.behaviours if behaviour.matches(context)), None)
+
+    def _files(self, context: ProcessContext) -> VirtualFiles:
+        return self.volumes.files(context.pod, context.container, dict(context.config.env))
+
+    def _state(self, context: ProcessContext) -> _PodState:
+        """The pod's state; a new sandbox may have given it another address."""
+        pod = context.pod
+        state = self._pods.get(pod.metadata.uid)
+        if state is None:
+            ports = self._host_ports if pod.spec.host_network else self.network.new_ports()
+            pids = count(2) if pod.spec.share_process_namespace else None
+            view = self.network.view(ports, self._hostname(pod))
+            state = self._pods[pod.metadata.uid] = _PodState(view, pids, pod_logs_directory(pod))
+        state.view.ports.netns = context.netns
+        address = context.ip or (self.host_ip if pod.spec.host_network else "")
+        if address and address != state.view.address:
+            self._leave(state)
+            state.view.address = address
+            self.network.attach(address, state.view.ports)
+        return state
+
+    def _hostname(self, pod: Pod) -> str:
+        return self.node if pod.spec.host_network else pod.spec.hostname or pod.metadata.name
+
+    def _leave(self, state: _PodState) -> None:
+        if state.view.ports is not self._host_ports:
+            self.network.detach(state.view.address)
+
+    def forget(self, uid: str) -> None:
+        """The runtime knows nothing of this pod any more."""
+        state = self._pods.pop(uid, None)
+        if state is not None:
+            self._leave(state)
+            if self.log_files is not None:
+                self.log_files.remove_directory(state.logs)
+
+    def _note(self, context: ProcessContext, text: str) -> None:
+        if self.recorder.on:
+            metadata = context.pod.metadata
+            pod = f"{metadata.namespace}/{metadata.name}"
+            self.recorder.record(
+                Note(node=self.node, pod=pod, uid=metadata.uid, container=context.container.name, text=text)
+            )

@@ -1,0 +1,129 @@
+"""A container's own command line in the shell, as the runtime sees it (`Process`).
+
+Mirrors: what runc and containerd's exec make of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import field
+
+from kubesim.api.pod import Container
+from kubesim.api.quantity import quantity
+from kubesim.clock import LoopClock, Randomness
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.protocol import ExecResult
+from kubesim.runtime.simulated.containers.command_line import command_line
+from kubesim.runtime.simulated.containers.container_process import Exit, ProcessContext
+from kubesim.runtime.simulated.containers.termination_message import termination_message
+from kubesim.runtime.simulated.network import PodView, listen_on
+from kubesim.shell import (
+    CommandNotFound,
+    ExitStatus,
+    Kernel,
+    Listener,
+    Log,
+    NotRunning,
+    ShellContainer,
+    TimedOut,
+    VirtualFiles,
+    Volume,
+)
+from kubesim.values import part
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_MESSAGE_FILE = "message"
+
+
+@part
+class ShellProcess:
+    """Implements `Process`."""
+
+    context: ProcessContext
+    clock: LoopClock
+    randomness: Randomness
+    view: PodView
+    files: VirtualFiles
+    pids: Iterator[int]
+    note: Callable[[str], None]
+    exec_time: Callable[[], int]
+    _process: ShellContainer = field(init=False)
+    _on_exit: Callable[[Exit], None] = field(init=False)
+    _message: Volume | None = None
+    _listeners: list[Listener] = field(default_factory=list)
+    _execs: int = 0
+
+    def __post_init__(self) -> None:
+        container, environment = self.context.container, dict(self.context.config.env)
+        if container.termination_message_path:
+            self._message = Volume({_MESSAGE_FILE: ""})
+            path = "/" + container.termination_message_path.lstrip("/")
+            self.files.mount(path, self._message, sub_path=_MESSAGE_FILE)
+        kernel = Kernel(
+            self.clock,
+            self.files,
+            self.view,
+            memory_limit=_memory_limit(container),
+            stdin_open=container.stdin,
+            pids=self.pids,
+            randomness=self.randomness,
+            note=self._assumed,
+        )
+        self._process = ShellContainer(
+            command_line(container, environment),
+            kernel,
+            {"PATH": _PATH, "HOSTNAME": self.view.hostname, **environment},
+            container.working_dir or "/",
+            self._ended,
+        )
+
+    def start(self, on_exit: Callable[[Exit], None]) -> None:
+        self._on_exit = on_exit
+        self._process.start()
+
+    def _assumed(self, text: str) -> None:
+        """An unknown program is taken for a server, and a server listens on the ports that its container declares."""
+        self.note(text)
+        self._listeners.extend(listen_on(self.view.ports, self.context.container))
+
+    def _ended(self, status: ExitStatus) -> None:
+        for listener in self._listeners:
+            self.view.ports.close(listener)
+        self._listeners.clear()
+        written = (self._message.read(_MESSAGE_FILE) or "") if self._message is not None else ""
+        message = termination_message(self.context.container, written, status.code, self._process.log)
+        self._on_exit(Exit(status.code, status.signal, status.oom_killed, message))
+
+    def signal(self, number: int) -> None:
+        self._process.signal(number)
+
+    async def exec(self, command: tuple[str, ...]) -> ExecResult:
+        self._execs += 1
+        number = self._execs
+        took = self.exec_time()
+        if took:
+            await self.clock.sleep(took)
+        outcome = await self._process.exec(command)
+        if isinstance(outcome, CommandNotFound):
+            digest = hashlib.sha256(f"{self.context.identifier}\0{number}".encode()).hexdigest()
+            problem = f'exec: "{outcome.program}": executable file not found in $PATH'
+            raise RuntimeCallError(
+                f'failed to exec in container: failed to start exec "{digest}": OCI runtime exec failed: exec failed: '
+                f"unable to start container process: {problem}: unknown"
+            )
+        if isinstance(outcome, NotRunning | TimedOut):
+            raise RuntimeCallError("failed to exec in container: container is not running")
+        return ExecResult(outcome.exit_code, outcome.stdout, outcome.stderr)
+
+    @property
+    def log(self) -> Log:
+        return self._process.log
+
+    def output(self) -> str:
+        return self.log.text()
+
+
+def _memory_limit(container: Container) -> int | None:
+    limit = container.resources.limits.get("memory")
+    return None if limit is None else quantity(limit).value()

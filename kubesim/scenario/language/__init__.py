@@ -1,0 +1,1 @@
+"""The types of a scenario document. Unknown fields are errors."""

@@ -1,0 +1,39 @@
+"""What a scenario says about real pod networks, and about what goes wrong with them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from kubesim.scenario.language.strict import Strict, as_list
+
+
+def _terms(text: str) -> str:
+    from kubesim.cni.exec.faults import parse_terms
+
+    try:
+        parse_terms(text)
+    except ValueError as error:
+        raise PydanticCustomError("fault", "{problem}", {"problem": str(error)}) from None
+    return text
+
+
+class CniFaultItem(Strict):
+    """A plugin of the chain that does not do what it should, for one verb or all; `do` is a row of terms."""
+
+    plugin: str = Field(default="*", min_length=1)
+    verb: Literal["*", "ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"] = "*"
+    pod: str = "*"  # a glob
+    do: Annotated[str, AfterValidator(_terms)]
+    node: str = ""  # all nodes if it is not given
+
+
+class CniItem(Strict):
+    """Pod networks of runtime cni: one that kubesim brings along, or configurations and plugins of the user's."""
+
+    network: Literal["bridge", "dual-stack", "ptp"] = "bridge"
+    conf_dir: str = ""
+    bin_dirs: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    faults: Annotated[tuple[CniFaultItem, ...], BeforeValidator(as_list)] = ()

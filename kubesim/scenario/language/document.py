@@ -1,0 +1,451 @@
+"""The scenario language: what may stand in a document of kind Scenario, as strict types.
+
+Unknown fields are errors. Durations are microseconds once they are read. `scenario/load/loader.py` makes a `Scenario`
+from a file, and `scenario/play/player.py` plays it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from kubesim.errors import GateError
+from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
+from kubesim.kubeletconfig.decode import ConfigurationProblem
+from kubesim.scenario.language.cni_items import CniItem
+from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.source_items import Manifest, ServeManifest, Sources
+from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, is_amount_or_percentage, wrap
+from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
+from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
+
+API_VERSION = "kubesim.dev/v1alpha1"
+
+JsonObject = dict[str, Any]
+
+
+class DurationDraw(Strict):
+    """`5s`, `{min: 1s, max: 3s}` evenly, `{mean: 5s}` exponentially, `{choices: [1s, 1m]}`."""
+
+    value: Duration | None = None
+    min: Duration | None = None
+    max: Duration | None = None
+    mean: Duration | None = None
+    choices: Annotated[tuple[Duration, ...], BeforeValidator(as_list)] = ()
+
+    @model_validator(mode="after")
+    def _one_way(self) -> DurationDraw:
+        ways = [self.value is not None, self.min is not None, self.mean is not None, bool(self.choices)]
+        if sum(ways) != 1 or (self.min is None) != (self.max is None):
+            raise PydanticCustomError("draw", "give a duration, min and max, mean, or choices")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise PydanticCustomError("draw", "min is greater than max")
+        return self
+
+
+class ExitCodeDraw(Strict):
+    """`1`, or `{choices: [0, 0, 1]}`."""
+
+    value: int | None = Field(default=None, ge=0, le=255)
+    choices: Annotated[tuple[Annotated[int, Field(ge=0, le=255)], ...], BeforeValidator(as_list)] = ()
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ExitCodeDraw:
+        if (self.value is None) == (not self.choices):
+            raise PydanticCustomError("draw", "give an exit code, or choices")
+        return self
+
+
+DurationOrDraw = Annotated[DurationDraw, wrap("value")]
+ExitCodeOrDraw = Annotated[ExitCodeDraw, wrap("value")]
+
+
+Amount = Annotated[str | int | float, AfterValidator(is_amount)]
+AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]
+
+
+class NodeItem(Strict):
+    name: str = Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)
+    labels: dict[str, str] = Field(default_factory=dict)
+    taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
+    capacity: dict[str, str | int | float] = Field(default_factory=dict)
+    image_fs: Amount | None = None  # the size of a disk for images and containers alone
+    # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
+    sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+
+
+class Credentials(Strict):
+    """Whom a registry knows."""
+
+    username: str = Field(min_length=1)
+    password: str = Field(min_length=1)
+
+
+class ImageItem(Strict):
+    """How the registry and the node answer for an image; `name` is the whole reference or a glob."""
+
+    name: str = Field(min_length=1)
+    present: bool = False
+    pull_time: DurationOrDraw | None = None
+    errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    missing: bool | str = False
+    credentials: Credentials | None = None  # without which the registry does not give it
+    size: int = Field(default=4_261_550, ge=0)
+    user: str = ""  # that the image says to run as: `101`, `nginx`, `101:101`; none is root
+    stop_signal: str = Field(default="", pattern=r"^(SIG[A-Z0-9]+)?$")
+
+
+class LogItem(Strict):
+    text: str
+    after: Duration = 0
+
+
+class OnTerm(Strict):
+    """What a container does about the TERM signal."""
+
+    ignore: bool = False
+    after: DurationOrDraw = defaults(value=0)
+    exit_code: int = Field(default=0, ge=0, le=255)
+
+
+class BehaviourItem(Strict):
+    """Instead of its command line: for which containers (globs), and what they do."""
+
+    pod: str = "*"
+    container: str = "*"
+    image: str = "*"
+    times: int | None = Field(default=None, ge=1)
+    run_for: DurationOrDraw | None = None
+    exit_code: ExitCodeOrDraw = defaults(value=0)
+    oom_killed: bool = False
+    ready_after: DurationOrDraw = defaults(value=0)
+    log: Annotated[tuple[Annotated[LogItem, wrap("text")], ...], BeforeValidator(as_list)] = ()
+    termination_message: str = ""
+    start_error: str = ""
+    on_term: OnTerm = defaults()
+    memory: Amount | None = None  # what a container uses; without it, what it requests
+    disk: Amount | None = None
+    processes: int | None = Field(default=None, ge=0)
+
+
+class PodTarget(Strict):
+    """`name`, or `namespace/name`."""
+
+    pod: str = Field(min_length=1)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        namespace, slash, name = self.pod.rpartition("/")
+        return (namespace if slash else "default"), name
+
+
+class Patch(PodTarget):
+    """The patch of a pod; a list is a JSON patch, an object a strategic merge patch unless `type` says otherwise."""
+
+    patch: JsonObject | Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)]
+    type: Literal["strategic", "merge", "json"] = "strategic"
+    subresource: Literal["", "status", "resize", "ephemeralcontainers"] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _type_of_a_list(cls, value: Any) -> Any:
+        if isinstance(value, dict) and isinstance(value.get("patch"), list):
+            return {"type": "json", **value}
+        return value
+
+
+class Delete(PodTarget):
+    grace_period_seconds: int | None = Field(default=None, ge=0)
+
+
+class Exec(PodTarget):
+    container: str = ""
+    command: Annotated[tuple[str, ...], BeforeValidator(as_list)] = Field(min_length=1)
+
+
+class Kill(PodTarget):
+    """The main process of a container is killed from outside, or the sandbox (its pause process)."""
+
+    container: str = ""
+    sandbox: bool = False
+    signal: Literal["KILL", "TERM"] = "KILL"
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Kill:
+        if self.sandbox and self.container:
+            raise PydanticCustomError("target", "give a container or sandbox: true, not both")
+        return self
+
+
+class StaticPodFile(Strict):
+    """A file in the directory of manifests, on the first node unless another one is named."""
+
+    file: str = Field(pattern=r"^[^/]+$")
+    node: str = ""
+
+
+class WriteStaticPod(StaticPodFile):
+    manifest: Manifest
+
+
+class Stop(Strict):
+    """The kubelet or the runtime of a node goes away, or its way to the API server."""
+
+    what: Literal["kubelet", "runtime", "apiserver"]
+    containers: Literal["kept", "gone"] = "kept"  # when the runtime stops: does it find them again?
+    node: str = ""
+
+    @model_validator(mode="after")
+    def _only_a_runtime_has_containers(self) -> Stop:
+        if self.what != "runtime" and self.containers != "kept":
+            raise PydanticCustomError("stop", "only a runtime loses its containers")
+        return self
+
+
+class Start(Strict):
+    what: Literal["kubelet", "runtime", "apiserver"]
+    node: str = ""
+
+
+class Restart(Stop):
+    down_for: Duration = 2_000_000
+
+
+class Hang(Strict):
+    """The runtime says that it is well, but its listings do not come back for so long."""
+
+    what: Literal["runtime"] = "runtime"
+    duration: Duration = Field(alias="for", gt=0)
+    node: str = ""
+
+
+class Reboot(Strict):
+    what: Literal["node"] = "node"
+    down_for: Duration = 30_000_000
+    node: str = ""
+
+
+class Shutdown(Strict):
+    """The machine is told to go down, and its kubelet is asked first."""
+
+    what: Literal["node"] = "node"
+    node: str = ""
+
+
+class Pressure(Strict):
+    """So much is available on a node now: an amount, or a part of the whole (`5%`)."""
+
+    node: str = ""
+    memory: AmountOrPercentage | None = Field(default=None, alias="memory.available")
+    allocatable_memory: AmountOrPercentage | None = Field(default=None, alias="allocatableMemory.available")
+    nodefs: AmountOrPercentage | None = Field(default=None, alias="nodefs.available")
+    nodefs_inodes: AmountOrPercentage | None = Field(default=None, alias="nodefs.inodesFree")
+    imagefs: AmountOrPercentage | None = Field(default=None, alias="imagefs.available")
+    imagefs_inodes: AmountOrPercentage | None = Field(default=None, alias="imagefs.inodesFree")
+    pids: AmountOrPercentage | None = Field(default=None, alias="pid.available")
+
+    @property
+    def available(self) -> dict[str, str | int | float]:
+        """By signal."""
+        return {
+            name: value for name, value in self.model_dump(by_alias=True, exclude={"node"}).items() if value is not None
+        }
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Pressure:
+        if not self.available:
+            raise PydanticCustomError("pressure", "give at least one signal, such as memory.available: 50Mi")
+        return self
+
+
+ACTIONS = (
+    "apply", "patch", "delete", "exec", "kill", "write_static_pod", "remove_static_pod", "serve_manifest", "stop",
+    "start", "restart", "reboot", "shutdown", "pressure", "hang",
+)  # fmt: skip
+
+
+class Step(Strict):
+    """One thing done from outside, at a time after the start."""
+
+    at: Duration
+    apply: JsonObject | None = None
+    patch: Patch | None = None
+    delete: Delete | None = None
+    exec: Exec | None = None
+    kill: Kill | None = None
+    write_static_pod: WriteStaticPod | None = None
+    remove_static_pod: StaticPodFile | None = None
+    serve_manifest: ServeManifest | None = None
+    stop: Annotated[Stop, wrap("what")] | None = None
+    start: Annotated[Start, wrap("what")] | None = None
+    restart: Annotated[Restart, wrap("what")] | None = None
+    reboot: Annotated[Reboot, wrap("what")] | None = None
+    shutdown: Annotated[Shutdown, wrap("what")] | None = None
+    pressure: Pressure | None = None
+    hang: Hang | None = None
+
+    @model_validator(mode="after")
+    def _one_action(self) -> Step:
+        given = [name for name in ACTIONS if getattr(self, name) is not None]
+        if len(given) != 1:
+            names = ", ".join(map(to_camel, ACTIONS))
+            raise PydanticCustomError("step", "a step does one of {names}", {"names": names})
+        return self
+
+
+QUESTIONS = ("phase", "condition", "event", "restart_count", "waiting", "gone")
+
+
+class Expect(PodTarget):
+    """Something that must come true: by a time, or else before the end. `never` turns it round."""
+
+    phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None
+    condition: str | None = Field(default=None, pattern=r"^[A-Za-z./-]+(=(True|False|Unknown))?$")
+    event: str | None = None
+    restart_count: int | None = Field(default=None, ge=0)
+    waiting: str | None = None
+    gone: Literal[True] | None = None
+    container: str = ""  # for restartCount and waiting; any container if it is not given
+    message: str = ""  # for event: a part of its text
+    count: int = Field(default=1, ge=1)  # for event: how often at least
+    by: Duration | None = None
+    never: bool = False
+
+    @model_validator(mode="after")
+    def _one_question(self) -> Expect:
+        if sum(getattr(self, name) is not None for name in QUESTIONS) != 1:
+            names = ", ".join(to_camel(name) for name in QUESTIONS)
+            raise PydanticCustomError("expect", "an expectation asks for one of {names}", {"names": names})
+        return self
+
+
+def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
+    try:
+        own = value if isinstance(value, KubeletConfiguration) else read_in_scenario(value)
+        overlay = Overlay.of(info)
+        return overlay.around(overlay.with_local_path(own))
+    except ConfigurationProblem as problem:
+        raise configuration_error(problem) from None
+
+
+class Spec(Strict):
+    nodes: Annotated[tuple[NodeItem, ...], BeforeValidator(as_list)] = Field(
+        default_factory=lambda: ({"name": "node-1"},), validate_default=True, min_length=1
+    )
+    sources: Sources = defaults()
+    runtime: Literal["simulated", "cni"] = "simulated"
+    cni: CniItem = defaults()
+    profile: Literal["v1.36", "v1.12"] = "v1.36"
+    feature_gates: dict[str, bool] = Field(default_factory=dict)
+    kubelet_configuration: Annotated[KubeletConfiguration, PlainValidator(_configuration)] = Field(
+        default=KubeletConfiguration(), validate_default=True
+    )
+    images: Annotated[tuple[ImageItem, ...], BeforeValidator(as_list)] = ()
+    behaviours: Annotated[tuple[BehaviourItem, ...], BeforeValidator(as_list)] = ()
+    objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
+    steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
+    expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
+    seed: int = 0
+    duration: Duration | None = None
+
+    @field_validator("feature_gates")
+    @classmethod
+    def _known_gates(cls, value: dict[str, bool], info: ValidationInfo) -> dict[str, bool]:
+        try:
+            configured_gates(value, info.data.get("profile", DEFAULT_PROFILE))
+        except GateError as error:
+            raise PydanticCustomError("gate", "{problem}", {"problem": str(error)}) from None
+        return value
+
+    @model_validator(mode="after")
+    def _a_kubelet_would_start(self, info: ValidationInfo) -> Spec:
+        configuration, given = self.kubelet_configuration, Overlay.of(info).gates
+        try:
+            configuration.check_gates(self.profile)
+            gates = {**configuration.feature_gates, **self.feature_gates, **given}
+            configuration.check(configured_gates(gates, self.profile))
+        except ConfigurationProblem as problem:
+            raise configuration_error(problem) from None
+        except GateError:
+            pass  # told by with_feature_gates, which knows that the command line is to blame
+        return self
+
+    @model_validator(mode="after")
+    def _sources_fit(self) -> Spec:
+        if self.sources.bootstrap_checkpoint is not None and self.profile != "v1.12":
+            raise PydanticCustomError("sources", "bootstrapCheckpoint is there in profile v1.12 only")
+        has_url = self.sources.http is not None or self.kubelet_configuration.values["staticPodURL"]
+        if not has_url and any(step.serve_manifest is not None for step in self.steps):
+            raise PydanticCustomError("sources", "serveManifest needs sources.http")
+        return self
+
+    @model_validator(mode="after")
+    def _faults_fit(self) -> Spec:
+        if self.cni.faults and self.runtime != "cni":
+            raise PydanticCustomError("cni", "cni.faults needs runtime: cni")
+        return self
+
+    @model_validator(mode="after")
+    def _names_of_nodes(self) -> Spec:
+        names = [node.name for node in self.nodes]
+        if len({*names}) < len(names):
+            raise PydanticCustomError("nodes", "two nodes have the same name")
+        for step in self.steps:
+            named = next(filter(None, (getattr(getattr(step, action), "node", "") for action in ACTIONS)), "")
+            if named and named not in names:
+                raise PydanticCustomError("nodes", "there is no node {name}", {"name": named})
+        for fault in self.cni.faults:
+            if fault.node and fault.node not in names:
+                raise PydanticCustomError("nodes", "there is no node {name}", {"name": fault.node})
+        return self
+
+
+class Metadata(Strict):
+    name: str = Field(min_length=1)
+
+
+class Scenario(Strict):
+    """A whole scenario. Its objects are applied at time 0, in order."""
+
+    api_version: Literal["kubesim.dev/v1alpha1"] = "kubesim.dev/v1alpha1"
+    kind: Literal["Scenario"] = "Scenario"
+    metadata: Metadata
+    spec: Spec = defaults()
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def gates(self) -> FeatureGates:
+        spec = self.spec
+        return configured_gates({**spec.kubelet_configuration.feature_gates, **spec.feature_gates}, spec.profile)
+
+    def with_feature_gates(self, settings: Mapping[str, bool]) -> Scenario:
+        """The same with these settings, which go before its own. Raises GateError."""
+        merged = {**self.spec.feature_gates, **settings}
+        configured_gates({**self.spec.kubelet_configuration.feature_gates, **merged}, self.spec.profile)
+        return self.model_copy(update={"spec": self.spec.model_copy(update={"feature_gates": merged})})
+
+    def with_runtime(self, runtime: str | None, cni: Mapping[str, Any]) -> Scenario:
+        """The same on another runtime; None, and what is not given of its pod networks, stays as it is."""
+        own = self.spec
+        update = {"runtime": runtime or own.runtime, "cni": own.cni.model_copy(update=dict(cni))}
+        return self.model_copy(update={"spec": own.model_copy(update=update)})
+
+    def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:
+        """The same with more objects, after its own."""
+        spec = self.spec.model_copy(update={"objects": (*self.spec.objects, *objects)})
+        return self.model_copy(update={"spec": spec})

@@ -1,0 +1,84 @@
+"""The part of the scenario language that says where static pods come from: files and a url, simulated or real."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.strict import Strict, as_list, defaults
+from kubesim.scenario.load.overlay import Overlay
+
+JsonObject = dict[str, Any]
+
+Manifest = JsonObject | str  # an object, or the text of a file, which may be wrong
+PositiveDuration = Annotated[Duration, Field(gt=0)]
+LocalPath = Annotated[str, AfterValidator(lambda value, info: Overlay.of(info).local(value))]
+
+
+class ServeManifest(Strict):
+    """What the url of the http source answers from now on: a pod or a list, any text, a status, or an error."""
+
+    manifest: Manifest | None = None
+    manifests: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()  # pods, served as one list
+    status: int = Field(default=200, ge=100, le=599)
+    error: str = ""  # of the connection, instead of an answer
+    delay: Duration = 2_000  # an answer that takes ten seconds or more comes too late
+
+    @model_validator(mode="after")
+    def _one_answer(self) -> ServeManifest:
+        if sum((self.manifest is not None, bool(self.manifests), bool(self.error))) > 1:
+            raise PydanticCustomError("answer", "give one of manifest, manifests, error")
+        return self
+
+
+class FileSourceItem(Strict):
+    """A directory of manifests on each node: what is in it from the beginning, and how often all of it is read.
+
+    A path for which the scenario brings no manifests is one of this machine.
+    """
+
+    manifests: dict[str, Manifest] = Field(default_factory=dict)
+    path: LocalPath = ""
+    check_every: PositiveDuration | None = None
+
+
+class TlsItem(Strict):
+    ca_file: LocalPath = ""
+    cert_file: LocalPath = ""
+    key_file: LocalPath = ""
+    server_name: str = ""
+    insecure_skip_verify: bool = False
+
+
+HeaderValues = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+                         BeforeValidator(as_list)]  # fmt: skip
+
+
+class HttpSourceItem(ServeManifest):
+    """A url that all nodes ask, and what it answers from the beginning; one without an answer is a real one."""
+
+    url: str = Field(default="", pattern=r"^(https?://.+)?$")
+    header: dict[str, HeaderValues] = Field(default_factory=dict)
+    check_every: PositiveDuration | None = None
+    tls: TlsItem = defaults()
+
+    @property
+    def answers(self) -> bool:
+        return bool(self.model_fields_set & ServeManifest.model_fields.keys())
+
+
+class BootstrapCheckpoint(Strict):
+    """Where a kubelet of v1.12 writes pods down for the next one: on the simulated node, or in a real directory."""
+
+    path: LocalPath = ""
+
+
+class Sources(Strict):
+    """Where pods come from beside the API server."""
+
+    file: FileSourceItem = defaults()
+    http: HttpSourceItem | None = None
+    bootstrap_checkpoint: BootstrapCheckpoint | None = None

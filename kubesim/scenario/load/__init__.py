@@ -1,0 +1,1 @@
+"""From files to a checked scenario: YAML with line numbers, manifests, kubelet configuration."""

@@ -1,0 +1,226 @@
+"""A kubelet's configuration: as somebody wrote it, with what it means to the parts that are played.
+
+It comes from a file of the real type, from a scenario, from flags, or from several of them: what is more particular is
+laid over what is more general. `jitter` is ours and stands in scenarios only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from kubesim.api.node import Taint
+from kubesim.api.quantity import Quantity, quantity
+from kubesim.errors import GateError
+from kubesim.features import FeatureGates, configured_gates
+from kubesim.golang.durations import parse_duration
+from kubesim.kubelet.admission.sysctls import namespace_of, normalize_name
+from kubesim.kubelet.containers.log_rotation import LogRotatePolicy
+from kubesim.kubelet.eviction.thresholds import (
+    DEFAULT_EVICTION_HARD,
+    EvictionConfig,
+    InvalidThreshold,
+    parse_threshold_config,
+)
+from kubesim.kubelet.images.image_gc import ImageGCPolicy
+from kubesim.kubelet.node.node_shutdown import ShutdownGracePeriod, shutdown_periods
+from kubesim.kubelet.resize.resize_feasibility import NodePolicies
+from kubesim.kubeletconfig.decode import ConfigurationProblem, Path, Values, read_configuration
+from kubesim.kubeletconfig.fields import ConfigurationField, all_fields
+from kubesim.kubeletconfig.rules import check_configuration
+from kubesim.runtime.images.image_manager import ImagePullSettings
+from kubesim.runtime.images.pull_records import VerificationPolicy, verification_policy
+
+JsonObject = dict[str, Any]
+
+JITTER = "jitter"
+
+
+@dataclass(frozen=True)
+class KubeletConfiguration:
+    """`given` is what was written, in the spelling of v1beta1; raises ConfigurationProblem for what cannot be read."""
+
+    given: Mapping[str, Any] = field(default_factory=dict)
+    jitter: bool = True
+    values: Values = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", read_configuration(dict(self.given)))
+
+    def over(self, base: Mapping[str, Any]) -> KubeletConfiguration:
+        """Laid over a more general one."""
+        return KubeletConfiguration(merged(base, self.given), self.jitter)
+
+    def under(self, top: Mapping[str, Any]) -> KubeletConfiguration:
+        """With flags over it. A flag that holds several things replaces them all."""
+        given = dict(self.given)
+        for name, value in top.items():
+            inner = given.get(name)
+            deeper = isinstance(inner, dict) and name in _NESTED
+            given[name] = merged(inner, value) if deeper else value
+        return KubeletConfiguration(given, self.jitter)
+
+    def check(self, gates: FeatureGates) -> None:
+        """Raises ConfigurationProblem if a kubelet with these gates would not start with it."""
+        for problem in check_configuration(self.values, gates):
+            raise problem
+        for pattern in self.values["allowedUnsafeSysctls"] or ():
+            if not namespace_of(normalize_name(pattern).partition("*")[0]):
+                text = f"the sysctls {pattern} are not known to be namespaced"
+                raise ConfigurationProblem(("allowedUnsafeSysctls",), text)
+        try:
+            _ = self.eviction
+        except InvalidThreshold as error:
+            raise ConfigurationProblem(_eviction_field(str(error), self.given), str(error)) from None
+
+    def without_effect(self) -> list[str]:
+        """The outermost fields that are given and change nothing here."""
+        names = (name for name, known in all_fields() if not known.played and _says_something(name, known, self.given))
+        return list(dict.fromkeys(name.partition(".")[0] for name in names))
+
+    # -- what the parts take ------------------------------------------------------------------------------------
+
+    @property
+    def feature_gates(self) -> dict[str, bool]:
+        return self.values["featureGates"] or {}
+
+    def check_gates(self, profile: str) -> None:
+        try:
+            configured_gates(self.feature_gates, profile)
+        except GateError as error:
+            raise ConfigurationProblem(("featureGates",), str(error)) from None
+
+    @property
+    def image_pulls(self) -> ImagePullSettings:
+        """If it is not said, pulls go side by side exactly when several at a time are allowed."""
+        values = self.values
+        serialize, at_once = values["serializeImagePulls"], values["maxParallelImagePulls"]
+        if serialize is None:
+            serialize = (at_once or 0) < 2
+        return ImagePullSettings(serialize, at_once, values["registryPullQPS"], values["registryBurst"])
+
+    @property
+    def verification(self) -> VerificationPolicy:
+        name = self.values["imagePullCredentialsVerificationPolicy"] or "NeverVerifyPreloadedImages"
+        return verification_policy(name, self.values["preloadedImagesVerificationAllowlist"] or ())
+
+    def max_pods(self, cpus: int) -> int:
+        limit: int = self.values["maxPods"]
+        per_core: int = self.values["podsPerCore"]
+        return min(limit, per_core * cpus) if per_core else limit
+
+    @property
+    def reserved(self) -> dict[str, Quantity]:
+        """By resource: what of the node is not for pods. CPUs that are named count instead of amounts of CPU."""
+        system, kube = dict(self.values["systemReserved"] or {}), dict(self.values["kubeReserved"] or {})
+        if self.values["reservedSystemCPUs"]:
+            kube.pop("cpu", None)
+            system["cpu"] = str(_cpus(self.values["reservedSystemCPUs"]))
+        total: dict[str, Quantity] = {}
+        for reserved in (system, kube):
+            for resource, amount in reserved.items():
+                known = total.get(resource)
+                total[resource] = quantity(amount) if known is None else known + quantity(amount)
+        return total
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        return tuple(
+            Taint(key=taint["key"], value=taint["value"], effect=taint["effect"])
+            for taint in self.values["registerWithTaints"] or ()
+        )
+
+    @cached_property
+    def eviction(self) -> EvictionConfig:
+        """Hard thresholds that are given replace all the defaults, unless they are to be merged with them."""
+        values = self.values
+        hard = values["evictionHard"]
+        if hard is None or values["mergeDefaultEvictionSettings"]:
+            hard = {**DEFAULT_EVICTION_HARD, **(hard or {})}
+        graces = {name: parse_duration(text) for name, text in (values["evictionSoftGracePeriod"] or {}).items()}
+        thresholds = parse_threshold_config(
+            hard, values["evictionSoft"] or {}, graces, values["evictionMinimumReclaim"] or {}
+        )
+        return EvictionConfig(
+            thresholds, values["evictionPressureTransitionPeriod"], values["evictionMaxPodGracePeriod"]
+        )
+
+    @property
+    def policies(self) -> NodePolicies:
+        return NodePolicies(self.values["cpuManagerPolicy"], self.values["memoryManagerPolicy"])
+
+    @property
+    def image_gc(self) -> ImageGCPolicy:
+        values = self.values
+        return ImageGCPolicy(
+            values["imageGCHighThresholdPercent"],
+            values["imageGCLowThresholdPercent"],
+            values["imageMinimumGCAge"],
+            values["imageMaximumGCAge"],
+        )
+
+    @property
+    def log_rotation(self) -> LogRotatePolicy:
+        values = self.values
+        size = quantity(values["containerLogMaxSize"]).value()
+        return LogRotatePolicy(size, values["containerLogMaxFiles"], values["containerLogMonitorInterval"])
+
+    @property
+    def shutdown_periods(self) -> tuple[ShutdownGracePeriod, ...]:
+        values = self.values
+        by_priority = tuple(
+            ShutdownGracePeriod(item["priority"], item["shutdownGracePeriodSeconds"])
+            for item in values["shutdownGracePeriodByPodPriority"] or ()
+        )
+        return shutdown_periods(values["shutdownGracePeriod"], values["shutdownGracePeriodCriticalPods"], by_priority)
+
+
+_NESTED = ("authentication", "authorization", "logging", "memorySwap", "crashLoopBackOff")
+
+
+def merged(base: Any, patch: Any) -> Any:
+    """A JSON merge patch (RFC 7396), as the kubelet merges its drop-in files."""
+    if not isinstance(patch, Mapping):
+        return patch
+    result = dict(base) if isinstance(base, Mapping) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), value)
+    return result
+
+
+def _says_something(dotted: str, known: ConfigurationField, given: Mapping[str, Any]) -> bool:
+    """Given, and not with the zero that stands for the default."""
+    value: Any = given
+    for step in dotted.split("."):
+        if not isinstance(value, Mapping) or value.get(step) is None:
+            return False
+        value = value[step]
+    return known.pointer or value not in ("", "0", "0s", 0, False)
+
+
+def _eviction_field(problem: str, given: Mapping[str, Any]) -> Path:
+    """The field that a problem with thresholds is about: the one that speaks of the signal."""
+    names = ("evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim", "evictionHard")
+    for name, signal in _signals(names, given):
+        if signal in problem:
+            return (name, signal)
+    return ("evictionHard",)
+
+
+def _signals(names: Sequence[str], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        yield from ((name, signal) for signal in given.get(name) or ())
+
+
+def _cpus(text: str) -> int:
+    """How many are in `0-3,7`."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return len(found)

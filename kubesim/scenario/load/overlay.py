@@ -1,0 +1,140 @@
+"""What a run brings to a scenario's kubelet configuration: a file of the real type below it, flags above it.
+
+The file is `--config`. Its type is checked by itself, with the lines of the file; what a kubelet would not start with
+is found when everything has been laid together, and told of the place that the value came from.
+
+Mirrors: cmd/kubelet/app/server.go loadConfigFile, kubeletConfigFlagPrecedence; configfiles.go resolveRelativePaths
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from pydantic import ValidationInfo
+from pydantic_core import PydanticCustomError
+
+from kubesim.errors import InputError, UsageError
+from kubesim.kubeletconfig.decode import ConfigurationProblem, Path, dotted, read_configuration
+from kubesim.kubeletconfig.flags import configuration_from_flags, flag_of
+from kubesim.kubeletconfig.table import API_VERSION, KIND
+from kubesim.scenario.load.kubelet_configuration import JITTER, KubeletConfiguration
+from kubesim.scenario.load.text_files import read_text
+from kubesim.scenario.load.yaml_source import Marked, read_documents
+from kubesim.values import value_object
+
+JsonObject = dict[str, Any]
+
+CONTEXT = "overlay"
+ERROR = "kubelet_configuration"
+STATIC_POD_PATH = "staticPodPath"
+
+
+@value_object
+class Overlay:
+    """`base` is the content of a file, `document` the same with its lines; `gates` are those of the command line.
+    `directory` is where the scenario lies, and its paths begin."""
+
+    base: JsonObject = field(default_factory=dict)
+    flags: JsonObject = field(default_factory=dict)
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    source: str = ""
+    document: Marked | None = None
+    directory: str = ""
+
+    @staticmethod
+    def of(info: ValidationInfo) -> Overlay:
+        """The one that validation was started with."""
+        found = (info.context or {}).get(CONTEXT)
+        return found if isinstance(found, Overlay) else Overlay()
+
+    @property
+    def context(self) -> dict[str, Overlay]:
+        return {CONTEXT: self}
+
+    def around(self, own: KubeletConfiguration) -> KubeletConfiguration:
+        laid = own.over(self.base) if self.base else own
+        return laid.under(self.flags) if self.flags else laid
+
+    def local(self, path: str) -> str:
+        return os.path.join(self.directory, path) if path else ""
+
+    def with_local_path(self, own: KubeletConfiguration) -> KubeletConfiguration:
+        path = own.given.get(STATIC_POD_PATH)
+        return own.under({STATIC_POD_PATH: self.local(path)}) if path else own
+
+    def blame(self, problem: Path, text: str) -> UsageError | None:
+        """The error for a value that a flag or the file gave; None if it was neither."""
+        if _holds(self.flags, problem):
+            flag = flag_of(problem)
+            return UsageError(f"{flag or dotted(problem)}: {text.removesuffix(f' ({flag})')}")
+        if _holds(self.base, problem) and self.document is not None:
+            return InputError(self.source, text, line=self.document.line_of(problem), field=dotted(problem))
+        return None
+
+
+def _holds(given: JsonObject, path: Path) -> bool:
+    """Whether it speaks of the outermost field."""
+    return bool(path) and path[0] in given
+
+
+def read_in_scenario(value: Any) -> KubeletConfiguration:
+    """What a scenario says: fields of the real type, and `jitter`. Raises ConfigurationProblem."""
+    if not isinstance(value, dict):
+        raise ConfigurationProblem((), "must be a mapping of fields")
+    given = dict(value)
+    jitter = given.pop(JITTER, True)
+    if not isinstance(jitter, bool):
+        raise ConfigurationProblem((JITTER,), f"must be true or false, not {jitter!r}")
+    return KubeletConfiguration(given, jitter)
+
+
+def configuration_error(problem: ConfigurationProblem) -> PydanticCustomError:
+    """For `loader.py`, which knows the lines."""
+    return PydanticCustomError(ERROR, "{problem}", {"problem": problem.text, "path": problem.path})
+
+
+def make_overlay(
+    path: str | None, flags: Mapping[str, list[str]] | None = None, gates: Mapping[str, bool] | None = None
+) -> Overlay:
+    """From the command line: the file of `--config`, and the texts after the kubelet's own flags. Raises UsageError."""
+    given = configuration_from_flags(flags or {})
+    try:
+        read_configuration(given)
+    except ConfigurationProblem as problem:
+        raise UsageError(f"{flag_of(problem.path) or dotted(problem.path)}: {problem.text}") from None
+    _resolve_path(given, os.getcwd())
+    if path is None:
+        return Overlay(flags=given, gates=gates or {})
+    document = _read_file(path)
+    base = dict(document.value)
+    _resolve_path(base, os.path.dirname(os.path.abspath(path)))
+    return Overlay(base, given, gates or {}, path, document)
+
+
+def _read_file(path: str) -> Marked:
+    documents = read_documents(read_text(path, path), path)
+    if not documents:
+        raise InputError(path, f"nothing in it; give a {KIND}")
+    if len(documents) > 1:
+        raise InputError(path, f"a second document; a file has one {KIND}", line=documents[1].line)
+    [document] = documents
+    value = document.value
+    for name, expected in (("apiVersion", API_VERSION), ("kind", KIND)):
+        if not isinstance(value, dict) or value.get(name) != expected:
+            line = document.line_of((name,)) if isinstance(value, dict) else document.line
+            raise InputError(path, f"must be {expected}", line=line, field=name)
+    try:
+        read_configuration(value)
+    except ConfigurationProblem as problem:
+        line = document.line_of(problem.path)
+        raise InputError(path, problem.text, line=line, field=dotted(problem.path)) from None
+    return document
+
+
+def _resolve_path(given: JsonObject, directory: str) -> None:
+    """A relative path is relative to the file in which it stands."""
+    if given.get(STATIC_POD_PATH):
+        given[STATIC_POD_PATH] = os.path.join(directory, given[STATIC_POD_PATH])

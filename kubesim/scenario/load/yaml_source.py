@@ -1,0 +1,172 @@
+"""YAML text -> documents with the line of every value, for error messages that point at it.
+
+Scalars mean what they mean to Kubernetes (`yes` is true, `12:30` is text). A file is a user's input: nesting, aliases
+and repeated keys are limited here, before anything walks over the values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from kubesim.errors import InputError
+from kubesim.golang.yaml import plain_scalar
+from kubesim.golang.yaml_nodes import TooDeep, UnknownAnchor, YamlNode, documents
+
+MAX_DEPTH = 100
+MAX_ALIASED = 100_000  # values that stand there only because an alias repeats them
+
+_TAG = "tag:yaml.org,2002:"
+_TEXT_TAGS = ("", "!", _TAG + "str")
+_RESOLVED_TAGS = tuple(_TAG + name for name in ("bool", "float", "int", "null", "timestamp"))
+
+Path = tuple[str | int, ...]
+
+
+class Marked:
+    """A value and its line; `items` are the values inside it, `key_lines` where the keys of a mapping stand."""
+
+    __slots__ = ("items", "key_lines", "line", "size", "value")
+
+    def __init__(self, value: Any, line: int) -> None:
+        self.value = value
+        self.line = line
+        self.size = 1
+        self.items: dict[Any, Marked] | None = None
+        self.key_lines: dict[str, int] | None = None
+
+    def line_of(self, path: Path) -> int:
+        """The line of a field, or of the nearest thing around it that is there."""
+        node, line = self, self.line
+        for step in path:
+            if node.items is None or step not in node.items:
+                break
+            line = node.items[step].line if node.key_lines is None else node.key_lines[str(step)]
+            node = node.items[step]
+        return line
+
+
+def read_documents(text: str, source: str) -> list[Marked]:
+    """The documents that hold something."""
+    try:
+        marked = [_Marker(source).mark(document) for document in documents(text, MAX_DEPTH)]
+        return [document for document in marked if document.value is not None]
+    except TooDeep as error:
+        raise InputError(source, f"nested more than {MAX_DEPTH} levels deep", line=error.line) from None
+    except UnknownAnchor as error:
+        raise InputError(source, f"malformed YAML: nothing is named &{error.anchor}", line=error.line) from None
+    except yaml.MarkedYAMLError as error:
+        raise _syntax_error(error, text, source) from None
+    except yaml.YAMLError as error:
+        raise InputError(source, f"this is not YAML: {error}") from None
+
+
+def _syntax_error(error: yaml.MarkedYAMLError, text: str, source: str) -> InputError:
+    mark = error.problem_mark or error.context_mark
+    problem = error.problem or error.context or "this is not YAML"
+    if mark is None:
+        return InputError(source, f"malformed YAML: {problem}")
+    lines = text.splitlines()
+    if mark.line >= len(lines) and error.context_mark is not None:
+        mark, problem = error.context_mark, f"{problem} before the end of the file"
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        problem = "a tab in the indentation, where YAML wants spaces"
+    return InputError(source, f"malformed YAML: {problem} (column {mark.column + 1})", line=mark.line + 1)
+
+
+class _Marker:
+    """Turns the nodes of one document into values."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._aliased = 0
+        self._complete: dict[YamlNode, Marked] = {}
+
+    def _fail(self, problem: str, line: int) -> InputError:
+        return InputError(self._source, problem, line=line)
+
+    def mark(self, node: YamlNode) -> Marked:
+        if node.target is not None:
+            return self._alias(node, node.target)
+        if node.kind == "scalar":
+            marked = Marked(self._scalar(node), node.line)
+        else:
+            marked = self._sequence(node) if node.kind == "sequence" else self._mapping(node)
+        self._complete[node] = marked
+        return marked
+
+    def _alias(self, node: YamlNode, target: YamlNode) -> Marked:
+        marked = self._complete.get(target)
+        if marked is None:
+            raise self._fail(f"the value of &{node.event.anchor} contains itself", node.line)
+        self._aliased += marked.size
+        if self._aliased > MAX_ALIASED:
+            raise self._fail(f"aliases blow this up to more than {MAX_ALIASED} values", node.line)
+        return marked
+
+    def _scalar(self, node: YamlNode) -> Any:
+        event = node.event
+        if event.implicit[0]:
+            return plain_scalar(event.value)
+        if event.implicit[1] or (event.tag or "") in _TEXT_TAGS:
+            return event.value
+        if event.tag in _RESOLVED_TAGS:
+            return plain_scalar(event.value)
+        raise self._fail(f"the tag {str(event.tag).replace(_TAG, '!!')} means nothing here", node.line)
+
+    def _sequence(self, node: YamlNode) -> Marked:
+        marked = Marked([], node.line)
+        marked.items = {}
+        for child in node.children:
+            item = self.mark(child)
+            marked.items[len(marked.value)] = item
+            marked.value.append(item.value)
+            marked.size += item.size
+        return marked
+
+    def _mapping(self, node: YamlNode) -> Marked:
+        values: dict[str, Any] = {}
+        items: dict[Any, Marked] = {}
+        lines: dict[str, int] = {}
+        marked = Marked(values, node.line)
+        marked.items, marked.key_lines = items, lines
+        merged: list[Marked] = []
+        for key_node, value_node in node.pairs():
+            key, value = self._key(key_node), self.mark(value_node)
+            marked.size += 1 + value.size
+            if key == "<<" and key_node.kind == "scalar" and key_node.event.implicit[0]:
+                merged.append(value)
+                continue
+            if key in lines:
+                problem = f"given twice (first on line {lines[key]})"
+                raise InputError(self._source, problem, line=key_node.line, field=key)
+            lines[key], items[key], values[key] = key_node.line, value, value.value
+        for other in merged:
+            self._merge(marked, other)
+        return marked
+
+    def _key(self, node: YamlNode) -> str:
+        """The text of the key as it is written: `yes` and `1` are names."""
+        marked = None
+        if node.kind == "scalar":
+            marked = self._complete[node] = Marked(node.event.value, node.line)
+        elif node.kind == "alias":
+            marked = self.mark(node)
+        if marked is None or not isinstance(marked.value, str):
+            raise self._fail("a key must be text", node.line)
+        return marked.value
+
+    def _merge(self, node: Marked, other: Marked) -> None:
+        """`<<`: the keys of another mapping, or of several, where this one does not have them."""
+        parts = list((other.items or {}).values()) if isinstance(other.value, list) else [other]
+        for part in parts:
+            if part.key_lines is None or part.items is None:
+                raise self._fail("<< wants a mapping, or a list of mappings", other.line)
+            assert node.items is not None
+            assert node.key_lines is not None
+            for key, item in part.items.items():
+                if key not in node.items:
+                    node.items[key], node.value[key] = item, item.value
+                    node.key_lines[key] = part.key_lines[key]

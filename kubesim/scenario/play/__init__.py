@@ -1,0 +1,1 @@
+"""Playing a scenario: the player, the cluster and nodes that it acts on, expectations."""

@@ -1,0 +1,159 @@
+"""The machine of a simulated node: how much memory, disk and process ids it has left, and what its pods use.
+
+A container uses what its behaviour says, or else what it requests. A step of the scenario says how much is available at
+that moment; from then on it changes with what pods take and give back. What no step and no behaviour speaks of is not
+measured, and so never short. Images lie on the disk of the node, unless it has one of its own for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubesim.api.node import Node
+from kubesim.api.pod import Container
+from kubesim.api.quantity import BINARY_SI, DECIMAL_SI, Quantity, quantity
+from kubesim.clock import LoopClock
+from kubesim.kubelet.eviction import signals
+from kubesim.kubelet.eviction.stats import ContainerUsage, FsUsage, PodUsage, SignalObservation, Summary
+from kubesim.runtime.simulated.containers.behaviour import Behaviour
+from kubesim.runtime.simulated.containers.container_process import ProcessContext
+from kubesim.runtime.simulated.runtime import SimulatedRuntime
+
+MAX_PIDS = 32_768
+BYTES_PER_INODE = 16_384
+NOTHING = Behaviour()
+
+_IMAGEFS = {
+    signals.IMAGEFS_AVAILABLE: signals.NODEFS_AVAILABLE,
+    signals.IMAGEFS_INODES_FREE: signals.NODEFS_INODES_FREE,
+}
+_CONTAINERFS = {
+    signals.CONTAINERFS_AVAILABLE: signals.IMAGEFS_AVAILABLE,
+    signals.CONTAINERFS_INODES_FREE: signals.IMAGEFS_INODES_FREE,
+}
+
+
+class Machine:
+    """Implements `StatsProvider`. `behaviours` are those of the scenario; the first that matches a container counts."""
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        runtime: SimulatedRuntime,
+        node: Node,
+        behaviours: Sequence[Behaviour] = (),
+        image_fs: str | int | float | None = None,
+    ) -> None:
+        self._clock = clock
+        self._runtime = runtime
+        self._behaviours = behaviours
+        self.dedicated_image_fs = image_fs is not None
+        disk = quantity(node.status.capacity["ephemeral-storage"]).value()
+        image_disk = disk if image_fs is None else quantity(image_fs).value()
+        self._capacity: Mapping[str, int] = {
+            signals.MEMORY_AVAILABLE: quantity(node.status.capacity["memory"]).value(),
+            signals.ALLOCATABLE_MEMORY_AVAILABLE: quantity(node.status.allocatable["memory"]).value(),
+            signals.NODEFS_AVAILABLE: disk,
+            signals.NODEFS_INODES_FREE: disk // BYTES_PER_INODE,
+            signals.IMAGEFS_AVAILABLE: image_disk,
+            signals.IMAGEFS_INODES_FREE: image_disk // BYTES_PER_INODE,
+            signals.PID_AVAILABLE: MAX_PIDS,
+        }
+        self._others: dict[str, int] = {}  # what is measured: the part that neither pods nor images use
+        if any(behaviour.memory is not None for behaviour in behaviours):
+            self._others[signals.MEMORY_AVAILABLE] = 0
+        if any(behaviour.disk is not None for behaviour in behaviours):
+            self._others[self._place(signals.CONTAINERFS_AVAILABLE)] = 0
+
+    # -- what a scenario does -----------------------------------------------------------------------------------
+
+    def set_available(self, signal: str, amount: str | int | float) -> None:
+        """So much (`100Mi`, `5%`) is available now."""
+        place = self._place(signal)
+        capacity = self._capacity[place]
+        if isinstance(amount, str) and amount.endswith("%"):
+            available = int(capacity * float(amount[:-1]) / 100)
+        else:
+            available = quantity(amount).value()
+        self._others[place] = capacity - self._used(place) - available
+
+    def _place(self, signal: str) -> str:
+        """Where a signal is measured: several may be about the same device."""
+        signal = _CONTAINERFS.get(signal, signal)
+        return signal if self.dedicated_image_fs else _IMAGEFS.get(signal, signal)
+
+    # -- what is measured ---------------------------------------------------------------------------------------
+
+    def summary(self) -> Summary:
+        now = self._clock.now()
+        observations = {}
+        for signal in signals.RESOURCE:
+            place = self._place(signal)
+            if place in self._others:
+                notation = BINARY_SI if signal.endswith("available") and "pid" not in signal else DECIMAL_SI
+                available, capacity = self._available(place), self._capacity[place]
+                observations[signal] = SignalObservation(
+                    Quantity(available, 0, notation), Quantity(capacity, 0, notation), now
+                )
+        return Summary(observations, self._pods())
+
+    def image_fs(self) -> tuple[int, int]:
+        place = self._place(signals.IMAGEFS_AVAILABLE)
+        return self._available(place), self._capacity[place]
+
+    def _available(self, place: str) -> int:
+        capacity = self._capacity[place]
+        return max(0, min(capacity, capacity - self._others.get(place, 0) - self._used(place)))
+
+    def _used(self, place: str) -> int:
+        """By pods, and by images where they are."""
+        resource = signals.RESOURCE[place]
+        if resource == signals.MEMORY:
+            return sum(self._memory(context) for context in self._runtime.running())
+        if resource == signals.PIDS:
+            return sum(self._processes(context) for context in self._runtime.running())
+        if resource == signals.INODES or place != self._place(signals.CONTAINERFS_AVAILABLE):
+            return 0
+        return self._runtime.images.size() + sum(self._disk(context) for context in self._runtime.running())
+
+    def _pods(self) -> dict[str, PodUsage]:
+        contexts: dict[str, list[ProcessContext]] = {}
+        for context in self._runtime.running():
+            contexts.setdefault(context.pod.metadata.uid, []).append(context)
+        return {uid: self._pod(running) for uid, running in contexts.items()}
+
+    def _pod(self, running: list[ProcessContext]) -> PodUsage:
+        containers = tuple(self._container_usages(running))
+        return PodUsage(
+            memory=sum(container.memory or 0 for container in containers),
+            processes=sum(map(self._processes, running)),
+            ephemeral_storage=sum(map(self._disk, running)),
+            containers=containers,
+        )
+
+    def _container_usages(self, running: list[ProcessContext]) -> Iterator[ContainerUsage]:
+        for context in running:
+            rootfs = FsUsage(used_bytes=self._disk(context), inodes=0)
+            yield ContainerUsage(context.container.name, self._memory(context), rootfs, FsUsage(used_bytes=0, inodes=0))
+
+    # -- what a container uses ----------------------------------------------------------------------------------
+
+    def _behaviour(self, context: ProcessContext) -> Behaviour:
+        return next((behaviour for behaviour in self._behaviours if behaviour.matches(context)), NOTHING)
+
+    def _memory(self, context: ProcessContext) -> int:
+        told = self._behaviour(context).memory
+        return _request(context.container, signals.MEMORY) if told is None else told
+
+    def _disk(self, context: ProcessContext) -> int:
+        told = self._behaviour(context).disk
+        return _request(context.container, signals.EPHEMERAL_STORAGE) if told is None else told
+
+    def _processes(self, context: ProcessContext) -> int:
+        told = self._behaviour(context).processes
+        return 1 if told is None else told
+
+
+def _request(container: Container, resource: str) -> int:
+    requests = container.resources.requests
+    return quantity(requests[resource]).value() if resource in requests else 0

@@ -1,0 +1,206 @@
+"""Plays a scenario: its objects at time 0, its steps at their times, and then the end.
+
+When a run ends:
+
+- at its `duration`, if it has one;
+- with steps, when all are done and everything has come to rest: every pod is ready, has ended or is gone, and nothing
+  that is expected is still to come (after two minutes without that it ends anyway);
+- without steps, the whole life is told: once everything is at rest, the pods are left alone for 30 s, then deleted
+  gracefully, and the run ends when they are gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import field
+from functools import partial
+from inspect import iscoroutinefunction
+
+from kubesim.api.pod import Pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
+from kubesim.api.pods.pod_kinds import is_mirror_pod
+from kubesim.api.timestamps import MINUTE, SECOND
+from kubesim.clock import Awaited, LoopClock, wake
+from kubesim.cluster.store.watches import WatchEvent
+from kubesim.concurrency import TaskSet
+from kubesim.golang.text import duration
+from kubesim.scenario.language.document import ACTIONS, Delete, Spec, Step
+from kubesim.scenario.play.expectations import Judge
+from kubesim.scenario.play.world import StepFailed, World
+from kubesim.values import part
+
+PATIENCE = 2 * MINUTE  # how long to wait for a rest that does not come
+RUNNING_TIME = 30 * SECOND  # from rest to the deletion
+LAST_WORDS = 3 * SECOND  # for what a kubelet still has to clean up
+
+
+@part
+class Player:
+    """`look` is called once: when everything has come to rest, before pods are deleted, or at the end."""
+
+    clock: LoopClock
+    tasks: TaskSet
+    world: World
+    judge: Judge
+    spec: Spec
+    until: int | None = None
+    look: Callable[[], None] | None = None
+    _start: int = field(init=False)
+    _limit: int | None = field(init=False)
+    _awaited: Callable[[], bool] | None = None  # what is waited for, if anything ...
+    _over: asyncio.Future[None] = field(init=False)  # ... until this is done
+    _pods: dict[tuple[str, str], Pod] = field(default_factory=dict)  # those that exist ...
+    _unsettled: dict[tuple[str, str], None] = field(default_factory=dict)  # ... and those that are not settled
+    _busy: int = 0  # steps that take time and are under way
+
+    def __post_init__(self) -> None:
+        self._start = self.clock.now()
+        limits = [limit for limit in (self.spec.duration, self.until) if limit is not None]
+        self._limit = self._start + min(limits) if limits else None
+        self.judge.on_verdict = self._wake
+
+    async def play(self) -> None:
+        """Returns when the run is over."""
+        stop = self.world.watch_pods(self._pod_changed)
+        try:
+            for name, content in self.spec.sources.file.manifests.items():
+                self.world.write_static_pod_everywhere(name, content)
+            if self.spec.sources.http is not None and self.spec.sources.http.answers:
+                self.world.serve_manifest(self.spec.sources.http)
+            for manifest in self.spec.objects:
+                text = f"apply {manifest['kind']} {manifest['metadata']['name']}"
+                self._attempt(text, partial(self.world.apply, manifest))
+            if await self._steps():
+                await self._ending()
+            self._look_once()
+        finally:
+            stop()
+
+    async def _steps(self) -> bool:
+        """Take the steps; False if time was up before."""
+        for step in sorted(self.spec.steps, key=lambda step: step.at):
+            if not await self._sleep_until(self._start + step.at):
+                return False
+            self._take(step)
+        return True
+
+    def _take(self, step: Step) -> None:
+        """Each action of a step has the name of the World's method that does it."""
+        name = next(name for name in ACTIONS if getattr(step, name) is not None)
+        text = f"step at {duration(step.at)}: {name}"
+        action = partial(getattr(self.world, name), getattr(step, name))
+        if iscoroutinefunction(action):
+            self._busy += 1
+            self.tasks.start(text, self._take_time(text, action))
+        else:
+            self._attempt(text, action)
+
+    def _attempt(self, text: str, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except StepFailed as error:
+            self.judge.step_failed(text, str(error))
+
+    async def _take_time(self, text: str, action: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await action()
+        except StepFailed as error:
+            self.judge.step_failed(text, str(error))
+        finally:
+            self._busy -= 1
+            self._wake()
+
+    # -- the end ------------------------------------------------------------------------------------------------
+
+    async def _ending(self) -> None:
+        if self.spec.duration is not None:
+            await self._sleep_until(self._start + self.spec.duration)
+            return
+        whole_life = not self.spec.steps
+        await self._wait_until(lambda: self._at_rest(before_deletion=whole_life), self._patience())
+        if whole_life and await self._sleep_until(self.clock.now() + RUNNING_TIME):
+            self._look_once()
+            await self._delete_all()
+        await self._sleep_until(self.clock.now() + LAST_WORDS)
+
+    def _look_once(self) -> None:
+        look, self.look = self.look, None
+        if look is not None:
+            look()
+
+    def _patience(self) -> int:
+        """Two minutes, or longer if something is expected by a later time."""
+        latest = max((expect.by or 0 for expect in self.spec.expect), default=0)
+        return max(self.clock.now() + PATIENCE, self._start + latest + 1)
+
+    def _at_rest(self, *, before_deletion: bool) -> bool:
+        if self._busy or self.judge.waits(before_deletion=before_deletion):
+            return False
+        return not self._unsettled
+
+    async def _delete_all(self) -> None:
+        self.world.remove_all_static_pods()
+        pods = [self._pods[key] for key in sorted(self._pods) if not is_mirror_pod(self._pods[key])]
+        for pod in pods:
+            name = f"{pod.metadata.namespace}/{pod.metadata.name}"
+            self._attempt(f"delete pod {name}", partial(self.world.delete, Delete(pod=name)))
+        grace = max((pod.spec.termination_grace_period_seconds or 0 for pod in pods), default=0)
+        await self._wait_until(lambda: not self._pods, self.clock.now() + grace * SECOND + PATIENCE)
+
+    # -- waiting ------------------------------------------------------------------------------------------------
+
+    def _pod_changed(self, change: WatchEvent) -> None:
+        pod = change.object
+        assert isinstance(pod, Pod)
+        key = (pod.metadata.namespace, pod.metadata.name)
+        gone = change.type == "DELETED"
+        if gone:
+            self._pods.pop(key, None)
+        else:
+            self._pods[key] = pod
+        if gone or _is_settled(pod):
+            self._unsettled.pop(key, None)
+        else:
+            self._unsettled[key] = None
+        self._wake()
+
+    def _wake(self) -> None:
+        """Something changed: does what is waited for hold now?"""
+        if self._awaited is not None and self._awaited():
+            wake(self._over, None)
+
+    async def _sleep_until(self, moment: int) -> bool:
+        """False if the whole time was up before."""
+        limit = self._limit
+        if limit is not None and limit < moment:
+            await self.clock.sleep_until(limit)
+            return False
+        if moment > self.clock.now():
+            await self.clock.sleep_until(moment)
+        return True
+
+    async def _wait_until(self, condition: Callable[[], bool], deadline: int) -> None:
+        """Until it holds after some change, or until the deadline."""
+        if self._limit is not None:
+            deadline = min(deadline, self._limit)
+        while not condition() and self.clock.now() < deadline:
+            self._awaited, self._over = condition, Awaited("what the scenario waits for")
+            timer = self.clock.call_at(deadline, wake, self._over, None)
+            try:
+                await self._over
+            finally:
+                timer.cancel()
+                self._awaited = None
+
+
+def _is_settled(pod: Pod) -> bool:
+    """Ended, or ready and not asked to go."""
+    if pod.metadata.deletion_timestamp is not None:
+        return False
+    if pod.status.phase in TERMINAL_PHASES:
+        return True
+    for condition in pod.status.conditions:
+        if condition.type == "Ready":
+            return condition.status == "True"
+    return False

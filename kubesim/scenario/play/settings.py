@@ -1,0 +1,230 @@
+"""What a scenario says about nodes, images and containers, as the settings that those parts take."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pydantic import BaseModel
+
+from kubesim.api.images import InvalidReference, apply_default_image_tag
+from kubesim.api.quantity import quantity
+from kubesim.api.timestamps import MILLISECOND, MINUTE
+from kubesim.clock.randomness import Stream
+from kubesim.golang.yaml import YamlError, yaml_to_json
+from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
+from kubesim.kubelet.node.node_status import DEFAULT_CAPACITY
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
+from kubesim.runtime.simulated.containers.behaviour import Behaviour, LogEntry
+from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
+from kubesim.runtime.simulated.registries import not_found
+from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
+from kubesim.scenario.language.document import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, NodeItem, Spec
+from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
+from kubesim.values import replace
+
+CLIENT_QPS = 5  # what a client of the API server takes for 0
+
+
+def kubelet_settings(
+    item: NodeItem, number: int, configuration: KubeletConfiguration, stream: Stream
+) -> KubeletSettings:
+    """The kubelet of the node with this number (from 0). When its parts were started, a real node leaves to chance."""
+    base, values = KubeletSettings(), configuration.values
+    back_off = values["crashLoopBackOff.maxContainerRestartPeriod"]
+    cpus = quantity(item.capacity.get("cpu", DEFAULT_CAPACITY["cpu"])).value()
+    return replace(
+        base,
+        node_name=item.name,
+        host_ips=(host_ip(number),),
+        max_pods=configuration.max_pods(cpus),
+        jitter=configuration.jitter,
+        resync_interval=values["syncFrequency"],
+        runtime_request_timeout=values["runtimeRequestTimeout"],
+        node_status_period=values["nodeStatusUpdateFrequency"],
+        lease_duration_s=values["nodeLeaseDurationSeconds"],
+        policies=configuration.policies,
+        image_pulls=configuration.image_pulls,
+        event_qps=values["eventRecordQPS"] or CLIENT_QPS,
+        event_burst=values["eventBurst"],
+        allowed_unsafe_sysctls=tuple(values["allowedUnsafeSysctls"] or ()),
+        max_container_restart_period=base.max_container_restart_period if back_off is None else back_off,
+        status_manager_starts=stream.randrange(base.status_sync_period),
+        container_gc_starts=stream.randrange(base.container_gc_period),
+        pleg_starts=stream.randrange(base.relist_period),
+        sync_loop_starts=stream.randrange(base.housekeeping_period),
+        eviction_starts=stream.randrange(MONITORING_PERIOD),
+        image_gc_starts=stream.randrange(MINUTE),
+        node_status_starts=stream.randrange(values["nodeStatusUpdateFrequency"]),
+        log_rotation_starts=stream.randrange(configuration.log_rotation.monitoring_period),
+        volume_populator_starts=stream.randrange(base.volume_loop_period),
+        volume_reconciler_starts=stream.randrange(base.volume_loop_period),
+        eviction=configuration.eviction,
+        image_gc=configuration.image_gc,
+        log_rotation=configuration.log_rotation,
+        shutdown_periods=configuration.shutdown_periods,
+    )
+
+
+def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
+    """The kubelet that has just been started: all its parts begin within its first half second, one after the other."""
+    begin = 200 * MILLISECOND + stream.randrange(300 * MILLISECOND)
+    return replace(
+        settings,
+        volume_reconciler_starts=begin,
+        volume_populator_starts=begin + MILLISECOND,
+        status_manager_starts=begin,
+        container_gc_starts=begin + MILLISECOND,
+        pleg_starts=begin + 2 * MILLISECOND,
+        sync_loop_starts=begin + 3 * MILLISECOND,
+        eviction_starts=begin + 4 * MILLISECOND,
+        image_gc_starts=begin + 5 * MILLISECOND,
+        node_status_starts=begin + 6 * MILLISECOND,
+        log_rotation_starts=begin + 7 * MILLISECOND,
+    )
+
+
+def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> SimulatedSettings:
+    """The runtime of the node with this number; each node has its own range of pod addresses.
+
+    A single node takes them from the `podCIDR` of its configuration; of several, each is told its own by the cluster.
+    """
+    cidr = pod_cidrs(number, spec)[0]
+    own = spec.kubelet_configuration.values["podCIDR"] and len(spec.nodes) == 1
+    first_ip = str(ipaddress.ip_network(cidr)[2 if own else 10])
+    images = {name: _image(name, item) for name, item in _images(spec)}
+    errors = spec.nodes[number].sandbox_errors
+    return SimulatedSettings(latencies=latencies, images=images, first_ip=first_ip, sandbox_errors=errors)
+
+
+def pod_cidrs(number: int, spec: Spec) -> tuple[str, str]:
+    """The ranges of a node's pods: IPv4 and IPv6."""
+    cidrs = {4: f"10.{88 + number // 256}.{number % 256}.0/24", 6: f"fd00:10:88:{number:x}::/64"}
+    given = spec.kubelet_configuration.values["podCIDR"]
+    if given and len(spec.nodes) == 1:
+        networks = [ipaddress.ip_network(cidr.strip(), strict=False) for cidr in given.split(",")]
+        cidrs.update((network.version, str(network)) for network in networks)
+    return cidrs[4], cidrs[6]
+
+
+def cni_settings(spec: Spec, state: str = "") -> CniSettings:
+    """`state` is the directory of a node that is the host itself."""
+    from kubesim.cni.exec.faults import PluginFault, parse_terms
+
+    cni = spec.cni
+    faults = tuple(
+        (item.node, PluginFault(item.plugin, item.verb, parse_terms(item.do), item.pod)) for item in cni.faults
+    )
+    return CniSettings(cni.network, cni.conf_dir, cni.bin_dirs, faults, state)
+
+
+def node_plans(spec: Spec) -> list[NodePlan]:
+    """The real nodes that lie under those of a scenario."""
+    plans = []
+    for number, item in enumerate(spec.nodes):
+        addresses = (f"{host_ip(number)}/16", f"fd00:10::{number + 1:x}/64")
+        plans.append(NodePlan(item.name, addresses, pod_cidrs(number, spec)))
+    return plans
+
+
+def host_ip(number: int) -> str:
+    return f"10.0.{number // 250}.{number % 250 + 1}"
+
+
+def _images(spec: Spec) -> Iterator[tuple[str, ImageItem]]:
+    """Each image that the scenario mentions, as the kubelet asks for it, with the first item that is about it."""
+    if not spec.images:
+        return
+    mentioned: dict[str, None] = {}
+    _note_mentions(spec.objects, mentioned)
+    _note_mentions((spec.steps, spec.sources), mentioned)
+    for written in (*mentioned, *(item.name for item in spec.images)):
+        try:
+            name = apply_default_image_tag(written)
+        except InvalidReference:
+            continue
+        for item in spec.images:
+            if fnmatchcase(written, item.name) or fnmatchcase(name, item.name):
+                yield name, item
+                break
+
+
+def _note_mentions(value: Any, mentioned: dict[str, None]) -> None:
+    """Of images, also in manifests that are given as text."""
+    if isinstance(value, str):
+        if "image" not in value:
+            return
+        try:
+            value = yaml_to_json(value)
+        except YamlError:
+            return
+    if isinstance(value, BaseModel):
+        value = dict(value)
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key in ("image", "reference") and isinstance(item, str):  # of a container, of a volume
+                mentioned[item] = None
+            else:
+                _note_mentions(item, mentioned)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _note_mentions(item, mentioned)
+
+
+def _image(name: str, item: ImageItem) -> ImageBehaviour:
+    missing = item.missing if isinstance(item.missing, str) else ""
+    if item.missing is True:
+        missing = not_found(name)
+    pull = None if item.pull_time is None else _draw(item.pull_time)
+    given = item.credentials
+    return ImageBehaviour(
+        pull=pull,
+        errors=item.errors,
+        missing=missing,
+        size=item.size,
+        present=item.present,
+        credentials=None if given is None else (given.username, given.password),
+        user=item.user,
+        stop_signal=item.stop_signal,
+    )
+
+
+def behaviours(spec: Spec) -> tuple[Behaviour, ...]:
+    return tuple(_behaviour(item) for item in spec.behaviours)
+
+
+def _behaviour(item: BehaviourItem) -> Behaviour:
+    return Behaviour(
+        pod=item.pod,
+        container=item.container,
+        image=item.image,
+        times=item.times,
+        run_for=None if item.run_for is None else _draw(item.run_for),
+        exit_code=_exit_code(item.exit_code),
+        oom_killed=item.oom_killed,
+        ready_after=_draw(item.ready_after),
+        log=tuple(LogEntry(entry.after, entry.text) for entry in item.log),
+        termination_message=item.termination_message,
+        start_error=item.start_error,
+        ignores_term=item.on_term.ignore,
+        stop_after=_draw(item.on_term.after),
+        stop_exit_code=item.on_term.exit_code,
+        memory=None if item.memory is None else quantity(item.memory).value(),
+        disk=None if item.disk is None else quantity(item.disk).value(),
+        processes=item.processes,
+    )
+
+
+def _draw(draw: DurationDraw) -> Draw:
+    if draw.value is not None:
+        return Span(draw.value)
+    if draw.min is not None:
+        return Span(draw.min, draw.max)
+    return Choice(draw.choices) if draw.choices else Exponential(draw.mean or 0)
+
+
+def _exit_code(draw: ExitCodeDraw) -> Draw:
+    return Choice(draw.choices) if draw.choices else Span(draw.value or 0)

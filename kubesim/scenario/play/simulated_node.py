@@ -1,0 +1,421 @@
+"""A simulated node: what is on its disk, its container runtime, and its agent, each of which can go and come back.
+
+An agent is one life of the kubelet with all that is in its memory: sources, mux, Events, connections. When it ends,
+at whatever moment, the runtime keeps its sandboxes and containers, and the next agent starts from those, from the disk
+and from what its sources tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from kubesim.api.node import Node, Taint
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.clock import LoopClock, Randomness
+from kubesim.clock.clock import VIRTUAL_START
+from kubesim.cluster.connection import ApiConnection
+from kubesim.cluster.controllers.namespaces import ensure_namespace
+from kubesim.cluster.controllers.node_monitor import NodeMonitor
+from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
+from kubesim.cluster.store.object_watch import MemoryObjectWatcher
+from kubesim.cluster.store.store import Store
+from kubesim.concurrency import TaskSet
+from kubesim.features import FeatureGates
+from kubesim.kubelet.admission.node_admission import NodeAdmission
+from kubesim.kubelet.agent import Dependencies, Kubelet
+from kubesim.kubelet.context import KubeletContext
+from kubesim.kubelet.events.event_recorder import KubeletEvents
+from kubesim.kubelet.node.node_managers import NodeParts
+from kubesim.kubelet.node.node_status import Heartbeat, initial_node
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.kubelet.volumes.manager import VolumeParts
+from kubesim.runtime.allocation.cgroups import PodCgroups
+from kubesim.runtime.containerd.cni_settings import NetworkPicture
+from kubesim.runtime.disk import KubeletDisk
+from kubesim.runtime.images.pull_records import PullRecords
+from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.simulated.containers.programs import Programs
+from kubesim.runtime.simulated.log_files import SimulatedLogFiles
+from kubesim.runtime.simulated.network import SimulatedNetwork
+from kubesim.runtime.simulated.runtime import SimulatedRuntime
+from kubesim.runtime.simulated.service import RuntimeService
+from kubesim.runtime.simulated.settings import Latencies, SimulatedSettings
+from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
+from kubesim.runtime.traced import TracedRuntime
+from kubesim.scenario.language.document import NodeItem, Spec
+from kubesim.scenario.play.machine import Machine
+from kubesim.scenario.play.settings import behaviours, coming_up, kubelet_settings, runtime_settings
+from kubesim.scenario.play.static_sources import file_plan, url_plan
+from kubesim.sources import file, http, memory
+from kubesim.sources.checkpoint import CheckpointDirectory, CheckpointStore, MemoryCheckpoints, PodCheckpoints
+from kubesim.sources.config import ConfigStream, Source, StaticSource
+from kubesim.sources.file import FileSource
+from kubesim.sources.http import HttpSource
+from kubesim.sources.manifests.manifest_files import ManifestFiles
+from kubesim.sources.manifests.manifest_url import ManifestUrl
+from kubesim.sources.manifests.real_files import RealFiles
+from kubesim.sources.manifests.simulated_files import SimulatedFiles
+from kubesim.sources.manifests.simulated_url import SimulatedUrl
+from kubesim.sources.memory import ClusterSource
+from kubesim.sources.mux import DroppedPod
+from kubesim.trace import Recorder
+from kubesim.trace.records import Note
+from kubesim.values import replace, value_object
+
+if TYPE_CHECKING:
+    from kubesim.runtime.containerd.cni_nodes import CniNodes
+    from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
+
+API_LATENCIES = ApiLatencies(get=2 * MILLISECOND, patch=5 * MILLISECOND)
+WATCH_LATENCY = 5 * MILLISECOND
+NODE_SYNC = 1 * SECOND  # pods are asked for once the agent has seen its own node; it looks every second
+
+Containers = Literal["kept", "gone"]
+
+
+@value_object
+class NodeContext:
+    """What all nodes of a simulation share."""
+
+    clock: LoopClock
+    randomness: Randomness
+    recorder: Recorder
+    tasks: TaskSet
+    store: Store
+    network: SimulatedNetwork
+    storage: SharedStorage
+    latencies: Latencies
+    url: SimulatedUrl | None  # of the http source, if there is one and it is simulated
+    spec: Spec
+    gates: FeatureGates
+    traced: bool
+    health: NodeMonitor
+    real: CniNodes | None = None  # the nodes under these, for pods with real networks
+
+
+class SimulatedNode:
+    """`kubelet` is the agent of now, or the last one while there is none."""
+
+    def __init__(self, around: NodeContext, number: int, item: NodeItem) -> None:
+        self._around = around
+        self.name = item.name
+        self._number = number
+        clock, store, spec = around.clock, around.store, around.spec
+        self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
+        configuration = spec.kubelet_configuration
+        settings = kubelet_settings(item, number, configuration, self._randomness.stream("phases"))
+        self._settings = replace(settings, list_duration=around.latencies.list)
+        if around.real is not None and around.real.host_ips:
+            self._settings = replace(self._settings, host_ips=around.real.host_ips)
+
+        # What outlives the agent.
+        self.disk = KubeletDisk(pulls=PullRecords(configuration.verification))
+        self.manifests = SimulatedFiles(file_plan(spec).path)
+        self.checkpoints = _checkpoint_store(spec)
+        self.log_files = SimulatedLogFiles()
+        self.volumes = NodeVolumes(clock.now, around.storage)
+        self.api = ApiConnection()
+        self.network = around.network
+        if around.real is not None:
+            from kubesim.runtime.network.real_network import RealNetwork
+
+            self.network = RealNetwork(clock, around.real.nodes[number].node, around.real.silences)
+        self._sandboxed: SandboxedRuntime | None = None  # the runtime, where pods have real networks
+        self.runtime = self._make_runtime(number)
+        self.service = RuntimeService(self._traced(), clock)
+
+        # The node at the API server.
+        self._node = initial_node(
+            self._settings,
+            clock.now(),
+            labels=item.labels,
+            taints=(*(Taint.from_json(taint) for taint in item.taints), *configuration.taints),
+            capacity=item.capacity,
+            reserved=configuration.reserved,
+            provider_id=configuration.values["providerID"],
+        )
+        store.create(self._node)
+        self.machine = Machine(clock, self.runtime, self._node, behaviours(spec), item.image_fs)
+        self._heartbeat = Heartbeat(
+            item.name,
+            clock.now(),
+            self._randomness.stream("lease"),
+            jitter=self._settings.jitter,
+            duration_s=self._settings.lease_duration_s,
+        )
+        store.create(self._heartbeat.lease(clock.now()))
+
+        self.api.listen(lambda up: self._signs_of_life())
+        self._lives = 1
+        self._agent = _Agent(self, around, self._settings, self._randomness)
+        self._running = False
+
+    def _make_runtime(self, number: int) -> SimulatedRuntime:
+        around, settings = self._around, self._settings
+        options = runtime_settings(number, around.spec, around.latencies)
+        programs = Programs(
+            around.clock,
+            self._randomness,
+            around.recorder,
+            self.network,
+            self.volumes,
+            node=self.name,
+            host_ip=settings.host_ips[0],
+            behaviours=behaviours(around.spec),
+            exec_time=options.latencies.exec,
+            log_files=self.log_files,
+        )
+        runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
+            around.clock, self._randomness, programs, options
+        )
+        runtime.on_change(lambda uid: None if runtime.knows_pod(uid) else programs.forget(uid))
+        return runtime
+
+    def _real_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> SandboxedRuntime | None:
+        """One whose pods have real networks, if this run has real nodes."""
+        if self._around.real is None:
+            return None
+        around, real = self._around, self._around.real.nodes[number]
+        runtime = real.runtime(around.clock, self._randomness, programs, options, around.recorder)
+        around.tasks.start(f"{self.name} cni conf", real.follow_configuration(around.clock, runtime))
+        self._sandboxed = runtime
+        return runtime
+
+    def _traced(self) -> Runtime:
+        if not self._around.traced:
+            return self.runtime
+        traced = TracedRuntime(self.runtime, self._around.recorder, self.name)
+        self.runtime.on_exit(lambda identifier, exit: traced.exited(identifier, exit.code, exit.reason))
+        return traced
+
+    @property
+    def kubelet(self) -> Kubelet:
+        return self._agent.kubelet
+
+    @property
+    def kubelet_runs(self) -> bool:
+        return self._running
+
+    def admission(self) -> NodeAdmission:
+        return NodeAdmission(self._known_node, self._around.gates)
+
+    def _known_node(self) -> Node:
+        """As the API server has it; what the agent made of it if that is gone."""
+        found = self._around.store.find("Node", "", self.name)
+        return found if isinstance(found, Node) else self._node
+
+    # -- going and coming ---------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """The first agent was made with the node; every further one is new, and comes up as a young kubelet does."""
+        if self._agent.ended:
+            self._lives += 1
+            randomness = Randomness(self._randomness.stream("agent", str(self._lives)).getrandbits(62))
+            settings = coming_up(self._settings, randomness.stream("phases"))
+            self._agent = _Agent(self, self._around, settings, randomness)
+        self._agent.start()
+        self._running = True
+        self._signs_of_life()
+
+    def withdraw_real_sources(self) -> None:
+        """The kubelet is to want nothing more of files and urls that are not ours to change."""
+        self._agent.withdraw_real_sources()
+
+    async def stop_kubelet(self) -> None:
+        """Kill the agent, whatever it is doing."""
+        self._running = False
+        self._signs_of_life()
+        await self._agent.end()
+
+    def _signs_of_life(self) -> None:
+        """The cluster hears of a node while its agent runs and has a way to the API server."""
+        now, health = self._around.clock.now(), self._around.health
+        if self._running and self.api.up:
+            self._heartbeat.resume(now)
+            health.is_heard(self.name)
+        else:
+            health.fell_silent(self.name, self._heartbeat.pause(now))
+
+    def stop_runtime(self, containers: Containers = "kept") -> None:
+        """The runtime goes down. Its containers go on, or else it will know nothing of them when it is back."""
+        self.service.stop()
+        if containers == "gone":
+            self.runtime.lose_everything()
+
+    def start_runtime(self) -> None:
+        self.service.start()
+
+    async def power_off(self) -> None:
+        """Everything on the node ends at this instant; what the runtime has on its disk tells of dead containers."""
+        await self.stop_kubelet()
+        self.service.stop()
+        self.runtime.lose_processes()
+        self.disk = replace(self.disk, cgroups=PodCgroups())
+        self.volumes.lose_memory()
+
+    def power_on(self) -> None:
+        self.service.start()
+        self.start()
+
+    def network_picture(self) -> NetworkPicture | None:
+        """How the real networks of this node and its pods are at this moment."""
+        if self._around.real is None or self._sandboxed is None:
+            return None
+        real = self._around.real.nodes[self._number].node
+        sandboxes = self._sandboxed.service.sandboxes.values()
+        pods = {
+            f"{box.request.namespace}/{box.request.name}": box.netns_path for box in sandboxes if box.state == "READY"
+        }
+        return NetworkPicture(self.name, real.look(), {pod: real.look(netns) for pod, netns in pods.items()})
+
+    # -- the end ------------------------------------------------------------------------------------------------
+
+    def renew_lease(self) -> None:
+        """Bring the lease at the API server up to date, for whoever looks at it."""
+        self._around.store.replace(self._heartbeat.lease(self._around.store.now()))
+
+    async def close(self) -> None:
+        self.renew_lease()
+        if self._running:
+            await self.stop_kubelet()
+        if self._sandboxed is not None:
+            self._sandboxed.close()
+
+
+def _checkpoint_store(spec: Spec) -> CheckpointStore | None:
+    wanted = spec.sources.bootstrap_checkpoint
+    if wanted is None:
+        return None
+    return CheckpointDirectory(wanted.path) if wanted.path else MemoryCheckpoints()
+
+
+class _Agent:
+    """One life of the kubelet on a node."""
+
+    def __init__(
+        self, node: SimulatedNode, around: NodeContext, settings: KubeletSettings, randomness: Randomness
+    ) -> None:
+        clock, recorder, name = around.clock, around.recorder, node.name
+        self.ended = False
+        self._clock = clock
+        self._tasks = around.tasks.child()
+        client = MemoryClient(clock, around.store, API_LATENCIES, node.api)
+        self._around = around
+        self._events = KubeletEvents(
+            client,
+            name,
+            clock,
+            recorder,
+            randomness.stream("events"),
+            qps=settings.event_qps,
+            burst=settings.event_burst,
+        )
+        url = url_plan(around.spec)
+        sources = (file.SOURCE, memory.SOURCE) if url is None else (file.SOURCE, http.SOURCE, memory.SOURCE)
+        self._config = ConfigStream(clock, recorder, sources, name, heard=self._heard, dropped=self._dropped)
+        self._static_sources: list[tuple[StaticSource, bool]] = []  # and whether what they tell of is real
+        self._add_file_source(node)
+        if url is not None:
+            self._add_http_source(node)
+        self._checkpoints = None
+        if node.checkpoints is not None:
+            self._checkpoints = PodCheckpoints(
+                node.checkpoints, lambda text: recorder.record(Note(node=name, text=text))
+            )
+        self._api_source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
+        self._objects = MemoryObjectWatcher(clock, around.store, node.api)
+        self._connection = node.service.connect(settings.runtime_request_timeout)
+        self.kubelet = Kubelet(
+            KubeletContext(clock, randomness, recorder, self._tasks, settings, self._events, around.gates),
+            Dependencies(
+                self._connection,
+                node.network,
+                client,
+                self._config,
+                VolumeParts(node.volumes, self._objects, client.read),
+                node.disk,
+                admission=node.admission(),
+                node=NodeParts(node.machine, self._events, node.log_files),
+                find=around.store.find,
+                checkpoints=self._checkpoints,
+            ),
+        )
+
+    def _add_file_source(self, node: SimulatedNode) -> None:
+        around, plan = self._around, file_plan(self._around.spec)
+        files: ManifestFiles = RealFiles(plan.path, self._clock, self._tasks) if plan.real else node.manifests
+        source = FileSource(
+            self._clock,
+            self._tasks,
+            around.recorder,
+            self._config,
+            files,
+            node.name,
+            period=plan.period,
+            gates=around.gates,
+        )
+        self._static_sources.append((source, plan.real))
+
+    def _add_http_source(self, node: SimulatedNode) -> None:
+        around, plan = self._around, url_plan(self._around.spec)
+        assert plan is not None
+        url: ManifestUrl | None = around.url
+        if url is None:
+            from kubesim.sources.manifests.real_url import RealUrl
+
+            url = RealUrl(plan.url, self._clock, plan.options)
+        source = HttpSource(
+            self._clock,
+            self._tasks,
+            around.recorder,
+            self._config,
+            url,
+            node.name,
+            period=plan.period,
+            gates=around.gates,
+        )
+        self._static_sources.append((source, plan.real))
+
+    def _heard(self, source: str, pods: Sequence[Pod]) -> None:
+        """The mirror pod of a static pod needs a namespace, which a cluster would have."""
+        if source != memory.SOURCE:
+            for pod in pods:
+                ensure_namespace(self._around.store, pod.metadata.namespace)
+
+    def _dropped(self, duplicate: DroppedPod) -> None:
+        self._events.event(duplicate.pod, "Warning", "FailedValidation", duplicate.message)
+
+    def start(self) -> None:
+        """What is real is not looked at before the story begins, so that the story tells of it."""
+        self._tasks.start("events", self._events.run())
+        # cmd/kubelet/app server.go createAndInitKubelet: BirthCry, before anything runs.
+        self._events.node_event("Normal", "Starting", "Starting kubelet.")
+        self.kubelet.start()
+        now, delay = self._clock.now(), self.kubelet.settings.sync_loop_starts
+        for source, real in self._static_sources:
+            begin = max(now, VIRTUAL_START) if real else now
+            self._clock.call_at(begin + delay, self._start_source, source)
+        if self._checkpoints is not None:
+            self._config.restore(memory.SOURCE, self._checkpoints.load())
+        self._clock.call_at(now + NODE_SYNC, self._start_source, self._api_source)
+
+    def withdraw_real_sources(self) -> None:
+        for source, real in self._static_sources:
+            if real and not self.ended:
+                source.withdraw()
+
+    def _start_source(self, source: Source) -> None:
+        if not self.ended:
+            source.start()
+
+    async def end(self) -> None:
+        self.ended = True
+        for source, _ in self._static_sources:
+            source.stop()
+        self._api_source.stop()
+        self._objects.stop()
+        self._connection.close()
+        await self.kubelet.close()
+        await self._tasks.kill()

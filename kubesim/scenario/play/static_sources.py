@@ -1,0 +1,65 @@
+"""Where the static pods of a scenario come from: simulated files and urls, or real ones.
+
+What the scenario brings manifests for, from the beginning or in its steps, is simulated. A path or url for which it
+brings none, in its `sources` or in the kubelet's configuration, is of the real world, where nothing is ever changed.
+"""
+
+from __future__ import annotations
+
+import json
+
+from kubesim.scenario.language.document import Spec
+from kubesim.scenario.language.source_items import ServeManifest
+from kubesim.sources.manifests.manifest_url import OK, Tls, UrlAnswer, UrlOptions
+from kubesim.sources.manifests.simulated_files import DIRECTORY
+from kubesim.sources.manifests.simulated_url import NO_PODS, URL, UrlBehaviour
+from kubesim.values import value_object
+
+
+@value_object
+class FilePlan:
+    path: str
+    real: bool
+    period: int
+
+
+@value_object
+class UrlPlan:
+    url: str
+    real: bool
+    period: int
+    options: UrlOptions
+
+
+def file_plan(spec: Spec) -> FilePlan:
+    source, values = spec.sources.file, spec.kubelet_configuration.values
+    path = source.path or values["staticPodPath"]
+    brought = bool(source.manifests) or any(step.write_static_pod or step.remove_static_pod for step in spec.steps)
+    period = source.check_every or values["fileCheckFrequency"]
+    return FilePlan(path or DIRECTORY, bool(path) and not brought, period)
+
+
+def url_plan(spec: Spec) -> UrlPlan | None:
+    """None: there is no http source."""
+    source, values = spec.sources.http, spec.kubelet_configuration.values
+    url = (source.url if source else "") or values["staticPodURL"]
+    if source is None and not url:
+        return None
+    served = any(step.serve_manifest for step in spec.steps) or (source is not None and source.answers)
+    header = {name: tuple(lines) for name, lines in (values["staticPodURLHeader"] or {}).items()}
+    tls, period = Tls(), values["httpCheckFrequency"]
+    if source is not None:
+        header = source.header or header
+        tls, period = Tls(**source.tls.model_dump()), source.check_every or period
+    return UrlPlan(url or URL, bool(url) and not served, period, UrlOptions(header, tls))
+
+
+def behaviour(answer: ServeManifest) -> UrlBehaviour:
+    """What a simulated url does."""
+    if answer.manifests:
+        body = json.dumps({"apiVersion": "v1", "kind": "PodList", "items": list(answer.manifests)}).encode()
+    elif answer.manifest is not None:
+        body = (answer.manifest if isinstance(answer.manifest, str) else json.dumps(answer.manifest)).encode()
+    else:
+        body = NO_PODS.body if answer.status == OK else b""
+    return UrlBehaviour(UrlAnswer(answer.status, body), answer.error, answer.delay)

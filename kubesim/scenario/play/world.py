@@ -1,0 +1,357 @@
+"""What a scenario acts on: the cluster and its nodes, as somebody outside would (kubectl, or a shell on a node)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from signal import Signals
+from typing import Any, Protocol
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.pod import Pod
+from kubesim.clock import LoopClock
+from kubesim.cluster.controllers.namespaces import ensure_namespace
+from kubesim.cluster.controllers.volume_binder import CLAIM, STANDARD_CLASS
+from kubesim.cluster.patches.json_patch import merge_patch
+from kubesim.cluster.registry import registry
+from kubesim.cluster.registry.deletion import DeleteOptions
+from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
+from kubesim.cluster.registry.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
+from kubesim.cluster.store.kinds import RESOURCES, resource_of
+from kubesim.cluster.store.store import Listener, Store
+from kubesim.errors import ApiError, KubesimError, RuntimeCallError
+from kubesim.runtime.simulated.runtime import SimulatedRuntime
+from kubesim.scenario.language.document import (
+    Delete,
+    Exec,
+    Hang,
+    Kill,
+    Patch,
+    PodTarget,
+    Pressure,
+    Reboot,
+    Restart,
+    Shutdown,
+    Start,
+    StaticPodFile,
+    Stop,
+    WriteStaticPod,
+)
+from kubesim.scenario.language.source_items import Manifest, ServeManifest
+from kubesim.scenario.play.simulated_node import SimulatedNode
+from kubesim.scenario.play.static_sources import behaviour
+from kubesim.sources.manifests.simulated_url import SimulatedUrl, UrlBehaviour
+from kubesim.trace import Recorder
+from kubesim.trace.records import ApiWrite, Note
+from kubesim.values import part
+
+JsonObject = dict[str, Any]
+
+USER = "user"
+_CONTENT_TYPES = {"strategic": STRATEGIC_MERGE_PATCH, "merge": MERGE_PATCH, "json": JSON_PATCH}
+
+
+class StepFailed(KubesimError):
+    """A step could not be taken."""
+
+
+class World(Protocol):
+    """The actions of a scenario. Each raises StepFailed if it cannot be done."""
+
+    def apply(self, manifest: JsonObject) -> None: ...
+    def patch(self, patch: Patch) -> None: ...
+    def delete(self, delete: Delete) -> None: ...
+    async def exec(self, exec: Exec) -> None: ...
+    async def kill(self, kill: Kill) -> None: ...
+    def write_static_pod(self, write: WriteStaticPod) -> None: ...
+    def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None: ...
+    def remove_static_pod(self, remove: StaticPodFile) -> None: ...
+    def serve_manifest(self, answer: ServeManifest) -> None: ...
+    def remove_all_static_pods(self) -> None: ...
+    async def stop(self, stop: Stop) -> None: ...
+    def start(self, start: Start) -> None: ...
+    async def restart(self, restart: Restart) -> None: ...
+    async def reboot(self, reboot: Reboot) -> None: ...
+    async def shutdown(self, shutdown: Shutdown) -> None: ...
+    def pressure(self, pressure: Pressure) -> None: ...
+    async def hang(self, hang: Hang) -> None: ...
+
+    def watch_pods(self, listener: Listener) -> Callable[[], None]:
+        """Tell every later change of a pod; the answer ends the watch."""
+        ...
+
+
+@part
+class SimulatedWorld:
+    """The in-memory cluster, and simulated nodes by name. Pods that name no node go to the first."""
+
+    clock: LoopClock
+    store: Store
+    recorder: Recorder
+    nodes: Mapping[str, SimulatedNode]
+    url: SimulatedUrl | None = None
+
+    @property
+    def _first_node(self) -> str:
+        return next(iter(self.nodes))
+
+    def watch_pods(self, listener: Listener) -> Callable[[], None]:
+        return self.store.watch("Pod", listener)
+
+    # -- kubectl ------------------------------------------------------------------------------------------------
+
+    def apply(self, manifest: JsonObject) -> None:
+        """Create the object, or merge the manifest into the one that is there."""
+        kind, metadata = manifest["kind"], manifest["metadata"]
+        resource = resource_of(kind)
+        namespace = metadata.get("namespace", "default") if resource.namespaced else ""
+        exists = self.store.find(kind, namespace, metadata["name"]) is not None
+        target = Target(resource, namespace, metadata["name"] if exists else "")
+        if resource.namespaced:
+            self.ensure_namespace(namespace)
+        if kind == CLAIM and manifest.get("spec", {}).get("storageClassName") is None:
+            self._ensure_storage_class()
+        if kind == "Pod":
+            self._ensure_priority_class(manifest["spec"].get("priorityClassName", ""))
+        if kind == "Pod" and not exists and not manifest["spec"].get("nodeName"):
+            # Scheduling is not simulated.
+            manifest = {**manifest, "spec": {**manifest["spec"], "nodeName": self._first_node}}
+        self._told("patch" if exists else "create", target, metadata["name"])
+        with _refusals():
+            if kind not in RESOURCES:
+                self._store_undeclared({**manifest, "metadata": {**metadata, "namespace": namespace}})
+            elif exists:
+                registry.patch(self.store, target, STRATEGIC_MERGE_PATCH, manifest)
+            else:
+                registry.create(self.store, target, manifest)
+
+    def _store_undeclared(self, manifest: JsonObject) -> None:
+        """An object of a kind that the cluster has no rules for."""
+        metadata = manifest["metadata"]
+        old = self.store.find(manifest["kind"], metadata["namespace"], metadata["name"])
+        if old is None:
+            self.store.create(ApiObject.from_json(manifest))
+        else:
+            self.store.write(old, ApiObject.from_json(merge_patch(old.to_json(), manifest)))
+
+    def ensure_namespace(self, name: str) -> None:
+        ensure_namespace(self.store, name)
+
+    def _ensure_priority_class(self, name: str) -> None:
+        """Every cluster has those of the system; here they come when they are needed."""
+        if name in SYSTEM_PRIORITIES and self.store.find("PriorityClass", "", name) is None:
+            body = {"metadata": {"name": name}, "value": SYSTEM_PRIORITIES[name]}
+            registry.create(self.store, Target(RESOURCES["PriorityClass"]), body)
+
+    def _ensure_storage_class(self) -> None:
+        """Most clusters have one that is taken if a claim names none."""
+        name = STANDARD_CLASS["metadata"]["name"]
+        if self.store.find(STANDARD_CLASS["kind"], "", name) is None:
+            self.store.create(ApiObject.from_json(STANDARD_CLASS))
+
+    def patch(self, patch: Patch) -> None:
+        namespace, name = patch.key
+        target = Target(RESOURCES["Pod"], namespace, name, patch.subresource)
+        body = list(patch.patch) if isinstance(patch.patch, tuple) else patch.patch
+        self._told("patch", target, name)
+        with _refusals():
+            registry.patch(self.store, target, _CONTENT_TYPES[patch.type], body)
+
+    def delete(self, delete: Delete) -> None:
+        namespace, name = delete.key
+        target = Target(RESOURCES["Pod"], namespace, name)
+        grace = delete.grace_period_seconds
+        self._told("delete", target, name, {} if grace is None else {"gracePeriodSeconds": grace})
+        with _refusals():
+            registry.delete(self.store, target, DeleteOptions(grace_s=grace))
+
+    def _told(self, verb: str, target: Target, name: str, summary: Mapping[str, Any] | None = None) -> None:
+        """What follows in this task, and what the cluster tells others about it, is caused by this write."""
+        if not self.recorder.on:
+            return
+        resource = target.resource.plural + (f"/{target.subresource}" if target.subresource else "")
+        pod = f"{target.namespace}/{name}" if target.resource.kind == "Pod" else ""
+        shown = {} if pod else {"name": name, "namespace": target.namespace}
+        record = ApiWrite(pod=pod, verb=verb, resource=resource, by=USER, summary={**shown, **(summary or {})})
+        Recorder.because(None)
+        Recorder.because(self.recorder.record(record))
+
+    # -- a shell on the node ------------------------------------------------------------------------------------
+
+    def _pod(self, target: PodTarget) -> tuple[Pod, SimulatedRuntime]:
+        pod = self.store.find("Pod", *target.key)
+        if not isinstance(pod, Pod):
+            raise StepFailed(f"there is no pod {'/'.join(target.key)}")
+        return pod, self.nodes[pod.spec.node_name].runtime
+
+    async def _running_container(self, target: PodTarget, name: str) -> tuple[str, str, SimulatedRuntime]:
+        """Id and name of the container; without a name it is the first of the pod."""
+        pod, runtime = self._pod(target)
+        wanted = name or pod.spec.containers[0].name
+        for info in await runtime.list_containers(pod.metadata.uid):
+            if info.name == wanted and info.state == "running":
+                return info.id, wanted, runtime
+        raise StepFailed(f"container {wanted} of pod {'/'.join(target.key)} is not running")
+
+    async def exec(self, exec: Exec) -> None:
+        identifier, container, runtime = await self._running_container(exec, exec.container)
+        command = " ".join(exec.command)
+        try:
+            result = await runtime.exec_sync(identifier, exec.command, 0)
+        except RuntimeCallError as error:
+            raise StepFailed(str(error)) from None
+        output = (result.stdout + result.stderr).rstrip("\n")
+        text = f"exec {command!r} ended with {result.exit_code}" + (f": {output}" if output else "")
+        self._note(exec, container, text)
+
+    async def kill(self, kill: Kill) -> None:
+        if kill.sandbox:
+            pod, runtime = self._pod(kill)
+            ready = [info.id for info in await runtime.list_pod_sandboxes(pod.metadata.uid) if info.ready]
+            if not ready:
+                raise StepFailed(f"pod {'/'.join(kill.key)} has no running sandbox")
+            self._note(kill, "", "its sandbox is killed")
+            runtime.sandbox_dies(ready[-1])
+            return
+        identifier, container, runtime = await self._running_container(kill, kill.container)
+        self._note(kill, container, f"its main process gets the signal {kill.signal}")
+        runtime.kill_container(identifier, Signals[f"SIG{kill.signal}"].value)
+
+    # -- the node itself ----------------------------------------------------------------------------------------
+
+    def _node(self, name: str) -> SimulatedNode:
+        return self.nodes[name or self._first_node]
+
+    def write_static_pod(self, write: WriteStaticPod) -> None:
+        self._write(self._node(write.node), write.file, write.manifest)
+
+    def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None:
+        for node in self.nodes.values():
+            self._write(node, file, manifest)
+
+    def _write(self, node: SimulatedNode, file: str, manifest: Manifest) -> None:
+        self._note_of_node(node, f"the file {node.manifests.path}/{file} is written")
+        if isinstance(manifest, dict):  # its mirror pod needs a namespace
+            self.ensure_namespace(manifest["metadata"].get("namespace", "default"))
+        node.manifests.write(file, manifest if isinstance(manifest, str) else json.dumps(manifest))
+
+    def remove_static_pod(self, remove: StaticPodFile) -> None:
+        self._remove(self._node(remove.node), remove.file)
+
+    def serve_manifest(self, answer: ServeManifest) -> None:
+        if self.url is None:
+            raise StepFailed("there is no simulated url that could answer")
+        self._serve(self.url, behaviour(answer))
+
+    def _serve(self, url: SimulatedUrl, behaviour: UrlBehaviour) -> None:
+        what = behaviour.error or behaviour.answer.status_line
+        if behaviour.answer.body and not behaviour.error:
+            what += f", {len(behaviour.answer.body)} bytes"
+        Recorder.because(None)
+        Recorder.because(self.recorder.record(Note(text=f"{url.url} answers from now on: {what}")))
+        url.behave(behaviour)
+
+    def remove_all_static_pods(self) -> None:
+        """Files and urls of the real world stay as they are; the kubelets are told to want nothing of them."""
+        if self.url is not None:
+            self._serve(self.url, UrlBehaviour())
+        for node in self.nodes.values():
+            for file in node.manifests.names():
+                self._remove(node, file)
+            node.withdraw_real_sources()
+
+    def _remove(self, node: SimulatedNode, file: str) -> None:
+        if node.manifests.read(file) is None:
+            raise StepFailed(f"there is no file {node.manifests.path}/{file}")
+        self._note_of_node(node, f"the file {node.manifests.path}/{file} is removed")
+        node.manifests.remove(file)
+
+    async def stop(self, stop: Stop) -> None:
+        node = self._node(stop.node)
+        self._expect(node, stop.what, running=True)
+        if stop.what == "kubelet":
+            self._note_of_node(node, "the kubelet is killed; what it had in its memory is lost")
+            await node.stop_kubelet()
+        elif stop.what == "apiserver":
+            self._note_of_node(node, "the API server cannot be reached")
+            node.api.cut()
+        else:
+            lost = "; it loses all containers" if stop.containers == "gone" else "; its containers go on"
+            self._note_of_node(node, "the container runtime stops" + lost)
+            node.stop_runtime(stop.containers)
+
+    def start(self, start: Start) -> None:
+        node = self._node(start.node)
+        self._expect(node, start.what, running=False)
+        if start.what == "kubelet":
+            self._note_of_node(node, "the kubelet starts and asks its sources and the runtime what there is")
+            node.start()
+        elif start.what == "apiserver":
+            self._note_of_node(node, "the API server can be reached again")
+            node.api.restore()
+        else:
+            self._note_of_node(node, "the container runtime answers again")
+            node.start_runtime()
+
+    def _expect(self, node: SimulatedNode, what: str, *, running: bool) -> None:
+        runs = {"kubelet": node.kubelet_runs, "runtime": node.service.up, "apiserver": node.api.up}
+        if runs[what] != running:
+            raise StepFailed(f"the {what} of node {node.name} is {'not running' if running else 'running already'}")
+
+    async def restart(self, restart: Restart) -> None:
+        await self.stop(restart)
+        await self.clock.sleep(restart.down_for)
+        self.start(Start.model_validate({"what": restart.what, "node": restart.node}))
+
+    async def reboot(self, reboot: Reboot) -> None:
+        node = self._node(reboot.node)
+        self._note_of_node(node, "the node is switched off; nothing on it goes on")
+        await node.power_off()
+        await self.clock.sleep(reboot.down_for)
+        self._note_of_node(node, "the node is up again")
+        node.power_on()
+
+    async def shutdown(self, shutdown: Shutdown) -> None:
+        """Up to the moment at which the kubelet lets the machine go down; it does not go."""
+        node = self._node(shutdown.node)
+        self._expect(node, "kubelet", running=True)
+        care = node.kubelet.care
+        if care is None or not care.shutdown.is_configured:
+            raise StepFailed(f"the kubelet of node {node.name} has no shutdownGracePeriod, so it does not notice")
+        self._note_of_node(node, "the machine is told to go down")
+        await care.shutdown.shut_down()
+        self._note_of_node(node, "the kubelet lets the machine go down")
+
+    def pressure(self, pressure: Pressure) -> None:
+        node = self._node(pressure.node)
+        available = pressure.available
+        told = ", ".join(f"{signal} is {amount}" for signal, amount in available.items())
+        self._note_of_node(node, f"measured on the machine: {told}")
+        for signal, amount in available.items():
+            node.machine.set_available(signal, amount)
+
+    async def hang(self, hang: Hang) -> None:
+        node = self._node(hang.node)
+        self._note_of_node(node, "the container runtime hangs: it says that it is well, but its listings do not return")
+        node.service.hang()
+        await self.clock.sleep(hang.duration)
+        self._note_of_node(node, "the container runtime answers listings again")
+        node.service.recover()
+
+    def _note_of_node(self, node: SimulatedNode, text: str) -> None:
+        Recorder.because(None)
+        Recorder.because(self.recorder.record(Note(node=node.name, text=text)))
+
+    def _note(self, target: PodTarget, container: str, text: str) -> None:
+        Recorder.because(None)
+        Recorder.because(self.recorder.record(Note(pod="/".join(target.key), container=container, text=text)))
+
+
+class _refusals:
+    """An API server's refusal is a step that failed."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, ApiError):
+            raise StepFailed(error.message) from None

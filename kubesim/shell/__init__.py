@@ -1,0 +1,52 @@
+"""A small POSIX shell in virtual time: simulated containers run their own command line.
+
+`ShellContainer` is what a runtime uses; `VirtualFiles` and `Volume` are its files, `Ports` its network.
+"""
+
+from kubesim.shell.kernel.files import File, FileFault, VirtualFiles, Volume
+from kubesim.shell.kernel.kernel import ExitStatus, Kernel, signal_number
+from kubesim.shell.kernel.ports import (
+    AddressInUse,
+    HttpAnswer,
+    HttpRequest,
+    Listener,
+    LoopbackNetwork,
+    Ports,
+    ShellNetwork,
+)
+from kubesim.shell.kernel.streams import Log, LogLine
+from kubesim.shell.process import (
+    CommandNotFound,
+    CommandResult,
+    ExecOutcome,
+    NotRunning,
+    ShellContainer,
+    TimedOut,
+    is_missing_program,
+)
+
+__all__ = [
+    "AddressInUse",
+    "CommandNotFound",
+    "CommandResult",
+    "ExecOutcome",
+    "ExitStatus",
+    "File",
+    "FileFault",
+    "HttpAnswer",
+    "HttpRequest",
+    "Kernel",
+    "Listener",
+    "Log",
+    "LogLine",
+    "LoopbackNetwork",
+    "NotRunning",
+    "Ports",
+    "ShellContainer",
+    "ShellNetwork",
+    "TimedOut",
+    "VirtualFiles",
+    "Volume",
+    "is_missing_program",
+    "signal_number",
+]

@@ -1,0 +1,87 @@
+"""agnhost, the test image of the Kubernetes documentation: the ports that its commands hold, and what they answer.
+
+Mirrors: kubernetes test/images/agnhost
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from kubesim.clock import LoopClock
+from kubesim.golang.text import duration
+from kubesim.shell.kernel.kernel import Kernel
+from kubesim.shell.kernel.ports import HttpAnswer, HttpRequest, Listener
+
+_NOT_FOUND = HttpAnswer(404, "404 page not found\n")
+
+
+def agnhost(kernel: Kernel, argv: list[str]) -> list[Listener]:
+    """`liveness` is well for ten seconds and then no more."""
+    command = argv[1] if len(argv) > 1 else ""
+    flags = _flags(argv[2:])
+    began = kernel.clock.now()
+
+    def liveness(request: HttpRequest) -> HttpAnswer:
+        age = (kernel.clock.now() - began) / 1_000_000
+        return HttpAnswer(200, "ok") if age <= 10 else HttpAnswer(500, f"error: {age}")
+
+    def netexec(request: HttpRequest) -> HttpAnswer:
+        path, _, query = request.path.partition("?")
+        if path == "/echo":
+            return HttpAnswer(200, query.removeprefix("msg="))
+        known = {
+            "/": f"NOW: {kernel.clock.now()}",
+            "/healthz": "",
+            "/hostname": kernel.network.hostname,
+            "/hostName": kernel.network.hostname,
+        }
+        return HttpAnswer(200, known[path]) if path in known else _NOT_FOUND
+
+    if command == "liveness":
+        return [Listener(8080, answer=liveness)]
+    if command == "netexec":
+        return [Listener(_number(flags, "http-port", 8080), answer=netexec)]
+    if command == "serve-hostname":
+        return [Listener(_number(flags, "port", 9376), answer=lambda request: HttpAnswer(200, kernel.network.hostname))]
+    if command == "grpc-health-checking":
+        return _grpc_health_checking(kernel.clock, flags)
+    return []
+
+
+def _grpc_health_checking(clock: LoopClock, flags: dict[str, str]) -> list[Listener]:
+    """Its one service is well, until it is told otherwise on its other port or its time is over."""
+    began, known = clock.now(), flags.get("service", "")
+    well_for_s = _number(flags, "delay-unhealthy-sec", -1)
+    forced_unhealthy = False
+
+    def health(service: str) -> str | None:
+        if service != known:
+            return None
+        is_over = 0 <= well_for_s * 1_000_000 <= clock.now() - began
+        return "NOT_SERVING" if forced_unhealthy or is_over else "SERVING"
+
+    def control(request: HttpRequest) -> HttpAnswer:
+        nonlocal forced_unhealthy
+        path = request.path.partition("?")[0]
+        if path not in ("/make-serving", "/make-not-serving"):
+            return _NOT_FOUND
+        forced_unhealthy = path == "/make-not-serving"
+        return HttpAnswer(200, duration(clock.now() - began))
+
+    ports = _number(flags, "http-port", 8080), _number(flags, "port", 5000)
+    return [Listener(ports[0], answer=control), Listener(ports[1], health=health)]
+
+
+def _flags(words: list[str]) -> dict[str, str]:
+    """`--name=value` and `--name value`; what is followed by another flag is one that says yes."""
+    flags: dict[str, str] = {}
+    for word, following in pairwise([*words, "--"]):
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            flags[name] = value if equals else "true" if following.startswith("--") else following
+    return flags
+
+
+def _number(flags: dict[str, str], name: str, default: int) -> int:
+    text = flags.get(name, "")
+    return int(text) if text.removeprefix("-").isdecimal() else default

@@ -1,0 +1,314 @@
+"""Files of a simulated container: a root of its own, and volumes mounted into it that other containers may share.
+
+A `Volume` is a tree of text files by path; the embedding fills it (`write`, `remove`) for ConfigMaps, empty dirs, logs.
+`VirtualFiles` is what one container sees: its root with the directories that every image has, and its mounts.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+
+from kubesim.shell.language.patterns import MAGIC, compile_pattern
+from kubesim.values import value_object
+
+FILE_LIMIT = 4 << 20  # characters in one file; beyond it the disk is full
+ENTRY_LIMIT = 10_000  # files in one volume
+
+# Without the leading slash. What an image holds is not modelled, so the usual places simply exist.
+STANDARD_DIRECTORIES = frozenset(
+    """
+    app bin code config data dev etc etc/init.d etc/nginx etc/nginx/conf.d etc/ssl etc/ssl/certs home lib lib64 logs
+    media mnt opt proc root run run/secrets sbin shared srv sys tmp usr usr/bin usr/lib usr/local usr/local/bin
+    usr/local/lib usr/local/share usr/sbin usr/share usr/share/nginx usr/share/nginx/html usr/src usr/src/app var
+    var/cache var/lib var/lib/mysql var/lib/postgresql var/log var/log/nginx var/run var/spool var/tmp var/www
+    var/www/html work workspace
+    """.split()  # noqa: SIM905 (a list of sixty strings is no easier to read)
+)
+
+
+class FileFault(Exception):
+    """A file operation that failed; the text is the system's (`No such file or directory`)."""
+
+
+NOT_FOUND = "No such file or directory"
+IS_DIRECTORY = "Is a directory"
+NOT_DIRECTORY = "Not a directory"
+READ_ONLY = "Read-only file system"
+EXISTS = "File exists"
+NO_SPACE = "No space left on device"
+
+
+class File:
+    """A file's content. It outlives its name for those who have it open."""
+
+    __slots__ = ("_pieces", "executable", "modified", "size")
+
+    def __init__(self, text: str = "", modified: int = 0, executable: bool = False) -> None:
+        self._pieces = [text] if text else []
+        self.size = len(text)
+        self.modified = modified
+        self.executable = executable
+
+    @property
+    def text(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    def append(self, text: str, now: int) -> None:
+        if self.size + len(text) > FILE_LIMIT:
+            raise FileFault(NO_SPACE)
+        self._pieces.append(text)
+        self.size += len(text)
+        self.modified = now
+
+    def truncate(self, now: int) -> None:
+        self._pieces.clear()
+        self.size = 0
+        self.modified = now
+
+
+class Volume:
+    """A tree of files. Paths are relative to its root, without a leading slash; the root itself is ``""``."""
+
+    __slots__ = ("_entries", "watchers")
+
+    def __init__(self, files: Mapping[str, str] | None = None, now: int = 0) -> None:
+        self._entries: dict[str, File | None] = {}  # None is a directory
+        self.watchers: dict[Callable[[], None], None] = {}  # told after every change, in order of their coming
+        for path, text in (files or {}).items():
+            self.write(path, text, now)
+
+    # For the embedding: parents are made as needed.
+
+    def write(self, path: str, text: str, now: int = 0, *, executable: bool = False) -> None:
+        parent = posixpath.dirname(path) if "/" in path else ""
+        while parent:
+            self._entries.setdefault(parent, None)
+            parent = posixpath.dirname(parent)
+        self._entries[path] = File(text, now, executable)
+        self.changed()
+
+    def replace(self, files: Mapping[str, str], now: int = 0) -> None:
+        """Exactly these files, all at once: nobody sees a part of them."""
+        self._entries = Volume(files, now)._entries
+        self.changed()
+
+    def copy(self) -> Volume:
+        """As it is now; what is written to a file is seen in both, what is put in its place is not."""
+        copy = Volume()
+        copy._entries.update(self._entries)
+        return copy
+
+    def ensure_directory(self, path: str) -> None:
+        """A directory at this path and at all above it, unless there is something."""
+        while path and path not in self._entries:
+            self._entries[path] = None
+            path = posixpath.dirname(path)
+
+    def read(self, path: str) -> str | None:
+        """The text of a file, None if there is no such file."""
+        entry = self._entries.get(path)
+        return None if entry is None else entry.text
+
+    def texts(self) -> dict[str, str]:
+        """All files."""
+        return {path: entry.text for path, entry in self._entries.items() if entry is not None}
+
+    def remove(self, path: str) -> None:
+        """Remove a file, or a directory with all it holds."""
+        for other in [other for other in self._entries if other == path or other.startswith(path + "/")]:
+            del self._entries[other]
+        self.changed()
+
+    # For the files of a container.
+
+    def get(self, path: str) -> File | None:
+        return self._entries.get(path)
+
+    def is_directory(self, path: str) -> bool:
+        return not path or (path in self._entries and self._entries[path] is None)
+
+    def put(self, path: str, entry: File | None) -> None:
+        if len(self._entries) >= ENTRY_LIMIT:
+            raise FileFault(NO_SPACE)
+        self._entries[path] = entry
+        self.changed()
+
+    def names(self, directory: str) -> Iterator[str]:
+        prefix = directory + "/" if directory else ""
+        for path in self._entries:
+            if path.startswith(prefix) and "/" not in path[len(prefix) :] and path != directory:
+                yield path[len(prefix) :]
+
+    def changed(self) -> None:
+        for watcher in tuple(self.watchers):
+            watcher()
+
+
+@value_object
+class Mount:
+    """A volume, or one entry of it (`sub_path`, which may be a file), at a path of the container."""
+
+    path: str
+    volume: Volume
+    sub_path: str = ""
+    read_only: bool = False
+
+
+class VirtualFiles:
+    """What one container sees. All paths are absolute; errors are `FileFault`."""
+
+    __slots__ = ("_mounts", "read_only", "root")
+
+    def __init__(self, root: Volume | None = None, *, read_only: bool = False) -> None:
+        self.root = root if root is not None else Volume()
+        self.read_only = read_only
+        self._mounts: tuple[Mount, ...] = ()  # the longest path first
+
+    def mount(self, path: str, volume: Volume, *, sub_path: str = "", read_only: bool = False) -> None:
+        mount = Mount(normal(path), volume, sub_path.strip("/"), read_only)
+        mounts = [other for other in self._mounts if other.path != mount.path]
+        mounts.append(mount)
+        if len(mounts) > 1:
+            mounts.sort(key=lambda each: (-len(each.path), each.path))
+        self._mounts = tuple(mounts)
+
+    def locate(self, path: str) -> tuple[Volume, str, bool]:
+        """The volume, the path in it, and whether it may not be written."""
+        path = normal(path)
+        for mount in self._mounts:
+            if path == mount.path or path.startswith(mount.path.rstrip("/") + "/"):
+                inner = path[len(mount.path) :].strip("/")
+                key = f"{mount.sub_path}/{inner}".strip("/") if inner else mount.sub_path
+                return mount.volume, key, mount.read_only
+        return self.root, path[1:], self.read_only
+
+    # Questions.
+
+    def file(self, path: str) -> File | None:
+        volume, key, _ = self.locate(path)
+        return volume.get(key)
+
+    def is_directory(self, path: str) -> bool:
+        volume, key, _ = self.locate(path)
+        if volume.is_directory(key) or (volume is self.root and key in STANDARD_DIRECTORIES):
+            return True
+        below = normal(path) + "/"
+        return any(mount.path.startswith(below) for mount in self._mounts)
+
+    def exists(self, path: str) -> bool:
+        return self.file(path) is not None or self.is_directory(path)
+
+    def read(self, path: str) -> str:
+        return self.open(path).text
+
+    def open(self, path: str) -> File:
+        """A file to read from."""
+        file = self.file(path)
+        if file is None:
+            raise FileFault(IS_DIRECTORY if self.is_directory(path) else NOT_FOUND)
+        return file
+
+    def names(self, path: str) -> list[str]:
+        """What is in a directory, sorted."""
+        if not self.is_directory(path):
+            raise FileFault(NOT_DIRECTORY if self.file(path) is not None else NOT_FOUND)
+        volume, key, _ = self.locate(path)
+        found = set(volume.names(key))
+        prefix = key + "/" if key else ""
+        if volume is self.root:
+            found.update(
+                name[len(prefix) :].partition("/")[0] for name in STANDARD_DIRECTORIES if name.startswith(prefix)
+            )
+        below = normal(path).rstrip("/") + "/"
+        found.update(
+            mount.path[len(below) :].partition("/")[0] for mount in self._mounts if mount.path.startswith(below)
+        )
+        found.discard("")
+        return sorted(found)
+
+    # Changes.
+
+    def _writable(self, path: str) -> tuple[Volume, str]:
+        volume, key, read_only = self.locate(path)
+        if read_only:
+            raise FileFault(READ_ONLY)
+        return volume, key
+
+    def create(self, path: str, now: int, *, truncate: bool = False) -> File:
+        """The file of that name to write to, made if it is not there."""
+        volume, key = self._writable(path)
+        file = volume.get(key)
+        if file is not None:
+            if truncate:
+                file.truncate(now)
+                volume.changed()
+            return file
+        if self.is_directory(path):
+            raise FileFault(IS_DIRECTORY)
+        parent = posixpath.dirname(normal(path))
+        if not self.is_directory(parent):
+            raise FileFault(NOT_DIRECTORY if self.file(parent) is not None else NOT_FOUND)
+        file = File("", now)
+        volume.put(key, file)
+        return file
+
+    def make_directory(self, path: str, *, parents: bool = False) -> None:
+        if self.exists(path):
+            if parents and self.is_directory(path):
+                return
+            raise FileFault(EXISTS)
+        parent = posixpath.dirname(normal(path))
+        if not self.is_directory(parent):
+            if not parents:
+                raise FileFault(NOT_FOUND)
+            self.make_directory(parent, parents=True)
+        volume, key = self._writable(path)
+        volume.put(key, None)
+
+    def remove(self, path: str, *, recursive: bool = False) -> None:
+        if not self.exists(path):
+            raise FileFault(NOT_FOUND)
+        if self.is_directory(path) and not recursive:
+            raise FileFault(IS_DIRECTORY)
+        volume, key = self._writable(path)
+        volume.remove(key)
+
+    def place(self, path: str, file: File) -> None:
+        """Give a file (a copy, or one that moves) this name."""
+        volume, key = self._writable(path)
+        parent = posixpath.dirname(normal(path))
+        if not self.is_directory(parent):
+            raise FileFault(NOT_FOUND)
+        volume.put(key, file)
+
+    def glob(self, pattern: str) -> list[str]:
+        """The paths that match an absolute pattern, sorted; a leading dot must be matched by a dot."""
+        found = ["/"]
+        for part in pattern.strip("/").split("/"):
+            step: list[str] = []
+            for base in found:
+                if not self.is_directory(base):
+                    continue
+                if not MAGIC.search(part):
+                    candidate = posixpath.join(base, part.replace("\\", ""))
+                    step.extend([candidate] if self.exists(candidate) else ())
+                    continue
+                compiled = compile_pattern(part)
+                step.extend(
+                    posixpath.join(base, name)
+                    for name in self.names(base)
+                    if compiled.fullmatch(name) and (part.startswith(".") or not name.startswith("."))
+                )
+            found = step
+        return found
+
+
+def normal(path: str) -> str:
+    """An absolute path without `.`, `..` and double slashes."""
+    if path == "/" or ("//" not in path and "/." not in path and not path.endswith("/")):
+        return path
+    path = posixpath.normpath(path)
+    return path[1:] if path.startswith("//") else path

@@ -1,0 +1,438 @@
+"""Processes and signals of one container: a small operating system in virtual time.
+
+A process is a coroutine that the kernel itself drives. It runs at once until it has to wait, and is resumed by what it
+waits for: a timer, a child, a pipe. So there is no asyncio task anywhere, an exec probe is done before its call
+returns, and killing a container closes its coroutines there and then. A process without a coroutine just exists until
+a signal or its one timer ends it: servers and sleepers cost an object.
+
+Rules of Linux that pods show: PID 1 of a container is immune to signals for which it has no handler (also to KILL, if
+sent from inside), and its end is the end of all.
+"""
+
+from __future__ import annotations
+
+import types
+from asyncio import TimerHandle
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
+from dataclasses import field
+from enum import Enum
+from itertools import count
+from typing import Any, TypeVar
+
+from kubesim.clock import LoopClock, Randomness, go
+from kubesim.clock.randomness import Stream as RandomStream
+from kubesim.shell.kernel.files import VirtualFiles
+from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork
+from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Stream
+from kubesim.values import part, value_object
+
+T = TypeVar("T")
+
+INT, QUIT, KILL, PIPE, TERM, CHLD, CONT, STOP = 2, 3, 9, 13, 15, 17, 18, 19
+SIGNAL_NAMES = {
+    1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
+    11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM", 17: "CHLD", 18: "CONT", 19: "STOP", 20: "TSTP",
+    21: "TTIN", 22: "TTOU", 23: "URG", 28: "WINCH",
+}  # fmt: skip
+_NUMBERS = {name: number for number, name in SIGNAL_NAMES.items()}
+_HARMLESS = frozenset({CHLD, CONT, 20, 21, 22, 23, 28})  # ignored by default; stopped processes are not modelled
+
+STEPS_PER_TURN = 10_000  # after so much work without time passing, a process pauses
+STEPS_OF_A_FORK = 10
+PAUSE = 10_000  # microseconds
+PAUSES_BEFORE_CPU_BOUND = 10  # then turns are shorter, and each pause is twice the one before: it costs next to nothing
+STEPS_WHEN_CPU_BOUND = 1_000
+LONGEST_PAUSE = 3600 * 1_000_000
+PROCESS_LIMIT = 512
+MEMORY_LIMIT = 64 << 20  # bytes a process may hold in a container without a limit
+LARGEST_MEMORY = 1 << 30  # ... and in any container
+
+
+def signal_number(name: str) -> int | None:
+    """`TERM`, `SIGTERM` or `15`; None if there is no such signal."""
+    if name.isdigit():
+        return int(name) if int(name) == 0 or int(name) in SIGNAL_NAMES else None
+    return _NUMBERS.get(name.upper().removeprefix("SIG"))
+
+
+@value_object
+class ExitStatus:
+    """How a process ended: its exit code as a runtime reports it, and the signal that ended it, if one did."""
+
+    code: int
+    signal: int = 0
+    oom_killed: bool = False
+
+
+KILLED = ExitStatus(128 + KILL, KILL)
+
+
+class Disposition(Enum):
+    """What a process does about a signal, if not the default. A number instead is a handler that exits with it."""
+
+    IGNORE = "ignore"
+    CATCH = "catch"
+
+
+Dispositions = Mapping[int, Disposition | int]
+NO_HANDLERS: Dispositions = types.MappingProxyType({})
+
+
+class Terminated(Exception):
+    """Unwinds a process that ended itself."""
+
+
+class CannotFork(Exception):
+    """Too many processes."""
+
+
+@types.coroutine
+def rest() -> Generator[None, None, None]:
+    """Give control back to the kernel until somebody wakes this process."""
+    yield
+
+
+@part
+class Process:
+    """One simulated process. `strict` belongs to an exec: there, unknown programs are not found."""
+
+    kernel: Kernel
+    pid: int
+    argv: list[str]
+    environment: Mapping[str, str]
+    directory: str
+    dispositions: Dispositions = field(default_factory=lambda: NO_HANDLERS)
+    streams: dict[int, Stream] | None = None
+    parent: Process | None = None
+    coroutine: Coroutine[Any, Any, int] | None = None
+    pending: list[int] = field(default_factory=list)  # signals caught and not yet handled
+    listeners: list[Listener] = field(default_factory=list)
+    waiters: list[Process] = field(default_factory=list)
+    status: ExitStatus | None = None
+    on_exit: Callable[[ExitStatus], None] | None = None
+    timer: TimerHandle | None = None
+    strict: bool = False
+    queued: bool = False
+    _spent: int = 0
+    _spent_at: int = -1
+    _pauses: int = 0
+
+    # Time.
+
+    async def sleep(self, duration: int, *, interruptible: bool = False) -> None:
+        """Wait for this long; if interruptible, only until a caught signal comes in."""
+        clock = self.kernel.clock
+        due = clock.now() + duration
+        timer = clock.call_at(due, self.kernel.wake, self)
+        try:
+            while not (interruptible and self.pending):
+                await rest()
+                if clock.now() >= due:
+                    break
+        finally:
+            timer.cancel()
+
+    async def give_way(self) -> None:
+        """Let the others run first, without time passing."""
+        self.wake()
+        await rest()
+
+    async def sleep_forever(self) -> int:
+        while True:
+            await rest()
+
+    def spend(self, steps: int = 1) -> bool:
+        """Count work; True if it is time to pause."""
+        now = self.kernel.clock.now()
+        if now != self._spent_at:
+            self._spent_at, self._spent, self._pauses = now, 0, 0
+        self._spent += steps
+        return self._spent > (STEPS_PER_TURN if self._pauses < PAUSES_BEFORE_CPU_BOUND else STEPS_WHEN_CPU_BOUND)
+
+    async def pause(self) -> None:
+        """Let time pass for a process that never waits by itself."""
+        self._pauses += 1
+        doublings = max(0, self._pauses - PAUSES_BEFORE_CPU_BOUND)
+        if doublings == 1:
+            self.kernel.note(f"{' '.join(self.argv)!r} never waits: it is taken for a server that keeps a CPU busy")
+        await self.sleep(min(PAUSE << min(doublings, 40), LONGEST_PAUSE), interruptible=True)
+        self._spent_at, self._spent = self.kernel.clock.now(), 0
+
+    # Streams.
+
+    def stream(self, descriptor: int) -> Stream:
+        stream = (self.streams or {}).get(descriptor)
+        return self.kernel.null if stream is None else stream
+
+    async def read(self, stream: Stream) -> str:
+        """Some text, empty at the end."""
+        if self.spend():
+            await self.pause()
+        while (text := stream.poll_read()) is None:
+            stream.watch(self.wake)
+            await rest()
+        return text
+
+    async def read_line(self, stream: Stream) -> str:
+        """One line with its newline; empty at the end."""
+        held: list[str] = []
+        size = 0
+        while text := await self.read(stream):
+            line, newline, behind = text.partition("\n")
+            if newline:
+                if behind:
+                    stream.push_back(behind)
+                return "".join((*held, line, newline))
+            size += len(text)
+            self.kernel.claim_memory(size)
+            held.append(text)
+        return "".join(held)
+
+    async def read_all(self, stream: Stream) -> str:
+        held: list[str] = []
+        size = 0
+        while text := await self.read(stream):
+            size += len(text)
+            self.kernel.claim_memory(size)
+            held.append(text)
+        return "".join(held)
+
+    async def outside(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something real, which runs as a task of the event loop."""
+        task = go(work, f"{self.argv[0]} outside")
+        task.add_done_callback(lambda _: self.wake())
+        try:
+            while not task.done():
+                await rest()
+        finally:
+            task.cancel()
+        return task.result()
+
+    async def write(self, text: str, descriptor: int = 1) -> None:
+        """Write all of it. As in Linux, a pipe without readers ends the writer."""
+        stream = self.stream(descriptor)
+        if len(text) > 1024 and isinstance(stream, LogTarget):  # much to keep, so much work
+            self.spend(len(text) >> 6)
+        try:
+            while not stream.poll_write(text):
+                stream.watch(self.wake)
+                await rest()
+        except BrokenPipe:
+            self.kernel.deliver(self, PIPE)
+            self.check_alive()
+
+    async def complain(self, text: str) -> int:
+        """A line on standard error; gives the exit code that goes with most complaints."""
+        await self.write(text + "\n", 2)
+        return 1
+
+    # Other processes.
+
+    def wake(self) -> None:
+        self.kernel.wake(self)
+
+    def check_alive(self) -> None:
+        if self.status is not None:
+            raise Terminated
+
+    def fork(self, argv: list[str], environment: Mapping[str, str] | None = None) -> Process:
+        """A child with copies of everything that a child inherits; it does nothing yet."""
+        self.spend(STEPS_OF_A_FORK)
+        kernel = self.kernel
+        child = kernel.new_process(argv, self.environment if environment is None else environment, self.directory)
+        child.parent = self
+        child.strict = self.strict
+        child.streams = {descriptor: stream.hold() for descriptor, stream in (self.streams or {}).items()}
+        child.dispositions = inherited(self.dispositions)
+        return child
+
+    async def wait_for(self, child: Process) -> ExitStatus:
+        """The end of a child, also if caught signals come in meanwhile."""
+        if child.status is None:
+            child.waiters.append(self)
+            while child.status is None:
+                await rest()
+        return child.status
+
+    def listen(self, listener: Listener) -> Listener:
+        """Open a port that closes when this process ends."""
+        self.kernel.network.ports.listen(listener)
+        self.listeners.append(listener)
+        return listener
+
+
+def inherited(dispositions: Dispositions) -> Dispositions:
+    """What a new program keeps: only what is ignored stays so."""
+    if not dispositions:
+        return NO_HANDLERS
+    return {number: action for number, action in dispositions.items() if action is Disposition.IGNORE}
+
+
+NULL = Stream().hold()
+
+
+@part
+class Kernel:
+    """All processes of one container, and what they share.
+
+    Containers of a pod share `network`; `files` is the container's own, with shared volumes mounted. `pids` is given
+    where containers share a PID namespace: a container that does not get 1 is not protected from signals. `note` is
+    called with what the simulation assumes (an unknown program is a server).
+    """
+
+    clock: LoopClock
+    files: VirtualFiles = field(default_factory=VirtualFiles)
+    network: ShellNetwork = field(default_factory=LoopbackNetwork)
+    memory_limit: int | None = None
+    stdin_open: bool = False
+    pids: Iterator[int] = field(default_factory=lambda: count(1))
+    randomness: Randomness = Randomness(0)
+    note: Callable[[str], None] = lambda text: None
+    log: Log = field(init=False)
+    null: Stream = NULL
+    processes: dict[int, Process] = field(default_factory=dict)
+    init: Process | None = None
+    current: Process | None = None  # whose code is running at this moment
+    _ready: list[Process] = field(default_factory=list)
+    _draining: bool = False
+    _random: RandomStream | None = None
+
+    def __post_init__(self) -> None:
+        self.log = Log(self.clock.now)
+
+    # Processes.
+
+    def new_process(self, argv: list[str], environment: Mapping[str, str], directory: str) -> Process:
+        if len(self.processes) >= PROCESS_LIMIT:
+            raise CannotFork
+        process = Process(self, next(self.pids), argv, environment, directory)
+        self.processes[process.pid] = process
+        if self.init is None:
+            self.init = process
+        return process
+
+    def connect_to_log(self, process: Process) -> None:
+        """Standard streams as the runtime gives them to PID 1."""
+        stdin = Silent() if self.stdin_open else self.null
+        process.streams = {
+            0: stdin.hold(),
+            1: LogTarget(self.log, "stdout").hold(),
+            2: LogTarget(self.log, "stderr").hold(),
+        }
+
+    def run(self, process: Process, coroutine: Coroutine[Any, Any, int]) -> None:
+        """Let a process run this; its result is the exit code."""
+        process.coroutine = coroutine
+        self.wake(process)
+
+    def wake(self, process: Process) -> None:
+        """Resume a process, as soon as none other runs."""
+        if process.status is not None or process.queued or process.coroutine is None:
+            return
+        process.queued = True
+        self._ready.append(process)
+        if not self._draining:
+            self._drain()
+
+    def _drain(self) -> None:
+        self._draining = True
+        try:
+            while self._ready:
+                process = self._ready.pop(0)
+                process.queued = False
+                if process.status is None:
+                    self._advance(process)
+        finally:
+            self._draining = False
+
+    def _advance(self, process: Process) -> None:
+        coroutine = process.coroutine
+        assert coroutine is not None
+        self.current = process
+        status: ExitStatus | None = None
+        try:
+            coroutine.send(None)
+        except StopIteration as returned:
+            status = ExitStatus(returned.value & 0xFF)
+        except Terminated:
+            pass
+        except BaseException:  # a defect of ours: the process must not stay behind half alive
+            self.current = None
+            self.finish(process, ExitStatus(255))
+            raise
+        self.current = None
+        if process.status is not None:
+            coroutine.close()
+        elif status is not None:
+            process.coroutine = None
+            self.finish(process, status)
+
+    def finish(self, process: Process, status: ExitStatus) -> None:
+        """A process is no more: whatever it held is given back, and those who wait for it are told."""
+        if process.status is not None:
+            return
+        process.status = status
+        self.processes.pop(process.pid, None)
+        coroutine, process.coroutine = process.coroutine, None
+        if coroutine is not None and process is not self.current:
+            coroutine.close()
+        if process.timer is not None:
+            process.timer.cancel()
+            process.timer = None
+        for listener in process.listeners:
+            self.network.ports.close(listener)
+        streams, process.streams = process.streams, None
+        if process is self.init:
+            self._end()
+        for stream in (streams or {}).values():
+            stream.release()
+        for waiter in process.waiters:
+            self.wake(waiter)
+        process.waiters.clear()
+        if process.on_exit is not None:
+            process.on_exit(status)
+
+    def _end(self) -> None:
+        """PID 1 has ended, and with it every other process of the container."""
+        for process in list(self.processes.values()):
+            self.finish(process, KILLED)
+        self.log.flush()
+
+    # Signals and memory.
+
+    def deliver(self, process: Process, number: int, *, outside: bool = False) -> None:
+        """Send a signal; from outside is from the runtime, not from a process of the container."""
+        if process.status is not None or number == 0:
+            return
+        protected = process.pid == 1
+        if number in (KILL, STOP):
+            if number == KILL and (outside or not protected):
+                self.finish(process, KILLED)
+            return
+        action = process.dispositions.get(number)
+        if action is None:
+            if not protected and number not in _HARMLESS:
+                self.finish(process, ExitStatus(128 + number, number))
+        elif action is Disposition.CATCH:
+            if number not in process.pending:
+                process.pending.append(number)
+            self.wake(process)
+        elif isinstance(action, int):
+            self.finish(process, ExitStatus(action))
+
+    def claim_memory(self, size: int) -> None:
+        """A process holds this many bytes; too many are the end of the container (memory.oom.group)."""
+        if size > min(self.memory_limit or MEMORY_LIMIT, LARGEST_MEMORY):
+            self.kill_out_of_memory()
+
+    def kill_out_of_memory(self) -> None:
+        assert self.init is not None
+        self.finish(self.init, ExitStatus(128 + KILL, KILL, oom_killed=True))
+        raise Terminated
+
+    # Services.
+
+    def random(self) -> RandomStream:
+        if self._random is None:
+            self._random = self.randomness.stream("shell", self.network.hostname)
+        return self._random

@@ -1,0 +1,293 @@
+"""What a file descriptor leads to: the container's log, a pipe, a file, a text, a device.
+
+Reading and writing are attempts that never wait (`poll_read`, `poll_write`); a process that got nothing asks to be
+woken (`watch`) and rests. Streams count the descriptors that hold them: the last writer's end is the reader's.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import field
+from typing import Literal, Self
+
+from kubesim.shell.kernel.files import File, Volume
+from kubesim.values import part, value_object
+
+PIPE_CAPACITY = 4096  # of text that nobody has read; small, so that a reader gets its turn soon
+BLOCK = 65_536
+LINE_LIMIT = 16_384  # containerd cuts longer lines, too
+CAPTURE_LIMIT = 4 << 20
+_ZEROS = "\0" * BLOCK  # one text for all, so that holding many of them costs nothing
+
+StreamName = Literal["stdout", "stderr"]
+Wake = Callable[[], None]
+
+
+class BrokenPipe(Exception):
+    """Nobody is left to read."""
+
+
+class Stream:
+    """A device like /dev/null: reading finds its end, writing goes nowhere."""
+
+    __slots__ = ("holders",)
+
+    def __init__(self) -> None:
+        self.holders = 0
+
+    def hold(self) -> Self:
+        self.holders += 1
+        return self
+
+    def release(self) -> None:
+        self.holders -= 1
+        if self.holders == 0:
+            self.close()
+
+    def close(self) -> None:
+        """The last holder is gone."""
+
+    def poll_read(self) -> str | None:
+        """Some text; empty at the end; None if there is nothing yet."""
+        return ""
+
+    def push_back(self, text: str) -> None:
+        """Text that was read too far; the next read gives it again."""
+
+    def poll_write(self, text: str) -> bool:
+        """Was the text taken? False if there is no room yet."""
+        return True
+
+    def watch(self, wake: Wake) -> None:
+        """Call this once when reading or writing may succeed."""
+
+
+class Endless(Stream):
+    """/dev/zero."""
+
+    __slots__ = ()
+
+    def poll_read(self) -> str | None:
+        return _ZEROS
+
+
+class Silent(Stream):
+    """A terminal at which nobody types: reading never ends."""
+
+    __slots__ = ()
+
+    def poll_read(self) -> str | None:
+        return None
+
+
+class TextSource(Stream):
+    """A text to read: a here-document, or a file as it is when it is read."""
+
+    __slots__ = ("_file", "_position")
+
+    def __init__(self, source: str | File) -> None:
+        super().__init__()
+        self._file = File(source) if isinstance(source, str) else source
+        self._position = 0
+
+    def poll_read(self) -> str | None:
+        text = self._file.text[self._position : self._position + BLOCK]
+        self._position += len(text)
+        return text
+
+    def push_back(self, text: str) -> None:
+        self._position -= len(text)
+
+
+class FileTarget(Stream):
+    """A file to write to, always at its end."""
+
+    __slots__ = ("_file", "_now", "_volume")
+
+    def __init__(self, file: File, volume: Volume, now: Callable[[], int]) -> None:
+        super().__init__()
+        self._file = file
+        self._volume = volume
+        self._now = now
+
+    def poll_write(self, text: str) -> bool:
+        self._file.append(text, self._now())
+        self._volume.changed()
+        return True
+
+
+class Capture(Stream):
+    """Collects what is written, for command substitutions and exec; what is beyond the limit is dropped."""
+
+    __slots__ = ("_pieces", "_size", "_waiting")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: list[str] = []
+        self._size = 0
+        self._waiting: list[Wake] = []
+
+    def poll_write(self, text: str) -> bool:
+        text = text[: CAPTURE_LIMIT - self._size]
+        self._pieces.append(text)
+        self._size += len(text)
+        return True
+
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def watch(self, wake: Wake) -> None:
+        self._waiting.append(wake)
+
+    def close(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for wake in waiting:
+            wake()
+
+
+@part
+class _Buffer:
+    """What is in a pipe, and who waits at either end."""
+
+    pieces: deque[str] = field(default_factory=deque)
+    size: int = 0
+    readable: bool = True  # a reader is left
+    writable: bool = True  # a writer is left
+    waiting: list[Wake] = field(default_factory=list)
+
+    def stir(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for wake in waiting:
+            wake()
+
+
+class _PipeEnd(Stream):
+    __slots__ = ("_buffer",)
+
+    def __init__(self, buffer: _Buffer) -> None:
+        super().__init__()
+        self._buffer = buffer
+
+    def watch(self, wake: Wake) -> None:
+        self._buffer.waiting.append(wake)
+
+
+class PipeReader(_PipeEnd):
+    __slots__ = ()
+
+    def poll_read(self) -> str | None:
+        buffer = self._buffer
+        if not buffer.pieces:
+            return None if buffer.writable else ""
+        text = "".join(buffer.pieces)
+        buffer.pieces.clear()
+        buffer.size = 0
+        buffer.stir()
+        return text
+
+    def push_back(self, text: str) -> None:
+        self._buffer.pieces.appendleft(text)
+        self._buffer.size += len(text)
+
+    def close(self) -> None:
+        self._buffer.readable = False
+        self._buffer.stir()
+
+
+class PipeWriter(_PipeEnd):
+    __slots__ = ()
+
+    def poll_write(self, text: str) -> bool:
+        buffer = self._buffer
+        if not buffer.readable:
+            raise BrokenPipe
+        if buffer.size >= PIPE_CAPACITY:
+            return False
+        buffer.pieces.append(text)
+        buffer.size += len(text)
+        buffer.stir()
+        return True
+
+    def close(self) -> None:
+        self._buffer.writable = False
+        self._buffer.stir()
+
+
+def make_pipe() -> tuple[PipeReader, PipeWriter]:
+    buffer = _Buffer()
+    return PipeReader(buffer), PipeWriter(buffer)
+
+
+@value_object
+class LogLine:
+    """One line of a container's output, at its time (microseconds since the epoch)."""
+
+    time: int
+    stream: StreamName
+    text: str
+
+
+@part
+class Log:
+    """A container's output. It keeps the last `limit` lines and counts those it dropped."""
+
+    now: Callable[[], int]
+    limit: int = 10_000
+    _lines: deque[LogLine] | None = None  # most servers never say a word
+    _open: dict[StreamName, str] | None = None  # lines that have begun, by stream
+    dropped: int = 0
+    on_line: Callable[[LogLine], None] | None = None
+
+    @property
+    def lines(self) -> tuple[LogLine, ...]:
+        return tuple(self._lines or ())
+
+    def text(self) -> str:
+        """All that is kept, as `kubectl logs` prints it."""
+        return "".join(line.text + "\n" for line in self._lines or ())
+
+    def write(self, stream: StreamName, text: str) -> None:
+        if self._open:
+            text = self._open.pop(stream, "") + text
+        *complete, rest = text.split("\n")
+        for line in complete:
+            self._add(stream, line)
+        while len(rest) > LINE_LIMIT:
+            self._add(stream, rest[:LINE_LIMIT])
+            rest = rest[LINE_LIMIT:]
+        if rest:
+            if self._open is None:
+                self._open = {}
+            self._open[stream] = rest
+
+    def flush(self) -> None:
+        """The container has ended: a line that has begun is complete."""
+        for stream, text in (self._open or {}).items():
+            self._add(stream, text)
+        self._open = None
+
+    def _add(self, stream: StreamName, text: str) -> None:
+        if self._lines is None:
+            self._lines = deque(maxlen=self.limit)
+        if len(self._lines) == self.limit:
+            self.dropped += 1
+        line = LogLine(self.now(), stream, text)
+        self._lines.append(line)
+        if self.on_line is not None:
+            self.on_line(line)
+
+
+class LogTarget(Stream):
+    """A container's standard output or error."""
+
+    __slots__ = ("_log", "_name")
+
+    def __init__(self, log: Log, name: StreamName) -> None:
+        super().__init__()
+        self._log = log
+        self._name = name
+
+    def poll_write(self, text: str) -> bool:
+        self._log.write(self._name, text)
+        return True

@@ -1,0 +1,1 @@
+"""The language of the shell: tokens, syntax tree, patterns, arithmetic, expansion. All pure."""

@@ -1,0 +1,160 @@
+"""The syntax tree of a script: what the parser makes and the interpreter walks.
+
+Everything here is immutable, so that one parse of a command text serves every container that runs it.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from kubesim.values import value_object
+
+
+class ShellSyntaxError(Exception):
+    """A text that is no script; its message is what busybox ash would print after `syntax error: `."""
+
+
+@value_object
+class Literal:
+    """Text as written. Quoted text is neither split nor matched against file names."""
+
+    text: str
+    quoted: bool
+
+
+@value_object
+class Parameter:
+    """`$name` or `${name<operator>operand}`; the operator `length` stands for `${#name}`."""
+
+    name: str
+    quoted: bool
+    operator: str = ""
+    operand: Word | None = None
+
+
+@value_object
+class CommandSubstitution:
+    """`$(script)` or a backquoted script."""
+
+    script: Script
+    quoted: bool
+
+
+@value_object
+class Arithmetic:
+    """`$((expression))`; the expression is expanded before it is computed."""
+
+    expression: Word
+    quoted: bool
+
+
+Part: TypeAlias = Literal | Parameter | CommandSubstitution | Arithmetic
+
+
+@value_object
+class Word:
+    """One word. `plain` is its value if no expansion can change it."""
+
+    parts: tuple[Part, ...]
+    plain: str | None
+
+
+@value_object
+class Redirect:
+    """`fd operator target`. A here-document is the operator `<<` with its text as target."""
+
+    descriptor: int
+    operator: str
+    target: Word
+
+
+@value_object
+class Simple:
+    """Assignments, a command with arguments, redirections; each may be absent."""
+
+    assignments: tuple[tuple[str, Word], ...]
+    words: tuple[Word, ...]
+    redirects: tuple[Redirect, ...]
+
+
+@value_object
+class Subshell:
+    body: Block
+    redirects: tuple[Redirect, ...]
+
+
+@value_object
+class Group:
+    body: Block
+    redirects: tuple[Redirect, ...]
+
+
+@value_object
+class If:
+    """Branches are (condition, body) in order; `otherwise` may be empty."""
+
+    branches: tuple[tuple[Block, Block], ...]
+    otherwise: Block
+    redirects: tuple[Redirect, ...]
+
+
+@value_object
+class Loop:
+    """`while`, or `until`."""
+
+    until: bool
+    condition: Block
+    body: Block
+    redirects: tuple[Redirect, ...]
+
+
+@value_object
+class For:
+    """`for name in words`; no `in` at all means the positional parameters."""
+
+    name: str
+    words: tuple[Word, ...] | None
+    body: Block
+    redirects: tuple[Redirect, ...]
+
+
+@value_object
+class Case:
+    subject: Word
+    arms: tuple[tuple[tuple[Word, ...], Block], ...]
+    redirects: tuple[Redirect, ...]
+
+
+@value_object
+class Function:
+    name: str
+    body: Command
+
+
+Command: TypeAlias = Simple | Subshell | Group | If | Loop | For | Case | Function
+
+
+@value_object
+class Pipeline:
+    commands: tuple[Command, ...]
+    negated: bool
+
+
+@value_object
+class ShellStatement:
+    """Pipelines joined by `&&` and `||`; `background` if an `&` follows."""
+
+    first: Pipeline
+    rest: tuple[tuple[str, Pipeline], ...]
+    background: bool
+
+
+Block: TypeAlias = tuple[ShellStatement, ...]
+
+
+@value_object
+class Script:
+    """Complete commands, one for each line. As in ash, lines before one with a syntax error run before it is told."""
+
+    lines: tuple[Block, ...]
+    error: str = ""

@@ -1,0 +1,19 @@
+"""The programs that a simulated container knows: importing this package registers them all."""
+
+from kubesim.shell.programs import condition, filesystem, filters, network, system, text
+from kubesim.shell.programs.registry import PROGRAMS, QUICK, ProgramResult, execute, is_known, program_name
+
+__all__ = [
+    "PROGRAMS",
+    "QUICK",
+    "ProgramResult",
+    "condition",
+    "execute",
+    "filesystem",
+    "filters",
+    "is_known",
+    "network",
+    "program_name",
+    "system",
+    "text",
+]

@@ -1,0 +1,72 @@
+"""Redirections: opening their targets, putting them in the place of a process's streams, and back again."""
+
+from __future__ import annotations
+
+from kubesim.shell.kernel.devices import open_for_reading, open_for_writing
+from kubesim.shell.kernel.files import NOT_FOUND, FileFault
+from kubesim.shell.kernel.kernel import Process
+from kubesim.shell.kernel.streams import Stream, TextSource
+
+Saved = list[tuple[int, Stream | None]]  # descriptors and what they led to before, in order
+
+
+class CannotRedirect(Exception):
+    """The target cannot be opened; the text is ash's."""
+
+
+def redirect(process: Process, descriptor: int, operator: str, target: str, saved: Saved) -> None:
+    """Apply one redirection, noting what it replaced."""
+    try:
+        stream = _open(process, operator, target)
+    except FileFault as fault:
+        reading = operator in ("<", "<>")
+        reason = ("no such file" if reading else "nonexistent directory") if str(fault) == NOT_FOUND else str(fault)
+        raise CannotRedirect(f"can't {'open' if reading else 'create'} {target}: {reason}") from None
+    both = operator.startswith("&>") or (operator == ">&" and not target.isdigit() and target != "-")
+    assert process.streams is not None
+    for each in (1, 2) if both else (descriptor,):
+        saved.append((each, process.streams.get(each)))
+        process.streams[each] = stream.hold()
+
+
+def _open(process: Process, operator: str, target: str) -> Stream:
+    if operator == "<<":
+        return TextSource(target)
+    if operator in ("<&", ">&"):
+        if target == "-":
+            return process.kernel.null
+        if target.isdigit():
+            return process.stream(int(target))
+    if operator in ("<", "<&"):
+        return open_for_reading(process, target)
+    return open_for_writing(process, target, append=operator in (">>", "&>>", "<>"))
+
+
+def set_stream(process: Process, descriptor: int, stream: Stream) -> None:
+    """Let a descriptor lead elsewhere for good."""
+    assert process.streams is not None
+    before = process.streams.get(descriptor)
+    process.streams[descriptor] = stream.hold()
+    if before is not None:
+        before.release()
+
+
+def restore(process: Process, saved: Saved) -> None:
+    """Put back what redirections replaced; a process that ended meanwhile has nothing to put back."""
+    for descriptor, before in reversed(saved):
+        streams = process.streams
+        if streams is None:
+            if before is not None:
+                before.release()
+            continue
+        streams.pop(descriptor).release()
+        if before is not None:
+            streams[descriptor] = before
+
+
+def keep(saved: Saved) -> None:
+    """Redirections of `exec` stay: what they replaced is given up."""
+    for _, before in saved:
+        if before is not None:
+            before.release()
+    saved.clear()

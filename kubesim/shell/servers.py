@@ -1,0 +1,154 @@
+"""Programs that serve until they are stopped: the well-known ones with their ports, and everything unknown.
+
+A server here is a process without code: what it does about signals, and which ports it holds. Unknown programs are
+taken to exit with 0 when they are told to stop, as a well-behaved server does; interpreters have no handler.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+from kubesim.shell.agnhost import agnhost
+from kubesim.shell.kernel.files import VirtualFiles
+from kubesim.shell.kernel.kernel import INT, NO_HANDLERS, QUIT, TERM, Dispositions, Process
+from kubesim.shell.kernel.ports import AddressInUse, Answer, HttpAnswer, HttpRequest, Listener
+from kubesim.values import value_object
+
+GRACEFUL: Dispositions = {TERM: 0, INT: 0, QUIT: 0}
+_JAVA: Dispositions = {TERM: 143, INT: 130}
+_GO: Dispositions = {
+    TERM: 2,
+    INT: 2,
+    QUIT: 2,
+}  # without a handler, a Go program exits with 2 if the signal cannot kill it
+
+AnswerOf = Callable[[Process], Answer]
+
+
+def directory_answer(files: VirtualFiles, directory: str, listing: bool, request: HttpRequest) -> HttpAnswer:
+    """What a file server answers: the file, the index of a directory, or that there is none."""
+    path = f"{directory.rstrip('/')}/{request.path.partition('?')[0].lstrip('/')}".rstrip("/") or "/"
+    if files.is_directory(path):
+        index = files.file(f"{path}/index.html")
+        if index is None:
+            return HttpAnswer(200, "\n".join(files.names(path))) if listing else HttpAnswer(404, "404 Not Found")
+        return HttpAnswer(200, index.text)
+    file = files.file(path)
+    return HttpAnswer(404, "404 Not Found") if file is None else HttpAnswer(200, file.text)
+
+
+def serve_directory(process: Process, directory: str, *, listing: bool = False) -> Answer:
+    return partial(directory_answer, process.kernel.files, directory, listing)
+
+
+def _always(body: str) -> AnswerOf:
+    return lambda process: lambda request: HttpAnswer(200, body)
+
+
+def _nginx(process: Process) -> Answer:
+    def answer(request: HttpRequest) -> HttpAnswer:
+        found = directory_answer(process.kernel.files, "/usr/share/nginx/html", False, request)
+        if found.status == 404 and request.path in ("/", "/index.html"):
+            return HttpAnswer(200, "<h1>Welcome to nginx!</h1>\n")
+        return found
+
+    return answer
+
+
+@value_object
+class Server:
+    """A well-known server program."""
+
+    ports: tuple[int, ...]
+    answer: AnswerOf | None
+    dispositions: Dispositions
+
+
+_SERVERS: dict[str, Server] = {
+    "nginx": Server((80,), _nginx, GRACEFUL),
+    "httpd-foreground": Server((80,), _always("<html><body><h1>It works!</h1></body></html>\n"), GRACEFUL),
+    "apache2-foreground": Server((80,), _always(""), GRACEFUL),
+    "redis-server": Server((6379,), None, GRACEFUL),
+    "memcached": Server((11211,), None, GRACEFUL),
+    "postgres": Server((5432,), None, GRACEFUL),
+    "mysqld": Server((3306,), None, GRACEFUL),
+    "mongod": Server((27017,), None, GRACEFUL),
+    "java": Server((), None, _JAVA),
+    "pause": Server((), None, GRACEFUL),
+    "/pause": Server((), None, GRACEFUL),
+}
+_AGNHOST = ("agnhost", "/agnhost")
+_SERVERS.update(dict.fromkeys(_AGNHOST, Server((), None, _GO)))
+# Interpreters run whatever they were given; none of them handles TERM by itself, so as PID 1 they do not hear it.
+_INTERPRETERS = frozenset({"python", "python3", "node", "ruby", "perl"})
+# Wrappers that images have around their server: the last word tells which one it is.
+_ENTRYPOINTS = (
+    "docker-entrypoint.sh",
+    "/docker-entrypoint.sh",
+    "/entrypoint.sh",
+    "/usr/local/bin/docker-entrypoint.sh",
+)
+# Not simulated, and certainly no servers.
+_TOOLS = frozenset(
+    """
+    apk apt apt-get awk bunzip2 bzip2 chgrp dd df dmesg dnf du find free git gunzip gzip ip iptables md5sum mount
+    openssl pip pip3 sha256sum stat sysctl tar umount unzip update-ca-certificates uptime yum zip
+    """.split()  # noqa: SIM905
+)
+_PATH = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"})
+
+
+@lru_cache(maxsize=1024)
+def program_name(command: str) -> str:
+    """`/bin/sh` is `sh`; a path outside the usual directories stays itself."""
+    directory, name = posixpath.split(command)
+    return name if not directory or directory in _PATH else command
+
+
+def is_known_server(name: str) -> bool:
+    return name in _SERVERS
+
+
+def is_tool(name: str) -> bool:
+    return name in _TOOLS
+
+
+def send_nginx_signal(process: Process, argv: list[str]) -> int:
+    """`nginx -s quit` and its like: a message to the nginx that runs already."""
+    masters = [
+        other
+        for other in process.kernel.processes.values()
+        if program_name(other.argv[0]) == "nginx" and other is not process
+    ]
+    if masters and argv[-1] in ("quit", "stop"):
+        process.kernel.deliver(masters[0], QUIT if argv[-1] == "quit" else TERM)
+        process.check_alive()
+    return 0 if masters else 1
+
+
+def begin_server(process: Process, argv: list[str]) -> str:
+    """Turn a process into the server that this command line starts; it needs no code from here on.
+
+    Gives what the server says if it cannot start (and exits with 1), else nothing.
+    """
+    if argv[0] in _ENTRYPOINTS and len(argv) > 1:
+        argv = argv[1:]
+    process.argv = argv
+    name = program_name(argv[0])
+    server = _SERVERS.get(name)
+    if server is None:
+        process.dispositions = NO_HANDLERS if name in _INTERPRETERS else GRACEFUL
+        process.kernel.note(f"{argv[0]} is not a program that is simulated: it runs as a server until it is stopped")
+        return ""
+    listeners = [Listener(port, answer=server.answer(process) if server.answer else None) for port in server.ports]
+    if name in _AGNHOST:
+        listeners = agnhost(process.kernel, argv)
+    for listener in listeners:
+        try:
+            process.listen(listener)
+        except AddressInUse:
+            return f"{name}: [emerg] bind() to 0.0.0.0:{listener.port} failed (98: Address in use)"
+    process.dispositions = server.dispositions
+    return ""

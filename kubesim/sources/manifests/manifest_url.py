@@ -1,0 +1,141 @@
+"""What the http source asks of a url, and what its answers mean.
+
+`simulated_url.py` and `real_url.py` answer. `UrlReader` is the source without its waiting: it decides what an answer
+wants to run and what is worth telling about it. A text that cannot be used is told once: the next time it is the same
+text, which is no failure.
+
+Mirrors: pkg/kubelet/config/http.go sourceURL.run, extractFromURL
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from http import HTTPStatus
+from typing import Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.sources.manifests.static_pod import Manifest, manifest_text, read_manifest
+from kubesim.values import value_object
+
+TOLD_FAILURES = 3  # of those that follow each other; the next is told with the remark that no more will be
+OK = 200
+REQUEST_TIMEOUT = 10 * SECOND  # for the whole exchange, the body included
+
+Header = Mapping[str, tuple[str, ...]]
+
+
+class FetchError(Exception):
+    """No answer, or none that could be read to its end; the text is what Go's http package says."""
+
+
+@value_object
+class UrlAnswer:
+    status: int
+    body: bytes = b""
+    reason: str = ""
+
+    @property
+    def status_line(self) -> str:
+        """`404 Not Found`."""
+        phrase = self.reason or next((known.phrase for known in HTTPStatus if known == self.status), "")
+        return f"{self.status} {phrase}".rstrip()
+
+
+class ManifestUrl(Protocol):
+    url: str
+    is_real: bool  # it can answer differently although nothing happened here
+
+    async def get(self) -> UrlAnswer:
+        """Raises FetchError."""
+        ...
+
+    def watch(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Tell when it may answer differently; the answer ends it."""
+        ...
+
+
+@value_object
+class Tls:
+    """Whom to trust (the system's authorities if no file is given), and who we are."""
+
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    server_name: str = ""
+    insecure_skip_verify: bool = False
+
+
+@value_object
+class UrlOptions:
+    header: Header = field(default_factory=dict)
+    tls: Tls = Tls()
+    timeout: int = REQUEST_TIMEOUT
+
+
+@value_object
+class Reading:
+    """What an answer amounts to: the pods that are wanted (None: it does not say), and what to tell."""
+
+    pods: tuple[Pod, ...] | None = None
+    note: str = ""
+
+
+class UrlReader:
+    """Remembers the last text and how often reading failed in a row."""
+
+    def __init__(self, url: str, node_name: str, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self._url = url
+        self._shown = without_password(url)
+        self._node_name = node_name
+        self._gates = gates
+        self._data: bytes | None = None
+        self._failures = 0
+        self._again_fails = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the same answer once more changes nothing."""
+        return self._again_fails and self._failures > TOLD_FAILURES if self._failures else self._data is not None
+
+    def take(self, answer: UrlAnswer | FetchError) -> Reading:
+        pods, error = self._extract(answer)
+        if not error:
+            failed, self._failures = self._failures, 0
+            return Reading(pods, "Successfully read pods from URL" if failed else "")
+        note = ""
+        if self._failures < TOLD_FAILURES:
+            note = f"Failed to read pods from URL: {error}"
+        elif self._failures == TOLD_FAILURES:
+            note = f"Failed to read pods from URL. Dropping verbosity of this message to V(4): {error}"
+        self._failures += 1
+        return Reading(pods, note)
+
+    def _extract(self, answer: UrlAnswer | FetchError) -> tuple[tuple[Pod, ...] | None, str]:
+        self._again_fails = True
+        if isinstance(answer, FetchError):
+            return None, str(answer)
+        if answer.status != OK:
+            return None, f"{self._shown}: {answer.status_line}"
+        if not answer.body:
+            return (), f"zero-length data received from {self._shown}"
+        self._again_fails = False
+        if answer.body == self._data:
+            return None, ""
+        self._data = answer.body
+        found = read_manifest(Manifest("url", self._url, self._node_name, manifest_text(answer.body)), self._gates)
+        if found.error:
+            return None, found.error.replace(self._url, self._shown)
+        return found.pods, ""
+
+
+def without_password(url: str) -> str:
+    """A url as it can be told."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    _, _, host = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{parts.username}:***@{host}"))

@@ -1,0 +1,1 @@
+"""List and watch of a collection at an API server, with retries."""

@@ -1,0 +1,164 @@
+"""What comes out of a watch: bytes -> lines -> changes, bookmarks and errors. Also lists, page by page.
+
+Managed fields are dropped: they are a third of a pod, and nothing here reads them.
+
+Mirrors: apimachinery/pkg/watch streamwatcher.go; client-go/rest/watch decoder.go
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.schema.codec import DecodeError
+from kubesim.errors import ApiError
+
+T = TypeVar("T", bound=ApiObject)
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+MAX_LINE = 32 * 1024 * 1024  # no object is nearly that long: whoever sends this does not send lines
+
+
+class Undecodable(ValueError):
+    """Something that is no event, or no object of the kind that was asked for."""
+
+
+class Change(NamedTuple, Generic[T]):
+    type: Literal["ADDED", "MODIFIED", "DELETED"]
+    object: T
+
+
+class Bookmark(NamedTuple):
+    version: str
+    initial_events_end: bool
+
+
+class Page(NamedTuple, Generic[T]):
+    """Part of a list. `unreadable` names the objects that are no such objects."""
+
+    objects: list[T]
+    version: str
+    token: str
+    unreadable: list[str]
+
+
+class LineSplitter:
+    """Puts the pieces together again."""
+
+    __slots__ = ("_rest",)
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that are complete now."""
+        if b"\n" not in chunk:
+            self._rest += chunk
+            if len(self._rest) > MAX_LINE:
+                raise Undecodable(f"a line of more than {MAX_LINE} bytes")
+            return []
+        *lines, rest = (self._rest + chunk).split(b"\n")
+        self._rest = rest
+        return [line for line in lines if line and not line.isspace()]
+
+    def rest(self) -> bytes:
+        """What is left of a line that was not finished."""
+        rest, self._rest = self._rest, b""
+        return rest
+
+
+class WatchDecoder(Generic[T]):
+    """Reads the objects of one kind."""
+
+    def __init__(self, model: type[T], kind: str, api_version: str = "v1") -> None:
+        self._model = model
+        self._kind = kind
+        self._type_meta = {"kind": kind, "apiVersion": api_version}
+
+    def event(self, line: bytes) -> Change[T] | Bookmark:
+        """One line. Raises the `ApiError` that the server sent instead, or `Undecodable`."""
+        value = _object(line)
+        type, body = str(value.get("type")), value.get("object")
+        if type in ("ADDED", "MODIFIED", "DELETED"):
+            return Change(type, self._read(body))  # type: ignore[arg-type]  # one of the three, as was just seen
+        if not isinstance(body, dict):
+            raise Undecodable(f"an event of type {type} without an object")
+        if type == "ERROR":
+            raise status_error(body)
+        if type == "BOOKMARK":
+            metadata = body.get("metadata") or {}
+            annotations = metadata.get("annotations") or {}
+            return Bookmark(str(metadata.get("resourceVersion", "")), annotations.get(INITIAL_EVENTS_END) == "true")
+        raise Undecodable(f"an event of the unknown type {type}")
+
+    def page(self, body: bytes) -> Page[T]:
+        """The answer to a list."""
+        value = _object(body)
+        metadata, items = value.get("metadata") or {}, value.get("items") or []
+        if not isinstance(metadata, dict) or not isinstance(items, list) or not metadata.get("resourceVersion"):
+            raise Undecodable(f"a list of kind {value.get('kind')} without a version or items")
+        objects, unreadable = [], []
+        for item in items:
+            try:
+                whole = {**self._type_meta, **item} if isinstance(item, dict) else item
+                objects.append(self._read(whole))
+            except Undecodable:
+                unreadable.append(_name(item))
+        token = str(metadata.get("continue") or "")
+        return Page(objects, str(metadata["resourceVersion"]), token, unreadable)
+
+    def _read(self, value: Any) -> T:
+        if not isinstance(value, dict):
+            raise Undecodable(f"no {self._kind}")
+        metadata = value.get("metadata")
+        if isinstance(metadata, dict):
+            metadata.pop("managedFields", None)
+        try:
+            obj = self._model.from_json(value)
+        except DecodeError as error:
+            raise Undecodable(f"no {self._kind}: {error}") from None
+        name = obj.metadata.name
+        if obj.kind != self._kind or not name or not obj.metadata.resource_version:
+            raise Undecodable(f"no {self._kind}, but a {obj.kind or 'thing without a kind'} named {name!r}")
+        return obj
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(text.decode())
+    except (ValueError, RecursionError) as error:
+        raise Undecodable(f"no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise Undecodable("no JSON object")
+    return value
+
+
+def _name(item: Any) -> str:
+    metadata = item.get("metadata") if isinstance(item, dict) else None
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '?')}"
+
+
+def status_error(body: dict[str, Any]) -> ApiError:
+    """A Status object as the error that it tells of."""
+    code = body.get("code")
+    details = body.get("details")
+    return ApiError(
+        code if isinstance(code, int) else 500,
+        str(body.get("reason") or ""),
+        str(body.get("message") or "unknown"),
+        details if isinstance(details, dict) else None,
+    )
+
+
+def refusal(status: int, body: bytes) -> ApiError:
+    """The answer to a call that failed; not everything between here and the server speaks its language."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        value = None
+    if isinstance(value, dict) and value.get("kind") == "Status":
+        return status_error({**value, "code": status})
+    words = " ".join(body[:200].decode(errors="replace").split())
+    return ApiError(status, "", f"the server answered {status}" + (f": {words}" if words else ""))

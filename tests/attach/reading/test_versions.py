@@ -1,0 +1,45 @@
+"""What is said about nodes of other versions than the one whose rules these are."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesim.attach.reading.versions import differences
+
+
+def test_the_version_that_was_measured_differs_in_nothing() -> None:
+    assert differences("v1.36.4") == differences("v1.36.4-gke.100") == ()
+    (note,) = differences("v1.36.40")
+    assert "other patch releases" in note
+
+
+@pytest.mark.parametrize(
+    ("version", "words", "is_said"),
+    [
+        ("v1.35.2", "told by the next relist", True),
+        ("v1.35.2", "every 10 to 15 s", False),
+        ("v1.34.11", "every 10 to 15 s", True),
+        ("v1.34.11", "Created container: NAME", True),
+        ("v1.34.11", "observedGeneration", False),
+        ("v1.33.0", "observedGeneration", True),
+        ("v1.33.0", "in-place resize is off", False),
+        ("v1.32.9", "in-place resize is off", True),
+        ("v1.29.0", "sidecars", False),
+        ("v1.28.15", "sidecars", True),
+    ],
+)
+def test_a_difference_is_told_from_the_version_on_where_the_source_has_it(
+    version: str, words: str, is_said: bool
+) -> None:
+    assert any(words in text for text in differences(version)) is is_said
+
+
+def test_older_nodes_differ_in_more() -> None:
+    counts = [len(differences(f"v1.{minor}.0")) for minor in range(28, 36)]
+    assert counts == sorted(counts, reverse=True)
+
+
+@pytest.mark.parametrize(("version", "words"), [("v1.37.0", "what is newer is not known"), ("dev", "is not known")])
+def test_what_nobody_knows_is_said(version: str, words: str) -> None:
+    (note,) = differences(version)
+    assert words in note

@@ -1,0 +1,46 @@
+"""The table: those in need first, everything when it is written to a file, and never more than a screen holds."""
+
+from __future__ import annotations
+
+from kubesim.attach.watch.table import UNBOUNDED, table
+from kubesim.clock.clock import VIRTUAL_START
+from tests.support.attach.pods import pod, running, waiting
+from tests.support.attach.watching import Watching, scenario, watched
+
+
+def drawn(pods: int, width: int = UNBOUNDED, height: int | None = None) -> list[str]:
+    found: list[str] = []
+
+    async def draw(watching: Watching) -> None:
+        await watching.simulation.clock.sleep_until(VIRTUAL_START)
+        agent = watching.agent
+        agent.saw_pod(pod(waiting("ImagePullBackOff"), metadata={"name": "stuck", "uid": "stuck"}))
+        for number in range(pods):
+            agent.saw_pod(pod(running(), metadata={"name": f"web-{number:04}", "uid": f"u{number}"}))
+        found.extend(table(agent, width=width, height=height).splitlines())
+
+    watched(scenario("hello-pod"), meanwhile=draw, until=1_000_000)
+    return found
+
+
+def test_on_a_screen_it_fits_and_says_what_is_left_out() -> None:
+    lines = drawn(200, 80, 24)
+    assert len(lines) <= 23
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].startswith("... and ")
+    assert "--once shows all" in lines[-1]
+    first = next(number for number, line in enumerate(lines) if line.startswith("POD")) + 1
+    assert lines[first].startswith("shop/stuck")
+    assert lines[first + 1].startswith("    next: ")
+
+
+def test_with_room_to_the_right_each_pod_has_one_line() -> None:
+    lines = drawn(3, 160, 40)
+    assert lines[-1].startswith("shop/web-0002")
+    assert not any("next: " in line for line in lines)
+
+
+def test_elsewhere_it_shows_everything() -> None:
+    lines = drawn(200)
+    assert sum(line.startswith("shop/") for line in lines) == 201
+    assert not any(line.endswith("…") for line in lines)

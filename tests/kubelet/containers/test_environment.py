@@ -1,0 +1,215 @@
+"""The environment that a container is created with, and what keeps it from being created."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
+from kubesim.kubelet.containers.environment import make_environment
+from kubesim.runtime.expansion import expand
+from kubesim.runtime.helper import ContainerConfigError
+from kubesim.trace.records import ApiWrite, EventRecorded
+from tests.support.played import Played, pod
+
+OBJECTS: dict[tuple[str, str, str], ApiObject] = {
+    ("ConfigMap", "ns", "settings"): ApiObject.from_json(
+        {"kind": "ConfigMap", "data": {"colour": "red", "size": "$(colour)", "not a name": "yes"}}
+    ),
+    ("Secret", "ns", "login"): ApiObject.from_json(
+        {"kind": "Secret", "data": {"password": base64.b64encode("grün".encode()).decode()}}
+    ),
+    ("Node", "", "n"): Node.from_json(
+        {"kind": "Node", "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi"}}}
+    ),
+}
+
+
+def find(kind: str, namespace: str, name: str) -> ApiObject | None:
+    return OBJECTS.get((kind, namespace, name))
+
+
+def environment(
+    *env: dict[str, Any],
+    env_from: tuple[dict[str, Any], ...] = (),
+    resources: dict[str, Any] | None = None,
+    spec: dict[str, Any] | None = None,
+) -> dict[str, str]:
+    metadata = {
+        "name": "web",
+        "namespace": "ns",
+        "uid": "u-1",
+        "labels": {"b": 'say "hi"', "a": "1"},
+        "annotations": {"Example.com/Note": "kept"},
+    }
+    container = {"name": "main", "env": list(env), "envFrom": list(env_from), "resources": resources or {}}
+    whole = {"nodeName": "n", "serviceAccountName": "robot", "containers": [container], **(spec or {})}
+    made = Pod.from_json({"metadata": metadata, "spec": whole})
+    ips, hosts = ("fd00::5", "10.1.0.5"), ("10.0.0.1", "fd00::1")
+    return dict(make_environment(made, made.spec.containers[0], ips, hosts, "n", find))
+
+
+def source(kind: str, **selector: Any) -> dict[str, Any]:
+    return {"name": "V", "valueFrom": {kind: selector}}
+
+
+def value(kind: str, **selector: Any) -> str | None:
+    return environment(source(kind, **selector)).get("V")
+
+
+def field(path: str) -> str | None:
+    return value("fieldRef", apiVersion="v1", fieldPath=path)
+
+
+def test_variables_refer_to_those_before_them_and_replace_what_came_from_whole_objects() -> None:
+    made = environment(
+        {"name": "EARLY", "value": "$(LATE)"},
+        {"name": "LATE", "value": "$(colour)-$$(colour)"},
+        {"name": "colour", "value": "blue"},
+        {"name": "EMPTY"},
+        env_from=({"configMapRef": {"name": "settings"}}, {"prefix": "P_", "secretRef": {"name": "login"}}),
+    )
+    assert made == {
+        "colour": "blue",
+        "size": "$(colour)",  # values of whole objects are taken as they are
+        "not a name": "yes",  # any key of an object can be a name
+        "P_password": "grün",
+        "EARLY": "$(LATE)",
+        "LATE": "red-$(colour)",
+        "EMPTY": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [
+        ("$(A)$(B)", "1$(B)"),
+        ("$$(A) $$$(A) $$$$", "$(A) $1 $$"),
+        ("$A $ $(A", "$A $ $(A"),
+        ("$(B$(A)", "$(B$(A)"),
+        ("$() end$", "$() end$"),
+    ],
+)
+def test_expansion(text: str, expanded: str) -> None:
+    assert expand(text, {"A": "1"}) == expanded
+
+
+def test_keys_of_config_maps_and_secrets() -> None:
+    assert value("configMapKeyRef", name="settings", key="colour") == "red"
+    assert value("secretKeyRef", name="login", key="password") == "grün"
+
+
+@pytest.mark.parametrize(
+    ("kind", "selector", "message"),
+    [
+        ("configMapKeyRef", {"name": "x", "key": "k"}, 'configmap "x" not found'),
+        ("configMapKeyRef", {"name": "settings", "key": "k"}, "couldn't find key k in ConfigMap ns/settings"),
+        ("secretKeyRef", {"name": "x", "key": "k"}, 'secret "x" not found'),
+        ("secretKeyRef", {"name": "login", "key": "k"}, "couldn't find key k in Secret ns/login"),
+    ],
+)
+def test_what_is_missing_is_an_error_unless_it_is_optional(kind: str, selector: dict[str, Any], message: str) -> None:
+    with pytest.raises(ContainerConfigError) as refused:
+        value(kind, **selector)
+    assert str(refused.value) == message
+    assert environment(source(kind, **selector, optional=True)) == {}
+
+
+def test_a_whole_object_that_is_missing() -> None:
+    with pytest.raises(ContainerConfigError, match=r'^secret "x" not found$'):
+        environment(env_from=({"secretRef": {"name": "x"}},))
+    assert environment(env_from=({"configMapRef": {"name": "x", "optional": True}},)) == {}
+
+
+def test_fields_of_the_pod() -> None:
+    paths = ("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName")
+    assert [field(path) for path in paths] == ["web", "ns", "u-1", "n", "robot"]
+    assert field("metadata.labels") == 'a="1"\nb="say \\"hi\\""'
+    assert field("metadata.labels['a']") == "1"
+    assert field("metadata.labels['none']") == ""
+    assert field("metadata.annotations['Example.com/Note']") == "kept"
+
+
+def test_addresses_are_in_the_order_of_the_node() -> None:
+    assert (field("status.podIP"), field("status.podIPs")) == ("10.1.0.5", "10.1.0.5,fd00::5")
+    assert (field("status.hostIP"), field("status.hostIPs")) == ("10.0.0.1", "10.0.0.1,fd00::1")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("spec.hostname", "field label not supported: spec.hostname"),
+        ("spec.nodeSelector['a']", "field label does not support subscript: spec.nodeSelector['a']"),
+        ("status.phase", "unsupported fieldPath: status.phase"),
+    ],
+)
+def test_fields_that_a_variable_cannot_have(path: str, message: str) -> None:
+    with pytest.raises(ContainerConfigError) as refused:
+        field(path)
+    assert str(refused.value) == message
+
+
+def resource(name: str, divisor: str = "0", container: str = "", **more: Any) -> str:
+    selector = {"resource": name, "divisor": divisor, "containerName": container}
+    return environment(source("resourceFieldRef", **selector), **more)["V"]
+
+
+def test_resources_are_counted_in_divisors_and_rounded_up() -> None:
+    own = {"limits": {"cpu": "1500m", "memory": "100Mi", "hugepages-2Mi": "4Mi"}, "requests": {"cpu": "250m"}}
+    assert resource("limits.cpu", resources=own) == "2"
+    assert resource("limits.cpu", "1m", resources=own) == "1500"
+    assert resource("requests.cpu", "100m", resources=own) == "3"
+    assert resource("limits.memory", "1Gi", resources=own) == "1"
+    assert resource("limits.hugepages-2Mi", "1Mi", resources=own) == "4"
+    assert resource("requests.memory", resources=own) == "0"
+
+
+def test_a_limit_that_is_not_set_is_the_pods_or_what_the_node_can_give() -> None:
+    assert resource("limits.memory", "1Gi") == "8"
+    assert resource("limits.cpu", container="main") == "4"
+    pod_level = {"limits": {"cpu": "3", "memory": "0", "ephemeral-storage": "1Gi"}}
+    whole = environment(
+        *(
+            {"name": name, "valueFrom": {"resourceFieldRef": {"resource": f"limits.{name}", "divisor": divisor}}}
+            for name, divisor in (("cpu", "1"), ("memory", "1Gi"), ("ephemeral-storage", "1Gi"))
+        ),
+        spec={"resources": pod_level},
+    )
+    assert whole == {"cpu": "3", "memory": "8", "ephemeral-storage": "100"}
+
+
+def test_resources_of_another_container() -> None:
+    first = {"name": "first", "resources": {"limits": {"cpu": "3"}}}
+    spec = {"initContainers": [first]}
+    assert resource("limits.cpu", container="first", spec=spec) == "3"
+    assert resource("limits.memory", container="first", spec=spec) == "0"  # no default for this one
+    with pytest.raises(ContainerConfigError, match=r"^container nobody not found$"):
+        resource("limits.cpu", container="nobody")
+    with pytest.raises(ContainerConfigError, match=r"^unsupported container resource : limits\.gpu$"):
+        resource("limits.gpu")
+
+
+def test_a_container_waits_for_its_config_map_and_runs_when_it_is_there() -> None:
+    command = ["sh", "-c", 'test "$GREETING" = hello && exit 0; exit 1']
+    late = pod("late", restartPolicy="Never", command=command)
+    reference = {"configMapKeyRef": {"name": "never-there", "key": "greeting"}}
+    late["spec"]["containers"][0]["env"] = [{"name": "GREETING", "valueFrom": reference}]
+    config_map = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "never-there"},
+        "data": {"greeting": "hello"},
+    }
+    story = Played({"at": "20s", "apply": config_map}, objects=[late])
+    told = [r.message for r in story.records if isinstance(r, EventRecorded) and r.reason == "Failed"]
+    assert set(told) == {'Error: configmap "never-there" not found'}
+    written = [str(r.summary) for r in story.records if isinstance(r, ApiWrite)]
+    assert any("CreateContainerConfigError" in summary for summary in written)
+    failed, started = (story.when(EventRecorded, "late", reason=reason) for reason in ("Failed", "Started"))
+    assert max(failed) < 20 < min(started)
+    assert story.calls("late").count("CreateContainer") == 1
+    assert story.result.phases == {"default/late": "Succeeded"}

@@ -1,0 +1,379 @@
+"""What a pod asks for becomes its own only if the node can give it; what cannot be given now waits for its turn.
+
+Cases marked so are those of upstream's pkg/kubelet/allocation/allocation_manager_test.go, in our words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import MINUTE, SECOND
+from kubesim.clock import LoopClock, Randomness, run_virtual
+from kubesim.concurrency import TaskSet
+from kubesim.kubelet.admission.node_admission import NodeAdmission
+from kubesim.kubelet.admission.preemption import CriticalPodAdmission
+from kubesim.kubelet.context import KubeletContext, PodSources, PodViews
+from kubesim.kubelet.loop.pod_manager import PodManager
+from kubesim.kubelet.resize.allocation_manager import AllocationManager, is_resized
+from kubesim.kubelet.resize.resize_events import resize_event_message
+from kubesim.kubelet.resize.resize_feasibility import NodePolicies
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.kubelet.status.manager import StatusManager
+from kubesim.podworkers.resyncs import Resyncs
+from kubesim.podworkers.state import PodSyncStatuses
+from kubesim.runtime.allocation.allocated import AllocationState
+from kubesim.runtime.pod_cache import PodCache
+from kubesim.trace import Recorder
+from kubesim.trace.records import CriCall
+from tests.support.fakes.events import RecordedEvents
+from tests.support.played import Played, pod
+
+NODE = Node.from_json(
+    {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "4", "memory": "4Gi", "pods": "110"}}}
+)
+
+
+def make(uid: str, cpu: str, memory: str = "500Mi", *, generation: int = 1, **more: Any) -> Pod:
+    resources: dict[str, Any] = {"requests": {"cpu": cpu, "memory": memory}}
+    if more.pop("limited", False):
+        resources["limits"] = resources["requests"]
+    status = more.pop("status", {})
+    spec = {"containers": [{"name": "c1", "resources": resources}], **more}
+    return Pod.from_json(
+        {"metadata": {"name": uid, "uid": uid, "generation": generation}, "spec": spec, "status": status}
+    )
+
+
+class Kubelet(RecordedEvents):
+    """An allocation manager with all that it asks, on a node of 4 cpus and 4Gi."""
+
+    def __init__(self, policies: NodePolicies | None = None, state: AllocationState | None = None) -> None:
+        super().__init__()
+        self.clock = LoopClock()
+        self.pods = PodManager()
+        self.state = state or AllocationState()
+        self.synced: list[str] = []
+
+        async def kill(pod: Pod, **_: Any) -> None:
+            raise AssertionError("nobody is preempted here")
+
+        settings = KubeletSettings(policies=policies or NodePolicies())
+        context = KubeletContext(self.clock, Randomness(1), Recorder(self.clock), TaskSet(), settings, self)
+        statuses = StatusManager(None, self.pods, lambda pod: False, self.clock, context.recorder)
+        self.conditions = statuses.resize
+        self.sources = PodSources(lambda seen: True, all_ready=True)
+        self.manager = AllocationManager(
+            context,
+            PodViews(self.pods, PodSyncStatuses(), PodCache(), statuses, Resyncs(self.clock), self.sources),
+            self.state,
+            NodeAdmission(lambda: NODE),
+            CriticalPodAdmission(self.pods.pods, kill, self),
+            lambda pod: self.synced.append(pod.metadata.uid),
+        )
+
+    async def add(self, *pods: Pod) -> list[tuple[str, str]]:
+        answers = []
+        for added in pods:
+            self.pods.update(added)
+            answers.append(await self.manager.add_pod(added))
+        return answers
+
+    async def resize(self, pod: Pod) -> list[tuple[str, str, int]]:
+        """Type, reason and generation of the conditions that follow."""
+        self.pods.update(pod)
+        self.manager.pods_changed()
+        await self.manager.push_pending_resize(pod.metadata.uid)
+        await self.manager.retry_pending_resizes()
+        return self.told(pod.metadata.uid)
+
+    def told(self, uid: str) -> list[tuple[str, str, int]]:
+        return [(c.type, c.reason, c.observed_generation) for c in self.conditions.get(uid)]
+
+    def allocated_cpu(self, uid: str) -> str:
+        allocation = self.state.get(uid)
+        assert allocation is not None
+        return str(allocation.containers["c1"].requests["cpu"])
+
+
+def played(story: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
+    run_virtual(story, *args)
+
+
+IN_PROGRESS, PENDING = "PodResizeInProgress", "PodResizePending"
+
+
+def test_a_pod_that_fits_gets_what_it_asks_for() -> None:
+    """Upstream: TestAllocationManagerAddPod."""
+
+    async def story() -> None:
+        kubelet = Kubelet()
+        assert await kubelet.add(make("a", "3"), make("b", "2")) == [
+            ("", ""),
+            ("OutOfcpu", "Node didn't have enough resource: cpu, requested: 2000, used: 3000, capacity: 4000"),
+        ]
+        assert kubelet.allocated_cpu("a") == "3"
+        assert kubelet.state.get("b") is None
+
+    played(story)
+
+
+def test_after_a_restart_a_pod_is_admitted_with_what_it_had() -> None:
+    """Upstream: TestAllocationManagerAddPod, request different from current allocation."""
+
+    async def story() -> None:
+        before = Kubelet()
+        await before.add(make("a", "1"))
+        kubelet = Kubelet(state=before.state)
+        assert await kubelet.add(make("a", "8")) == [("", "")]
+        assert kubelet.allocated_cpu("a") == "1"
+
+    played(story)
+
+
+def test_a_resize_from_request_to_request() -> None:
+    """Upstream: TestRetryPendingResizesMultipleConditions."""
+
+    async def story() -> None:
+        kubelet = Kubelet()
+        await kubelet.add(make("a", "500m"))
+
+        def told() -> list[str]:
+            events, kubelet.events = kubelet.events, []
+            return list(map(str, events))
+
+        assert await kubelet.resize(make("a", "1", "1Gi", generation=1)) == [(IN_PROGRESS, "", 1)]
+        resources = '"containers":[{"name":"c1","resources":{"requests":{"cpu":"1","memory":"1Gi"}}}]'
+        assert told() == [f'Normal ResizeStarted Pod resize started: {{{resources},"generation":1}}']
+
+        both = [(PENDING, "Deferred", 2), (IN_PROGRESS, "", 1)]
+        assert await kubelet.resize(make("a", "5", "4500Mi", generation=2)) == both
+        lacking = "Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000"
+        assert kubelet.conditions.get("a")[0].message == lacking
+        resources = '"containers":[{"name":"c1","resources":{"requests":{"cpu":"5","memory":"4500Mi"}}}]'
+        assert told() == [
+            f'Warning ResizeDeferred Pod resize OutOfcpu: {{{resources},"generation":2,"error":"{lacking}"}}'
+        ]
+        assert await kubelet.resize(make("a", "5", "4500Mi", generation=2)) == both
+        assert told() == []  # once is enough
+
+        assert await kubelet.resize(make("a", "1", "1Gi", generation=3)) == [(IN_PROGRESS, "", 1)]  # taken back
+        assert await kubelet.resize(make("a", "1", "1Gi", generation=4)) == [(IN_PROGRESS, "", 1)]
+        assert told() == []
+        assert await kubelet.resize(make("a", "500m", generation=5)) == [(IN_PROGRESS, "", 5)]
+        assert kubelet.allocated_cpu("a") == "500m"
+
+    played(story)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "reason"),
+    [("500m", "250Mi", ""), ("2", "250Mi", ""), ("3500m", "1Gi", "Deferred"), ("500m", "4Gi", "Deferred")],
+)
+def test_only_what_fits_beside_the_others_is_allocated(cpu: str, memory: str, reason: str) -> None:
+    """Upstream: TestRetryPendingResizes."""
+
+    async def story() -> None:
+        kubelet = Kubelet()
+        await kubelet.add(make("a", "1", "500Mi"), make("b", "1", "500Mi"))
+        kind = PENDING if reason else IN_PROGRESS
+        assert await kubelet.resize(make("a", cpu, memory)) == [(kind, reason, 1)]
+        assert kubelet.allocated_cpu("a") == ("1" if reason else cpu)
+        assert kubelet.synced == ["a"]
+        assert kubelet.manager.has_pending_resizes() == bool(reason)
+
+    played(story)
+
+
+@pytest.mark.parametrize(
+    ("policies", "limited", "cpu", "memory", "message"),
+    [
+        (NodePolicies("static"), True, "2", "1Gi", 'Guaranteed Pods alongside CPU Manager policy "static"'),
+        (NodePolicies("static"), True, "1", "2Gi", ""),
+        (NodePolicies("none", "Static"), True, "1", "2Gi", 'Guaranteed Pods alongside Memory Manager policy "Static"'),
+        (NodePolicies("static", "Static"), True, "2", "2Gi", 'alongside CPU Manager policy "static"'),
+        (NodePolicies("static", "Static"), False, "2", "2Gi", ""),
+    ],
+)
+def test_what_a_node_gave_away_for_good_cannot_be_resized(
+    policies: NodePolicies, limited: bool, cpu: str, memory: str, message: str
+) -> None:
+    """Upstream: TestRetryPendingResizesGuanteedQOSPods."""
+
+    async def story() -> None:
+        kubelet = Kubelet(policies)
+        await kubelet.add(make("a", "1", "1Gi", limited=limited))
+        told = await kubelet.resize(make("a", cpu, memory, limited=limited))
+        if not message:
+            assert told == [(IN_PROGRESS, "", 1)]
+            return
+        assert told == [(PENDING, "Infeasible", 1)]
+        assert message in kubelet.conditions.get("a")[0].message
+        assert str(kubelet.events[0]).startswith("Warning ResizeInfeasible Pod resize Infeasible: {")
+        assert not kubelet.manager.has_pending_resizes()  # waiting would not help
+
+    played(story)
+
+
+def test_who_comes_first() -> None:
+    """Upstream: TestSortPendingResizes."""
+
+    async def story() -> None:
+        def pods(cpu: Callable[[int], str]) -> list[Pod]:
+            return [
+                make("0", cpu(0)),
+                make("1", cpu(1), priority=100),
+                make("2", cpu(2), status={"qosClass": "Guaranteed"}),
+                *(make(str(number), cpu(number)) for number in (3, 4, 5)),
+            ]
+
+        for order in (range(6), range(5, -1, -1)):
+            kubelet = Kubelet()
+            for small in pods(lambda _: "500m"):
+                kubelet.pods.update(small)
+                kubelet.state.set(small)
+            # The first asks for less; the others for more than there is.
+            for large in pods(lambda number: "8" if number else "100m"):
+                kubelet.pods.update(large)
+            kubelet.conditions.set_pending("3", "Deferred", "", 1, 10 * SECOND)
+            kubelet.conditions.set_pending("4", "Deferred", "", 1, 20 * SECOND)
+            for number in order:
+                await kubelet.manager.push_pending_resize(str(number))
+            await kubelet.manager.retry_pending_resizes()
+            assert kubelet.synced == ["0", "1", "2", "3", "4", "5"]
+
+    played(story)
+
+
+def test_waiting_resizes_are_looked_at_every_three_minutes() -> None:
+    async def story() -> None:
+        kubelet = Kubelet()
+        retries = asyncio.create_task(kubelet.manager.run())
+        await kubelet.clock.sleep(0)
+        await kubelet.add(make("a", "1"), make("b", "3"))
+        await kubelet.resize(make("a", "2"))
+        kubelet.synced.clear()
+        await kubelet.clock.sleep(3 * MINUTE - SECOND)
+        assert kubelet.synced == []
+        await kubelet.clock.sleep(2 * SECOND)
+        assert kubelet.synced == ["a"]  # its condition has a new time
+        kubelet.pods.remove(make("b", "3"))
+        await kubelet.clock.sleep(3 * MINUTE)
+        assert kubelet.told("a") == [(IN_PROGRESS, "", 1)]
+        retries.cancel()
+
+    played(story)
+
+
+def test_nothing_is_allocated_before_every_source_was_heard() -> None:
+    async def story() -> None:
+        kubelet = Kubelet()
+        retries = asyncio.create_task(kubelet.manager.run())
+        await kubelet.clock.sleep(0)
+        await kubelet.add(make("a", "1"))
+        kubelet.sources.all_ready = False
+        assert await kubelet.resize(make("a", "2")) == []
+        await kubelet.clock.sleep(31 * SECOND)
+        assert kubelet.told("a") == []
+        kubelet.sources.all_ready = True
+        await kubelet.clock.sleep(30 * SECOND)
+        assert kubelet.told("a") == [(IN_PROGRESS, "", 1)]
+        retries.cancel()
+
+    played(story)
+
+
+def test_what_counts_as_a_resize() -> None:
+    assert not is_resized(make("a", "1"), make("a", "1000m", labels={}))
+    assert is_resized(make("a", "1"), make("a", "2"))
+    assert is_resized(make("a", "1"), make("a", "1", "1Gi"))
+    assert is_resized(make("a", "1"), make("a", "1", resources={"limits": {"cpu": "2"}}))
+    assert is_resized(None, make("a", "1"))
+
+
+def test_what_an_event_says() -> None:
+    """Upstream: pkg/kubelet/events/resize_test.go."""
+    asking = Pod.from_json(
+        {
+            "spec": {
+                "initContainers": [
+                    {"name": "c0", "resources": {"requests": {"cpu": "0.1"}, "limits": {"cpu": "200m"}}}
+                ],
+                "containers": [
+                    {"name": "c1", "resources": {"requests": {"memory": "100", "cpu": "2"}}},
+                    {"name": "c2"},
+                ],
+            }
+        }
+    )
+    assert resize_event_message("Pod resize error", asking, 2, "a < b") == (
+        'Pod resize error: {"initContainers":[{"name":"c0","resources":{"limits":{"cpu":"200m"},'
+        '"requests":{"cpu":"100m"}}}],"containers":[{"name":"c1","resources":{"requests":{"cpu":"2","memory":"100"}}},'
+        '{"name":"c2","resources":{}}],"generation":2,"error":"a \\u003c b"}'
+    )
+
+
+# -- on a node ------------------------------------------------------------------------------------------------------
+
+
+def asking(name: str, cpu: str) -> dict[str, Any]:
+    manifest = pod(name)
+    manifest["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}
+    return manifest
+
+
+def patch(at: str, cpu: str) -> dict[str, Any]:
+    body = {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": cpu}}}]}}
+    return {"at": at, "patch": {"pod": "web", "subresource": "resize", "patch": body}}
+
+
+SMALL = [{"name": "node-1", "capacity": {"cpu": "2"}}]
+
+
+def test_a_deferred_resize_outlives_the_kubelet() -> None:
+    story = Played(
+        patch("10s", "1500m"),
+        {"at": "20s", "restart": "kubelet"},
+        {"at": "30s", "delete": {"pod": "other"}},
+        objects=[asking("web", "500m"), asking("other", "1")],
+        nodes=SMALL,
+        expect=[
+            {"pod": "web", "event": "ResizeDeferred", "by": "11s"},
+            {"pod": "web", "condition": "PodResizePending", "by": "11s"},
+            {"pod": "web", "event": "ResizeStarted", "by": "30s", "never": True},
+            {"pod": "web", "event": "ResizeCompleted", "by": "40s"},
+            {"pod": "web", "restartCount": 1, "never": True},
+        ],
+    )
+    assert story.result.ok, story.result.expectations_failed
+    (updated,) = story.when(CriCall, "web", call="UpdateContainerResources")
+    assert 30 < updated < 40
+
+
+def test_a_resize_that_is_taken_back_leaves_nothing() -> None:
+    story = Played(
+        patch("10s", "1500m"),
+        patch("20s", "500m"),
+        {"at": "30s", "delete": {"pod": "other"}},
+        objects=[asking("web", "500m"), asking("other", "1")],
+        nodes=SMALL,
+        expect=[{"pod": "web", "event": "ResizeStarted", "never": True}],
+    )
+    assert story.result.ok
+    assert story.when(CriCall, "web", call="UpdateContainerResources") == []
+
+
+def test_idle_time_stays_free_with_a_resize_that_waits() -> None:
+    """Every three minutes the waiting resize is looked at, and nothing else happens."""
+    objects = [asking("web", "500m"), asking("other", "1")]
+    one, other = (
+        Played(patch("10s", "1500m"), objects=objects, nodes=SMALL, duration="30m", every_tick=every)
+        for every in (False, True)
+    )
+    assert [record.to_json() for record in one.records] == [record.to_json() for record in other.records]
+    assert len(one.records) < 400

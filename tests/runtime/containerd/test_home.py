@@ -1,0 +1,37 @@
+"""The lock of a state directory: who has it, and for how long others wait."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubesim.errors import UsageError
+from kubesim.runtime.containerd.home import lock_state
+
+# Takes the lock, leaves it to a process that lives for a moment longer, as a holder does, and ends.
+KILLED = """
+import subprocess, sys
+from kubesim.runtime.containerd.home import lock_state
+lock = lock_state(sys.argv[1])
+subprocess.Popen(["sleep", "0.5"], pass_fds=[lock.fileno()], stdout=subprocess.DEVNULL)
+"""
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubesim.runtime.containerd.home._TRIES_WITH_A_LIVING", 2)
+
+
+def test_who_is_second_is_told(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    with lock_state(state), pytest.raises(UsageError, match=r"is in use by another kubesim \(--state names another"):
+        lock_state(state)
+    lock_state(state).close()
+
+
+def test_the_holder_of_a_killed_one_is_waited_for(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=True)
+    lock_state(str(tmp_path)).close()

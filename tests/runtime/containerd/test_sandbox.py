@@ -1,0 +1,245 @@
+"""RunPodSandbox in containerd's order, and what is undone when it fails at any step."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kubesim.cni.pod_network import PodNetworkConfig
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.containerd.sandbox import PodSandboxService, SandboxFailed, SandboxRequest
+from kubesim.runtime.containerd.sandbox_rules import IdMapping, Stage, UserNamespace, clean_ups, is_due, makes_dirty
+from tests.support.fakes.sandbox import Diary, FakeParts
+
+ORDER = [
+    "create lease",
+    "store metadata",
+    "make namespace",
+    "store again",
+    "set up network",
+    "store again",
+    "create sandbox",
+    "ensure image",
+    "start sandbox",
+    "store again",
+]
+NAMES = "web_default_uid_0"
+
+
+def request(attempt: int = 0, id: str = "s1", **more: object) -> SandboxRequest:
+    pod = PodNetworkConfig("web", "default", "uid", {})
+    return SandboxRequest(id, "web", "default", "uid", attempt, pod, **more)  # type: ignore[arg-type]
+
+
+class World:
+    def __init__(self, left_behind: str = "", **failing: str) -> None:
+        self.diary = Diary({step.replace("_", " "): error for step, error in failing.items()})
+        self.fakes = FakeParts(self.diary, left_behind)
+        self.service = PodSandboxService(self.fakes.parts())
+
+    def run(self, given: SandboxRequest | None = None) -> SandboxFailed | None:
+        try:
+            asyncio.run(self.service.run(given or request()))
+        except SandboxFailed as error:
+            return error
+        return None
+
+    def undone(self) -> list[str]:
+        """What came after the step that failed."""
+        failed = next(n for n, step in enumerate(self.diary.entries) if step in self.diary.failing)
+        return self.diary.entries[failed + 1 :]
+
+    @property
+    def name_is_free(self) -> bool:
+        return NAMES not in self.service._names
+
+
+def test_the_order() -> None:
+    world = World()
+    assert world.run() is None
+    assert world.diary.entries == ORDER
+    sandbox = world.service.sandboxes["s1"]
+    assert (sandbox.state, sandbox.netns_path in world.fakes.namespaces) == ("READY", True)
+
+
+def test_a_pod_on_the_hosts_network_has_no_namespace() -> None:
+    world = World()
+    world.run(request(host_network=True))
+    assert world.diary.entries == [
+        "create lease", "store metadata", "create sandbox", "ensure image", "start sandbox", "store again",
+    ]  # fmt: skip
+
+
+def test_with_a_user_namespace_the_network_namespace_is_made_within_it() -> None:
+    world = World()
+    mapping = (IdMapping(0, 100_000, 65_536),)
+    world.run(request(user_namespace=UserNamespace(mapping, mapping)))
+    assert [step.replace(" in user namespace", "") for step in world.diary.entries] == ORDER
+    assert "make namespace in user namespace" in world.diary.entries
+
+
+def test_a_user_namespace_needs_exactly_one_mapping() -> None:
+    world = World()
+    failed = world.run(request(user_namespace=UserNamespace((), (IdMapping(0, 1, 1),))))
+    assert str(failed) == (
+        'failed to create network namespace for sandbox "s1": required only one uid mapping, but got 0 uid mapping(s)'
+    )
+    assert world.diary.entries == ["create lease", "store metadata", "delete metadata", "delete lease"]
+
+
+UNDOING = {
+    "create_lease": ('failed to create lease for sandbox name "web_default_uid_0": oops', []),
+    "store_metadata": ("failed to save sandbox metadata: oops", ["delete lease"]),
+    "make_namespace": (
+        'failed to create network namespace for sandbox "s1": oops',
+        ["delete metadata", "delete lease"],
+    ),
+    "set_up_network": (
+        'failed to setup network for sandbox "s1": oops',
+        ["tear down network", "remove namespace", "delete metadata", "delete lease"],
+    ),
+    "create_sandbox": (
+        'failed to create sandbox "s1": oops',
+        ["tear down network", "remove namespace", "delete metadata", "delete lease"],
+    ),
+    "ensure_image": ("oops", ["tear down network", "remove namespace", "delete metadata", "delete lease"]),
+    "start_sandbox": (
+        'failed to start sandbox "s1": oops',
+        ["tear down network", "remove namespace", "delete metadata", "delete lease"],
+    ),
+}
+
+
+@pytest.mark.parametrize("step", UNDOING)
+def test_what_is_undone_after_a_failure(step: str) -> None:
+    world = World(**{step: "oops"})
+    text, undone = UNDOING[step]
+    failed = world.run()
+    assert failed is not None
+    assert (str(failed), failed.kept) == (text, None)
+    assert world.undone() == undone
+    assert world.fakes.namespaces == set()
+    assert world.service.sandboxes == {}
+    assert world.name_is_free
+
+
+def test_a_sandbox_that_started_is_shut_down_if_it_cannot_be_stored() -> None:
+    world = World()
+    stores = 0
+    note = world.diary.note
+
+    def fail_the_third_time(step: str, error: type[Exception] = RuntimeCallError) -> None:
+        nonlocal stores
+        note(step, error)
+        stores += step == "store again"
+        if stores == 3:
+            stores = 0
+            raise RuntimeCallError("disk full")
+
+    world.diary.note = fail_the_third_time  # type: ignore[method-assign]
+    failed = world.run()
+    assert str(failed) == 'unable to save sandbox "s1" to sandbox store: disk full'
+    assert world.diary.entries[len(ORDER) :] == [
+        "shut down sandbox", "tear down network", "remove namespace", "delete metadata", "delete lease",
+    ]  # fmt: skip
+
+
+def test_a_failed_tear_down_does_not_matter_if_the_network_never_came_up() -> None:
+    world = World(set_up_network="no address", tear_down_network="no idea")
+    failed = world.run()
+    assert failed is not None
+    assert failed.kept is None
+    assert world.undone() == ["tear down network", "remove namespace", "delete metadata", "delete lease"]
+    assert world.name_is_free
+
+
+@pytest.mark.parametrize("cannot", ["tear_down_network", "remove_namespace"])
+def test_what_cannot_be_undone_stays_as_an_unknown_sandbox(cannot: str) -> None:
+    world = World(**{"start_sandbox": "oops", cannot: "busy"})
+    failed = world.run()
+    assert failed is not None
+    assert failed.kept is world.service.sandboxes["s1"]
+    assert failed.kept.state == "UNKNOWN"
+    assert failed.kept.netns_path in world.fakes.namespaces
+    assert "delete metadata" not in world.diary.entries
+    assert world.fakes.stored
+    assert not world.name_is_free
+    conflict = world.run(request(id="s2"))
+    assert str(conflict) == (
+        'failed to reserve sandbox name "web_default_uid_0": name "web_default_uid_0" is reserved for "s1"'
+    )
+
+
+def test_a_start_that_leaves_something_behind_stops_the_undoing() -> None:
+    world = World(left_behind="task", start_sandbox="oops")
+    failed = world.run()
+    assert failed is not None
+    assert failed.kept is not None
+    assert world.undone() == ["delete lease"]
+
+
+def test_an_unknown_sandbox_is_stopped_and_removed_like_any_other() -> None:
+    world = World(start_sandbox="oops", tear_down_network="busy")
+    world.run()
+    with pytest.raises(RuntimeCallError, match='failed to destroy network for sandbox "s1": busy'):
+        asyncio.run(world.service.stop("s1"))
+    world.diary.failing.clear()
+    asyncio.run(world.service.remove("s1"))
+    assert world.service.sandboxes == {}
+    assert world.fakes.stored == {}
+    assert world.fakes.namespaces == set()
+    assert world.name_is_free
+    assert world.run() is None
+
+
+def test_stopping_and_removing_can_be_repeated() -> None:
+    world = World()
+    world.run()
+    for _ in range(2):
+        asyncio.run(world.service.stop("s1"))
+    stopping = world.diary.entries[len(ORDER) :]
+    assert stopping == [
+        "stop containers", "stop sandbox", "tear down network", "remove namespace",
+        "stop containers", "tear down network without a namespace", "remove namespace",
+    ]  # fmt: skip
+    for _ in range(2):
+        asyncio.run(world.service.remove("s1"))
+    asyncio.run(world.service.stop("s1"))
+    assert world.service.sandboxes == {}
+
+
+def test_a_sandbox_whose_namespace_is_still_there_is_not_removed() -> None:
+    world = World()
+    world.run()
+    path = world.service.sandboxes["s1"].netns_path
+    world.fakes.namespaces_stick = True
+    with pytest.raises(RuntimeCallError, match=f'sandbox network namespace "{path}" is not fully closed'):
+        asyncio.run(world.service.remove("s1"))
+    assert "s1" in world.service.sandboxes
+
+
+def test_after_a_restart_sandboxes_are_unknown_and_their_names_taken() -> None:
+    world = World()
+    world.run()
+    again = PodSandboxService(world.fakes.parts())
+    asyncio.run(again.recover())
+    assert again.sandboxes["s1"].state == "UNKNOWN"
+    with pytest.raises(SandboxFailed, match="is reserved for"):
+        asyncio.run(again.run(request(id="s2")))
+    asyncio.run(again.run(request(attempt=1, id="s3")))
+
+
+def test_the_rules_leave_nothing_out() -> None:
+    """At every stage: while all goes well everything is undone; once something failed, it is kept and nothing more."""
+    everything = ["shut down sandbox", "tear down network", "remove namespace", "delete metadata", "delete lease"]
+    everything += ["release name"]
+    for stage in Stage:
+        actions = [entry.action for entry in clean_ups(stage) if is_due(entry, dirty=False)]
+        assert actions == everything[len(everything) - stage :]  # each stage made one thing more
+        kept = [entry.action for entry in clean_ups(stage) if is_due(entry, dirty=True)]
+        assert set(kept) <= {"shut down sandbox", "keep as unknown", "delete lease"}
+        assert ("keep as unknown" in kept) == (stage >= Stage.METADATA_STORED)
+    assert not makes_dirty("tear down network", has_network=False)
+    assert makes_dirty("tear down network", has_network=True)
+    assert not makes_dirty("delete lease", has_network=True)

@@ -1,0 +1,24 @@
+"""The hash of a container: name and image, nothing else."""
+
+from __future__ import annotations
+
+from kubesim.api.pod import Container
+from kubesim.runtime.kuberuntime.container_hash import hash_container
+
+
+def container(**fields: object) -> Container:
+    return Container.from_json({"name": "db-de95", "image": "app:v1", **fields})
+
+
+def test_known_value() -> None:
+    assert f"{hash_container(container()):x}" == "8f908f98"
+
+
+def test_only_name_and_image_count() -> None:
+    assert hash_container(container(command=["sleep"], env=[{"name": "A"}])) == hash_container(container())
+    assert hash_container(container(image="app:v2")) != hash_container(container())
+    assert hash_container(container(name="db")) != hash_container(container())
+
+
+def test_text_is_escaped_as_go_does() -> None:
+    assert hash_container(container(name="web-63ad", image='a<b>&"c')) == 100554020

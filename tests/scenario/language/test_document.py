@@ -1,0 +1,70 @@
+"""The scenario language: draws, short forms, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from kubesim.scenario.language.document import Expect, Scenario, Step
+
+
+def scenario(**spec: Any) -> Scenario:
+    document = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "x"}, "spec": spec}
+    return Scenario.model_validate(document)
+
+
+def test_an_empty_spec_has_one_node_and_no_end() -> None:
+    spec = scenario().spec
+    assert [node.name for node in spec.nodes] == ["node-1"]
+    assert (spec.seed, spec.duration, spec.runtime, spec.profile) == (0, None, "simulated", "v1.36")
+
+
+def test_a_plain_value_is_the_short_form_of_a_draw() -> None:
+    items = scenario(behaviours=[{"runFor": "5s", "exitCode": 1, "log": ["one", {"text": "two", "after": "1s"}]}]).spec
+    behaviour = items.behaviours[0]
+    assert behaviour.run_for is not None
+    assert (behaviour.run_for.value, behaviour.exit_code.value) == (5_000_000, 1)
+    assert [(entry.after, entry.text) for entry in behaviour.log] == [(0, "one"), (1_000_000, "two")]
+
+
+@pytest.mark.parametrize("draw", [{"min": "1s"}, {"min": "3s", "max": "1s"}, {"mean": "1s", "choices": ["1s"]}, {}])
+def test_a_draw_is_drawn_in_one_way(draw: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        scenario(behaviours=[{"runFor": draw}])
+
+
+def test_a_step_does_one_thing() -> None:
+    with pytest.raises(ValidationError, match="a step does one of"):
+        Step.model_validate({"at": "1s"})
+    with pytest.raises(ValidationError, match="a step does one of"):
+        Step.model_validate({"at": "1s", "delete": {"pod": "a"}, "kill": {"pod": "a"}})
+
+
+def test_a_pod_is_named_with_or_without_its_namespace() -> None:
+    assert Expect.model_validate({"pod": "web", "phase": "Running"}).key == ("default", "web")
+    assert Expect.model_validate({"pod": "shop/web", "phase": "Running"}).key == ("shop", "web")
+
+
+def test_an_expectation_asks_one_question() -> None:
+    with pytest.raises(ValidationError, match="asks for one of phase, condition, event, restartCount"):
+        Expect.model_validate({"pod": "web"})
+    with pytest.raises(ValidationError, match="asks for one of"):
+        Expect.model_validate({"pod": "web", "phase": "Running", "gone": True})
+
+
+def test_a_list_is_a_json_patch() -> None:
+    step = Step.model_validate({"at": "1s", "patch": {"pod": "a", "patch": [{"op": "remove", "path": "/x"}]}})
+    assert step.patch is not None
+    assert step.patch.type == "json"
+
+
+def test_gates_are_known_gates() -> None:
+    with pytest.raises(ValidationError, match="did you mean 'SidecarContainers'"):
+        scenario(featureGates={"SidecarContainer": False})
+
+
+def test_nodes_have_different_names() -> None:
+    with pytest.raises(ValidationError, match="the same name"):
+        scenario(nodes=[{"name": "a"}, {"name": "a"}])

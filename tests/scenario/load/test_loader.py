@@ -1,0 +1,220 @@
+"""Reading scenario files: what a good one becomes, and the one line that a bad one gets."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from kubesim.errors import InputError
+from kubesim.scenario.load.loader import load_scenario, parse_scenario
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  containers:
+  - name: web
+    image: nginx
+"""
+SCENARIO = """\
+apiVersion: kubesim.dev/v1alpha1
+kind: Scenario
+metadata:
+  name: tale
+spec:
+"""
+
+
+def problem(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        parse_scenario(text, "f.yaml")
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# -- what is read -------------------------------------------------------------------------------------------------
+
+
+def test_a_file_with_only_manifests_is_a_scenario_with_defaults() -> None:
+    scenario = parse_scenario(POD + "---\n" + POD.replace("web", "db"), "dir/two-pods.yaml")
+    assert scenario.name == "two-pods"
+    assert [manifest["metadata"]["name"] for manifest in scenario.spec.objects] == ["web", "db"]
+    assert not scenario.spec.steps
+
+
+def test_manifests_beside_a_scenario_come_after_its_own_objects() -> None:
+    own = SCENARIO + "  objects:\n  - {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}}\n"
+    scenario = parse_scenario(POD + "---\n" + own, "f.yaml")
+    assert scenario.name == "tale"
+    assert [manifest["kind"] for manifest in scenario.spec.objects] == ["ConfigMap", "Pod"]
+
+
+def test_a_list_is_its_items() -> None:
+    indented = "".join(f"    {line}\n" for line in POD.splitlines()).replace("    apiVersion", "  - apiVersion", 1)
+    scenario = parse_scenario("apiVersion: v1\nkind: List\nitems:\n" + indented, "f.yaml")
+    assert [manifest["kind"] for manifest in scenario.spec.objects] == ["Pod"]
+
+
+def test_anchors_and_merges_work() -> None:
+    text = POD + "  - &second\n    name: a\n    image: b\n  - <<: *second\n    name: c\n"
+    containers = parse_scenario(text, "f.yaml").spec.objects[0]["spec"]["containers"]
+    assert [(container["name"], container["image"]) for container in containers][1:] == [("a", "b"), ("c", "b")]
+
+
+def test_scalars_mean_what_they_mean_to_kubernetes() -> None:
+    text = POD + '    env: [{name: A, value: "yes"}, {name: B, value: 12:30}]\n    stdin: yes\n'
+    container = parse_scenario(text, "f.yaml").spec.objects[0]["spec"]["containers"][0]
+    assert [variable["value"] for variable in container["env"]] == ["yes", "12:30"]
+    assert container["stdin"] is True
+
+
+def test_standard_input_is_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(POD.encode())))
+    assert load_scenario("-").spec.objects[0]["metadata"]["name"] == "web"
+
+
+def test_a_small_file_is_read_in_no_time(tmp_path: Path) -> None:
+    path = tmp_path / "pod.yaml"
+    path.write_text(SCENARIO + "  seed: 1\n---\n" + POD)
+    took = []
+    for _ in range(20):
+        began = time.process_time()
+        load_scenario(str(path))
+        took.append(time.process_time() - began)
+    assert min(took) < 0.01  # the fastest: the others may have shared their processor
+
+
+# -- what is refused: files ---------------------------------------------------------------------------------------
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        load_scenario(str(path))
+    return str(caught.value).removeprefix(str(path))
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    assert refused(tmp_path / "absent.yaml") == ": no such file"
+
+
+def test_a_directory(tmp_path: Path) -> None:
+    assert refused(tmp_path) == ": is a directory; give a file"
+
+
+def test_a_file_that_is_too_large(tmp_path: Path) -> None:
+    path = tmp_path / "large.yaml"
+    path.write_bytes(b"# filler\n" * (10_000_000 // 9))
+    assert refused(path) == ": is larger than 8 MB, the limit for a file"
+
+
+def test_binary_content(tmp_path: Path) -> None:
+    path = tmp_path / "binary.yaml"
+    path.write_bytes(b"a: b\n\x00\x01")
+    assert refused(path) == ":2: is not a text file (it has zero bytes)"
+    path.write_bytes(b"a: b\nc: \xff\n")
+    assert refused(path) == ":2: is not UTF-8 text (byte 0xff)"
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    path = tmp_path / "empty.yaml"
+    path.write_text("# only a comment\n---\n")
+    assert refused(path) == ": nothing in it: no Scenario and no Kubernetes objects"
+
+
+# -- what is refused: YAML ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "a: [1, 2",
+            "f.yaml:1: malformed YAML: did not find expected ',' or ']' before the end of the file (column 4)",
+        ),
+        ("a:\n\t- b\n", "f.yaml:2: malformed YAML: a tab in the indentation, where YAML wants spaces (column 1)"),
+        ("a: *b\n", "f.yaml:1: malformed YAML: nothing is named &b"),
+        ("a: &x [*x]\n", "f.yaml:1: the value of &x contains itself"),
+        ("a: !!python/object:os.system x\n", "f.yaml:1: the tag !!python/object:os.system means nothing here"),
+        ("a: !thing x\n", "f.yaml:1: the tag !thing means nothing here"),
+        ("? [a]\n: b\n", "f.yaml:1: a key must be text"),
+        ("[" * 100_000, "f.yaml:1: nested more than 100 levels deep"),
+        (POD + "spec: {}\n", "f.yaml:9: spec: given twice (first on line 5)"),
+        ("- a\n", "f.yaml:1: a document must be a mapping with apiVersion and kind"),
+    ],
+)
+def test_yaml_that_cannot_be_used(text: str, expected: str) -> None:
+    assert problem(text) == expected
+
+
+def test_aliases_cannot_blow_up() -> None:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"{b}: &{b} [{', '.join(['*' + a] * 10)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
+    assert problem("\n".join(lines)) == "f.yaml:5: aliases blow this up to more than 100000 values"
+
+
+# -- what is refused: manifests -----------------------------------------------------------------------------------
+
+
+BAD_OBJECTS = {
+    POD + "    imagee: x\n": "9: spec.containers[0].imagee: unknown field; did you mean image?",
+    POD.replace("nginx", "5"): "8: spec.containers[0].image: must be text, not the number 5 (put text in quotes)",
+    POD.replace("name: web\n    image", "name: Web\n    image"): "7: spec.containers[0].name: Invalid value",
+    POD.replace("Pod", "Pood"): "2: kind: unknown kind 'Pood'; did you mean Pod?",
+    POD.replace("Pod", "Deployment"): "2: kind: Deployment is a controller's affair",
+    POD.replace("v1", "v2"): "1: apiVersion: a Pod is of apiVersion v1, not 'v2'",
+    POD.replace("kind: Pod\n", ""): "1: kind: is needed",
+    POD.replace("  name: web\nspec", "  labels: {}\nspec"): "3: metadata.name: is needed",
+    POD.partition("\n  - ")[0] + " web\n": "6: spec.containers: must be a list, not 'web'",
+    POD
+    + "    resources: {limits: {cpu: lots}}\n": "9: spec.containers[0].resources.limits.cpu: 'lots' is not a quantity",
+    SCENARIO + "  objects:\n  - {apiVersion: v1, kind: Pod, metadata: {name: a}}\n": (
+        "7: spec.objects[0].spec.containers: Required value"
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), BAD_OBJECTS.items())
+def test_objects_that_cannot_be_applied(text: str, expected: str) -> None:
+    assert problem(text).startswith(f"f.yaml:{expected}")
+
+
+# -- what is refused: scenarios -----------------------------------------------------------------------------------
+
+
+BAD_SPECS = {
+    "  stepz: []\n": "6: spec.stepz: unknown field; did you mean steps?",
+    "  faults: []\n": "6: spec.faults: is not supported yet",
+    "  profile: v1.30\n": "6: spec.profile: must be 'v1.36' or 'v1.12', not 'v1.30'",
+    "  seed: often\n": "6: spec.seed: must be a whole number",
+    "  duration: 10\n": "6: spec.duration: a duration needs its unit: 10s",
+    "  behaviours:\n  - runFor: soon\n": (
+        "7: spec.behaviours[0].runFor: 'soon' is not a duration such as 1m30s or 250ms"
+    ),
+    "  steps:\n  - at: 1s\n    delete: {pot: a}\n": "8: spec.steps[0].delete.pot: unknown field; did you mean pod?",
+    "  steps:\n  - at: 1s\n    delete: {}\n": "8: spec.steps[0].delete.pod: is needed",
+    "  steps: {}\n": "6: spec.steps: must be a list",
+    "  steps:\n  - at: 1s\n    apply:\n      apiVersion: v1\n      kind: Pud\n": (
+        "10: spec.steps[0].apply.kind: unknown kind 'Pud'; did you mean Pod?"
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "expected"), BAD_SPECS.items())
+def test_scenarios_that_cannot_be_played(spec: str, expected: str) -> None:
+    assert problem(SCENARIO + spec) == f"f.yaml:{expected}"
+
+
+def test_a_second_scenario() -> None:
+    assert problem(SCENARIO + "  seed: 1\n---\n" + SCENARIO) == "f.yaml:8: a second Scenario; a file has one"
+
+
+def test_another_version_of_the_language() -> None:
+    text = SCENARIO.replace("v1alpha1", "v2")
+    assert problem(text) == "f.yaml:1: apiVersion: must be 'kubesim.dev/v1alpha1', not 'kubesim.dev/v2'"

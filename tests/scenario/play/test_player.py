@@ -1,0 +1,243 @@
+"""When things happen in a run, when it ends, how its expectations are judged: in a world that obeys at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kubesim.api.event import Event
+from kubesim.api.meta import ObjectMeta, ObjectReference
+from kubesim.api.pod import Pod, PodCondition, PodSpec, PodStatus
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock, run_virtual
+from kubesim.cluster.store.store import Listener, Store
+from kubesim.concurrency import TaskSet
+from kubesim.scenario.language.document import (
+    Delete,
+    Exec,
+    Hang,
+    Kill,
+    Patch,
+    Pressure,
+    Reboot,
+    Restart,
+    Shutdown,
+    Spec,
+    Start,
+    StaticPodFile,
+    Stop,
+    WriteStaticPod,
+)
+from kubesim.scenario.language.source_items import Manifest, ServeManifest
+from kubesim.scenario.play.expectations import Judge
+from kubesim.scenario.play.player import Player
+from kubesim.scenario.play.world import StepFailed
+from kubesim.trace import MemorySink, Recorder
+from kubesim.trace.records import Expectation
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {}}
+READY = PodStatus(phase="Running", conditions=(PodCondition(type="Ready", status="True"),))
+
+
+class FakeWorld:
+    """Pods are ready two seconds after they were applied, and gone one second after they were deleted."""
+
+    def __init__(self, clock: LoopClock, store: Store) -> None:
+        self.clock, self.store = clock, store
+        self.did: list[tuple[float, str]] = []
+
+    def note(self, what: str) -> None:
+        self.did.append((self.clock.elapsed() / SECOND, what))
+
+    def apply(self, manifest: dict[str, Any]) -> None:
+        name = manifest["metadata"]["name"]
+        self.note(f"apply {name}")
+        metadata = ObjectMeta(name=name, namespace="default")
+        self.store.create(Pod(kind="Pod", metadata=metadata, spec=PodSpec(node_name="n")))
+        self.clock.call_at(self.clock.now() + 2 * SECOND, self.becomes_ready, name)
+
+    def becomes_ready(self, name: str) -> None:
+        pod = self.store.find("Pod", "default", name)
+        if isinstance(pod, Pod):
+            self.store.replace(pod.changed(status=READY))
+
+    def patch(self, patch: Patch) -> None:
+        raise StepFailed("the server said no")
+
+    def delete(self, delete: Delete) -> None:
+        self.note(f"delete {delete.pod}")
+        self.clock.call_at(self.clock.now() + SECOND, self.store.remove, "Pod", *delete.key)
+
+    async def exec(self, exec: Exec) -> None:
+        await self.clock.sleep(5 * SECOND)
+        self.note("exec done")
+
+    async def kill(self, kill: Kill) -> None:
+        self.note("kill")
+
+    def write_static_pod(self, write: WriteStaticPod) -> None:
+        self.note(f"write {write.file}")
+
+    def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None:
+        self.note(f"write {file} on all nodes")
+
+    def remove_static_pod(self, remove: StaticPodFile) -> None:
+        self.note(f"remove {remove.file}")
+
+    def serve_manifest(self, answer: ServeManifest) -> None:
+        self.note(f"serve {answer.status}")
+
+    def remove_all_static_pods(self) -> None:
+        pass
+
+    async def stop(self, stop: Stop) -> None:
+        self.note(f"stop {stop.what}")
+
+    def start(self, start: Start) -> None:
+        self.note(f"start {start.what}")
+
+    async def restart(self, restart: Restart) -> None:
+        await self.clock.sleep(restart.down_for)
+        self.note(f"{restart.what} restarted")
+
+    async def reboot(self, reboot: Reboot) -> None:
+        self.note("reboot")
+
+    async def shutdown(self, shutdown: Shutdown) -> None:
+        self.note("shutdown")
+
+    async def hang(self, hang: Hang) -> None:
+        self.note(f"hang for {hang.duration}")
+
+    def pressure(self, pressure: Pressure) -> None:
+        self.note(f"pressure {pressure.available}")
+
+    def watch_pods(self, listener: Listener) -> Callable[[], None]:
+        return self.store.watch("Pod", listener)
+
+
+class Run:
+    """One play: what the world was told, the verdicts, and when it ended."""
+
+    def __init__(self, spec: dict[str, Any], until: int | None = None) -> None:
+        self.sink = MemorySink()
+        run_virtual(self._play, Spec.model_validate(spec), until)
+
+    async def _play(self, spec: Spec, until: int | None) -> None:
+        clock = LoopClock()
+        store = Store(clock.now, lambda: "uid")
+        self.world = FakeWorld(clock, store)
+        async with TaskSet() as tasks:
+            judge = Judge(clock, Recorder(clock, self.sink), store, spec.expect)
+            await tasks.run_until(Player(clock, tasks, self.world, judge, spec, until).play())
+            judge.close()
+        self.ended = clock.elapsed() / SECOND
+        self.did = self.world.did
+        self.verdicts = [(verdict.met, verdict.text, verdict.why) for verdict in judge.verdicts]
+
+
+def test_without_steps_the_whole_life_is_told() -> None:
+    run = Run({"objects": [POD]})
+    # Ready after 2 s, left alone for 30 s, gone after another, and 3 s for what is left to clean up.
+    assert run.did == [(0, "apply web"), (32, "delete default/web")]
+    assert run.ended == 36
+
+
+def test_a_duration_is_the_end_and_deletes_nothing() -> None:
+    run = Run({"objects": [POD], "duration": "10s"})
+    assert (run.did, run.ended) == ([(0, "apply web")], 10)
+
+
+def test_with_steps_the_end_is_when_everything_has_come_to_rest() -> None:
+    steps = [{"at": "10s", "exec": {"pod": "web", "command": ["x"]}}, {"at": "5s", "kill": {"pod": "web"}}]
+    run = Run({"objects": [POD], "steps": steps})
+    assert run.did == [(0, "apply web"), (5, "kill"), (15, "exec done")]
+    assert run.ended == 18
+
+
+def test_steps_that_are_about_a_node() -> None:
+    steps = [{"at": "1s", "pressure": {"pid.available": "3%"}}, {"at": "2s", "shutdown": "node"}]
+    steps.append({"at": "3s", "hang": {"for": "4s"}})
+    run = Run({"objects": [POD], "steps": steps})
+    assert run.did == [
+        (0, "apply web"),
+        (1, "pressure {'pid.available': '3%'}"),
+        (2, "shutdown"),
+        (3, "hang for 4000000"),
+    ]
+
+
+def test_what_never_comes_to_rest_ends_after_two_minutes() -> None:
+    run = Run({"objects": [POD], "steps": [{"at": "1s", "delete": {"pod": "other"}}], "expect": [
+        {"pod": "web", "phase": "Failed"}]})  # fmt: skip
+    assert run.ended == 124
+
+
+def test_until_cuts_everything_short() -> None:
+    run = Run({"objects": [POD], "duration": "1m", "steps": [{"at": "20s", "kill": {"pod": "web"}}]}, 7 * SECOND)
+    assert (run.did, run.ended) == ([(0, "apply web")], 7)
+
+
+def test_an_expectation_with_a_time_is_waited_for_before_the_deletion() -> None:
+    run = Run({"objects": [POD], "expect": [{"pod": "web", "phase": "Failed", "by": "50s"}]})
+    assert [moment for moment, what in run.did if what.startswith("delete")] == [80.000001]
+
+
+def test_a_step_that_cannot_be_taken_fails_the_run_and_it_goes_on() -> None:
+    steps = [{"at": "1s", "patch": {"pod": "web", "patch": {}}}, {"at": "2s", "kill": {"pod": "web"}}]
+    run = Run({"objects": [POD], "steps": steps})
+    assert run.verdicts == [(False, "step at 1s: patch", "the server said no")]
+    assert run.did[-1] == (2, "kill")
+
+
+def test_verdicts_come_with_a_reason_and_are_in_the_trace() -> None:
+    run = Run(
+        {
+            "objects": [POD],
+            "expect": [
+                {"pod": "web", "phase": "Running", "by": "2s"},
+                {"pod": "web", "condition": "Ready", "by": "1s"},
+                {"pod": "web", "restartCount": 1, "never": True},
+                {"pod": "web", "phase": "Running", "by": "10s", "never": True},
+                {"pod": "web", "gone": True, "by": "40s"},
+                {"pod": "absent", "phase": "Running"},
+            ],
+        }
+    )
+    assert run.verdicts == [
+        (False, "pod web: condition Ready True by 1s", "Ready is not set after 1s"),
+        (True, "pod web: phase Running by 2s", "the phase is Running after 2s"),
+        (False, "pod web: never phase Running by 10s", "the phase is Running after 2s"),
+        (True, "pod web: gone by 40s", "it is gone after 33s"),
+        (True, "pod web: never 1 restarts", "there were 0 restarts at the end"),
+        (False, "pod absent: phase Running", "no such pod was seen at the end"),
+    ]
+    assert [record.met for record in run.sink.records if isinstance(record, Expectation)] == [
+        met for met, _, _ in run.verdicts
+    ]
+
+
+def test_events_are_counted_as_the_api_server_counts_them() -> None:
+    async def main() -> list[tuple[bool, str]]:
+        clock = LoopClock()
+        store = Store(clock.now, lambda: "uid")
+        expect = Spec.model_validate({"expect": [{"pod": "web", "event": "BackOff", "message": "web", "count": 3}]})
+        judge = Judge(clock, Recorder(clock), store, expect.expect)
+        about = ObjectReference(kind="Pod", namespace="default", name="web")
+        event = Event(
+            kind="Event",
+            metadata=ObjectMeta(name="web.1", namespace="default"),
+            involved_object=about,
+            reason="BackOff",
+            message="Back-off restarting web",
+            count=1,
+        )
+        stored = store.create(event)
+        assert isinstance(stored, Event)
+        store.create(event.changed(metadata=ObjectMeta(name="web.2", namespace="default"), message="another"))
+        for count in (2, 3):
+            assert judge.waits(before_deletion=False)
+            store.replace(stored.changed(count=count))
+        return [(verdict.met, verdict.why) for verdict in judge.verdicts]
+
+    assert run_virtual(main) == [(True, "it was told 3 times after 0s")]
