@@ -53,16 +53,16 @@ def mutable(cls: Any = None, /, *, kw_only: bool = False, eq: bool = True) -> An
 def part(cls: type[T]) -> type[T]:
     """The fields are the parameters of the constructor. One that begins with an underscore is own state: it has a
     default, and no caller passes it."""
-    return _with_slots(cls, kw_only=False)
+    return _with_slots(cls, kw_only=False, shows_fields=False)  # parts refer to each other in circles
 
 
-def _with_slots(cls: type[T], *, kw_only: bool) -> type[T]:
+def _with_slots(cls: type[T], *, kw_only: bool, shows_fields: bool = True) -> type[T]:
     cls.__doc__ = cls.__doc__ or cls.__name__  # dataclass would print the signature
     has_init = "__init__" in vars(cls)
     cls = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
     if not has_init:
         cls.__init__ = _first_init  # type: ignore[method-assign]
-    if "__repr__" not in vars(cls):
+    if shows_fields and "__repr__" not in vars(cls):
         cls.__repr__ = _repr  # type: ignore[method-assign]
     return cls
 

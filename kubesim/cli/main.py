@@ -21,7 +21,11 @@ from typing import NoReturn
 from kubesim import __version__
 from kubesim.errors import KubesimError, UsageError
 
-COMMANDS = ("run", "lab", "explain", "attach", "cni", "conformance")
+# By name, the module of each.
+COMMANDS = {
+    "run": "run", "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command",
+    "conformance": "conformance",
+}  # fmt: skip
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
@@ -42,7 +46,7 @@ def make_parser(only: str = "") -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"kubesim {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in (only,) if only in COMMANDS else COMMANDS:
-        module = import_module(f"kubesim.cli.{name}")
+        module = import_module(f"kubesim.cli.{COMMANDS[name]}")
         command = commands.add_parser(name, help=module.HELP, description=module.DESCRIPTION, allow_abbrev=False)
         module.configure(command)
     return parser
@@ -51,16 +55,15 @@ def make_parser(only: str = "") -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments is None:
-            gc.set_threshold(
-                200_000, 20, 100
-            )  # imports make objects that stay: searching them is a tenth of a short run
+            # Imports make objects that stay: searching them for garbage is a tenth of a short run.
+            gc.set_threshold(200_000, 20, 100)
         given = list(sys.argv[1:] if arguments is None else arguments)
         if given[:1] == ["run"]:
             from kubesim.cli.flags.kubelet_flags import spell_out
 
             given = spell_out(given)
         args = make_parser(*given[:1]).parse_args(given)
-        code: int = import_module(f"kubesim.cli.{args.command}").execute(args)
+        code: int = import_module(f"kubesim.cli.{COMMANDS[args.command]}").execute(args)
         sys.stdout.flush()
         return _end_process(code) if arguments is None and threading.active_count() == 1 else code
     except UsageError as error:

@@ -100,8 +100,12 @@ class LoopClock:
         """So many ticks wait for their readers to finish them; negative when they have."""
 
     def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
-        """As `sleep_until`; then all go first that are set for that instant or were woken in it."""
+        """As `sleep_until`, within a tick; all go first that are set for that instant or were woken in it."""
         return self.sleep_until(moment)
+
+    def sleep_in_tick(self, duration: int) -> Awaitable[None]:
+        """As `sleep`, for a part that works on a tick: the end of this wait is not something else that happens."""
+        return self.sleep(duration)
 
     def sleep(self, duration: int) -> Awaitable[None]:
         return self.sleep_until(self.now() + duration)
@@ -202,7 +206,10 @@ class _VirtualClock(LoopClock):
         self._virtual.unfinished_ticks += count
 
     def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
-        return self._virtual.sleep_until_micros(moment - self._offset, place)
+        return self._virtual.sleep_until_micros(moment - self._offset, place, in_tick=True)
+
+    def sleep_in_tick(self, duration: int) -> Awaitable[None]:
+        return self._virtual.sleep_until_micros(self._virtual._micros + duration, in_tick=True)
 
     def sleep(self, duration: int) -> Awaitable[None]:
         return self._virtual.sleep_until_micros(self._virtual._micros + duration)

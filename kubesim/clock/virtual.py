@@ -189,10 +189,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         heappush(self._timers, (due, place + order, timer))
         return timer
 
-    def sleep_until_micros(self, due: int, place: int = 0) -> asyncio.Future[None]:
-        """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them. Who
-        has a late place does not run next, but after all that are ready: it works on a tick."""
-        future: asyncio.Future[None] = _PartOfTick() if place else Future()
+    def sleep_until_micros(self, due: int, place: int = 0, *, in_tick: bool = False) -> asyncio.Future[None]:
+        """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them. A
+        sleeper with a late place does not run next, but after all that are ready."""
+        future: asyncio.Future[None] = _PartOfTick() if in_tick else Future()
         self._orders = order = self._orders + 1
         heappush(self._timers, (due if due > self._micros else self._micros, place + order, future))
         return future

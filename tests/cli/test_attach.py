@@ -80,7 +80,7 @@ def test_trouble_with_the_cluster_is_logged(tmp_path: Path, capsys: pytest.Captu
     assert main(["attach", "--node", "a", "--for", "100ms", "--kubeconfig", config, "--log", str(log)]) in (0, 2)
     first = log.read_text().splitlines()[0]
     assert first.startswith("E")
-    assert 'agent.py:1] "Cannot follow the cluster" err="' in first
+    assert 'node_follower.py:1] "Cannot follow the cluster" err="' in first
     assert "connection refused" in first
 
 

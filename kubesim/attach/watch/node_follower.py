@@ -48,7 +48,7 @@ OLD_EVENT = 3600 * SECOND  # an Event of the first list that explains nothing an
 ApiT = TypeVar("ApiT", bound=ApiObject)
 
 
-class Lease(ApiObject):
+class NodeLease(ApiObject):
     """Its spec rides along."""
 
 
@@ -114,7 +114,7 @@ class NodeFollower:
         self._follow(tasks, chance, Watched("/api/v1/events", Event, "Event", selectors=about_pods), _OfEvents(self))
         of_node = Watched("/api/v1/events", Event, "Event", selectors=about_node)
         self._follow(tasks, chance, of_node, _OfEvents(self, " of the node"))
-        watched = Watched(leases, Lease, "Lease", "coordination.k8s.io/v1", selectors=itself)
+        watched = Watched(leases, NodeLease, "Lease", "coordination.k8s.io/v1", selectors=itself)
         self._follow(tasks, chance, watched, _OfLease(self))
         self._follow(tasks, chance, pods_of_node(self.node_name), _OfPods(self))
         tasks.start("clock of the shadow", self._tick())
@@ -256,7 +256,7 @@ class NodeFollower:
             return
         self._report(self.shadow.observe_event(event, self.now()))
 
-    def saw_lease(self, lease: Lease) -> None:
+    def saw_lease(self, lease: NodeLease) -> None:
         text = (lease.extra.get("spec") or {}).get("renewTime")
         if not text:
             return
@@ -353,13 +353,13 @@ class _OfNode(_Told):
 
 
 class _OfLease(_Told):
-    def replaced(self, objects: Iterable[Lease]) -> None:
+    def replaced(self, objects: Iterable[NodeLease]) -> None:
         for lease in objects:
             self.agent.saw_lease(lease)
         self.agent.listed("Lease")
 
-    def changed(self, obj: Lease) -> None:
+    def changed(self, obj: NodeLease) -> None:
         self.agent.saw_lease(obj)
 
-    def removed(self, obj: Lease) -> None:
+    def removed(self, obj: NodeLease) -> None:
         """A node that goes takes its lease with it."""

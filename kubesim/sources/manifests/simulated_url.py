@@ -50,7 +50,7 @@ class SimulatedUrl:
 
     async def get(self) -> UrlAnswer:
         behaviour = self._behaviour
-        await self._clock.sleep(min(behaviour.delay, REQUEST_TIMEOUT))
+        await self._clock.sleep_in_tick(min(behaviour.delay, REQUEST_TIMEOUT))
         if behaviour.delay >= REQUEST_TIMEOUT:
             raise FetchError(f"Get {quoted(without_password(self.url))}: {TIMED_OUT}")
         if behaviour.error:
