@@ -21,13 +21,15 @@ class Ticker:
 
     Ticks come after all else of their instant, those of tickers made earlier first; with `late=False` they come among
     the other timers. `lead` is how long after a tick its work takes effect. `on_skip` is called with the instant of the
-    last tick that was skipped.
+    last tick that was skipped. With `on_tick` there is no reader: it is called with each tick, and returns what `done`
+    is given.
     """
 
     def __init__(self, clock: LoopClock, name: str, period: int, *, late: bool = True, lead: int = 0) -> None:
         self.channel: Channel[int] = Channel(name, 1)
         self.period = period
-        self.on_skip: Callable[[int], None] | None = None
+        self.on_skip: Callable[[int], object] | None = None
+        self.on_tick: Callable[[int], int] | None = None
         self._clock = clock
         self._lead = lead
         self._place = clock.late_place() if late else 0
@@ -45,7 +47,11 @@ class Ticker:
             self._clock.tick_delivered(1)
 
     def deliver(self, tick: int) -> bool:
-        return self.channel.try_send(tick)
+        """True if a reader has to finish it."""
+        if self.on_tick is None:
+            return self.channel.try_send(tick)
+        self.done(self.on_tick(tick))
+        return False
 
     def done(self, idle_until: int = 0) -> None:
         """The reader has finished the tick. Before `idle_until` only something that happens elsewhere can make the next

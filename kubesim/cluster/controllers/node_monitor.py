@@ -1,8 +1,6 @@
 """The cluster's view of whether its nodes are well: a node that falls silent becomes Unknown, its pods not ready; nodes
 that are not ready get NoExecute taints, unless so many are that the fault is likely elsewhere.
 
-Only looks that find something are taken; they come when the controller's would, every five seconds.
-
 Mirrors: pkg/controller/nodelifecycle/node_lifecycle_controller.go monitorNodeHealth, tryUpdateNodeHealth,
 processTaintBaseEviction, doNoExecuteTaintingPass, handleDisruption, ComputeZoneState; pkg/controller/util/node
 MarkPodsNotReady
@@ -10,7 +8,6 @@ MarkPodsNotReady
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -19,11 +16,12 @@ from kubesim.api.node import Node, Taint
 from kubesim.api.pod import Pod
 from kubesim.api.pods.pod_conditions import with_condition
 from kubesim.api.timestamps import SECOND, format_time
-from kubesim.clock import LoopClock
+from kubesim.clock import NEVER, LoopClock
 from kubesim.cluster.controllers.controller import ControllerEvents
 from kubesim.cluster.controllers.taint_eviction import NO_EXECUTE
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
+from kubesim.concurrency import Ticker
 from kubesim.concurrency.token_bucket import TokenBucket
 from kubesim.trace import Recorder
 
@@ -104,29 +102,38 @@ class NodeMonitor:
         self._clock = clock
         self._store = store
         self._tell = ControllerEvents(store, recorder, "node-controller")
-        self._phase = clock.now()
-        self._silent: dict[str, asyncio.TimerHandle] = {}
+        self._silent: dict[str, int | None] = {}  # when the last sign of life was noticed; None: given up
         self._limits: dict[str, TokenBucket] = {}
         self._waiting: dict[str, int] = {}  # nodes that are to be tainted, and when their turn comes
-        self._look: asyncio.TimerHandle | None = None
+        self._ready_changed = False  # of some node, since all were checked
+        self._ticker = Ticker(clock, "node monitor", MONITOR_PERIOD, late=False)
+        self._ticker.on_tick = self._monitor_node_health
+        self._started = clock.now()
         store.watch("Node", self._node_changed)
 
-    def _next_look(self, moment: int) -> int:
-        return self._phase + -(-(moment - self._phase) // MONITOR_PERIOD) * MONITOR_PERIOD
+    def _monitor_node_health(self, now: int) -> int:
+        """Give up nodes that have been silent for too long, and taint those that are not ready."""
+        noticed = {name: moment for name, moment in self._silent.items() if moment is not None}
+        lost = [name for name, moment in noticed.items() if now > moment + GRACE_PERIOD]
+        for name in lost:
+            self._silent[name] = None
+            self._give_up(name)
+        if self._ready_changed:
+            self._ready_changed = False
+            self._taint_all()
+        elif not lost:
+            return min([NEVER, *(moment + GRACE_PERIOD + 1 for moment in noticed.values())])
+        return 0
 
     # -- silence ------------------------------------------------------------------------------------------------
 
     def fell_silent(self, name: str, last_heard: int) -> None:
-        """A look notices the last sign of life; the one that finds it too old gives the node up."""
-        if name not in self._silent:
-            noticed = self._next_look(last_heard)
-            due = max(self._next_look(noticed + GRACE_PERIOD + 1), self._clock.now())
-            self._silent[name] = self._clock.call_at(due, self._give_up, name)
+        """The first tick after the last sign of life has noticed it."""
+        periods = -(-(last_heard - self._started) // MONITOR_PERIOD)
+        self._silent.setdefault(name, self._started + periods * MONITOR_PERIOD)
 
     def is_heard(self, name: str) -> None:
-        timer = self._silent.pop(name, None)
-        if timer is not None:
-            timer.cancel()
+        self._silent.pop(name, None)
 
     def _give_up(self, name: str) -> None:
         node = self._store.find("Node", "", name)
@@ -171,11 +178,9 @@ class NodeMonitor:
         node, old = change.object, change.previous
         assert isinstance(node, Node)
         if old is None or (isinstance(old, Node) and ready_status(old) != ready_status(node)):
-            if self._look is None:
-                self._look = self._clock.call_at(self._next_look(self._clock.now() + 1), self._look_at_all)
+            self._ready_changed = True
 
-    def _look_at_all(self) -> None:
-        self._look = None
+    def _taint_all(self) -> None:
         nodes = [node for node in self._store.list("Node") if isinstance(node, Node)]
         wanted = nodes_to_taint(nodes)
         for node in nodes:

@@ -1,8 +1,5 @@
 """The node as its kubelet registers it, and the lease with which it says that it is alive.
 
-Renewing a lease changes nothing that a run depends on, so no renewal is executed: `renewed_at` tells when the last one
-was, and the jitter between them is drawn when somebody asks.
-
 Mirrors: pkg/kubelet/kubelet_node_status.go initialNode, nodestatus/setters.go; component-helpers lease controller.go
 """
 
@@ -14,7 +11,9 @@ from kubesim.api.meta import ApiObject, ObjectMeta
 from kubesim.api.node import Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, Taint
 from kubesim.api.quantity import Quantity, quantity
 from kubesim.api.timestamps import SECOND, format_micro_time, format_time
+from kubesim.clock import NEVER, LoopClock
 from kubesim.clock.randomness import Stream
+from kubesim.concurrency import JitteredTicker
 from kubesim.kubelet.settings import KubeletSettings
 
 KUBELET_VERSION = "v1.36.4"
@@ -22,7 +21,6 @@ LEASE_NAMESPACE = "kube-node-lease"
 LEASE_DURATION_S = 40
 RENEWALS = 4  # while a lease lasts
 RENEW_JITTER = 0.04
-_NEVER = 1 << 62
 DEFAULT_CAPACITY: Mapping[str, str] = {"cpu": "8", "memory": "16Gi", "ephemeral-storage": "100Gi"}
 
 _CONDITIONS = (
@@ -93,43 +91,39 @@ def allocatable(
     return left
 
 
-class Heartbeat:
-    """The lease of one node."""
+class Heartbeat(JitteredTicker):
+    """The lease of one node, renewed at each tick. The API server gets it when somebody reads it (`lease`)."""
 
     def __init__(
-        self, node_name: str, started: int, stream: Stream, *, jitter: bool, duration_s: int = LEASE_DURATION_S
+        self, clock: LoopClock, node_name: str, stream: Stream, *, jitter: bool, duration_s: int = LEASE_DURATION_S
     ) -> None:
+        interval, spread = duration_s * SECOND // RENEWALS, RENEW_JITTER if jitter else 0.0
+        super().__init__(clock, "lease", lambda: interval + round(interval * spread * stream.random()))
         self._node_name = node_name
         self._duration_s = duration_s
-        self._interval = duration_s * SECOND // RENEWALS
-        self._acquired = self._last = started
-        self._stream = stream
-        self._jitter = RENEW_JITTER if jitter else 0.0
-        self._next = started + self._draw()
+        self._acquired = self.renewed_at = clock.now()
+        self._is_paused = False
+        self.on_tick = self.on_skip = self._renew
 
-    def _draw(self) -> int:
-        return self._interval + round(self._interval * self._jitter * self._stream.random())
+    def _renew(self, moment: int) -> int:
+        self.renewed_at = moment
+        return NEVER
 
-    def renewed_at(self, now: int) -> int:
-        """The moment of the last renewal. Time only goes forward."""
-        while self._next <= now:
-            self._last = self._next
-            self._next += self._draw()
-        return self._last
+    def pause(self) -> int:
+        """Renew it no more. Returns when that was done last."""
+        self.stop()
+        self._is_paused = True
+        return self.renewed_at
 
-    def pause(self, now: int) -> int:
-        """Nobody renews it any more; the answer is when that was done last."""
-        last = self.renewed_at(now)
-        self._next = _NEVER
-        return last
-
-    def resume(self, now: int) -> None:
+    def resume(self) -> None:
         """Renew it now, and from now on; nothing if it was not paused."""
-        if self._next == _NEVER:
-            self._last, self._next = now, now + self._draw()
+        if self._is_paused:
+            self._is_paused = False
+            self._renew(self._clock.now())
+            self.reset(self.renewed_at + self._draw())
 
-    def lease(self, now: int) -> ApiObject:
-        """The lease as the API server has it at this moment."""
+    def lease(self) -> ApiObject:
+        """The lease as the API server has it now."""
         return ApiObject.from_json(
             {
                 "apiVersion": "coordination.k8s.io/v1",
@@ -139,7 +133,7 @@ class Heartbeat:
                     "holderIdentity": self._node_name,
                     "leaseDurationSeconds": self._duration_s,
                     "acquireTime": format_micro_time(self._acquired),
-                    "renewTime": format_micro_time(self.renewed_at(now)),
+                    "renewTime": format_micro_time(self.renewed_at),
                 },
             }
         )

@@ -139,13 +139,13 @@ class SimulatedNode:
         store.create(self._node)
         self.machine = Machine(clock, self.runtime, self._node, behaviours(spec), item.image_fs)
         self._heartbeat = Heartbeat(
+            clock,
             item.name,
-            clock.now(),
             self._randomness.stream("lease"),
             jitter=self._settings.jitter,
             duration_s=self._settings.lease_duration_s,
         )
-        store.create(self._heartbeat.lease(clock.now()))
+        store.create(self._heartbeat.lease())
 
         self.api.listen(lambda up: self._signs_of_life())
         self._lives = 1
@@ -231,12 +231,12 @@ class SimulatedNode:
 
     def _signs_of_life(self) -> None:
         """The cluster hears of a node while its agent runs and has a way to the API server."""
-        now, health = self._around.clock.now(), self._around.health
+        health = self._around.health
         if self._running and self.api.up:
-            self._heartbeat.resume(now)
+            self._heartbeat.resume()
             health.is_heard(self.name)
         else:
-            health.fell_silent(self.name, self._heartbeat.pause(now))
+            health.fell_silent(self.name, self._heartbeat.pause())
 
     def stop_runtime(self, containers: Containers = "kept") -> None:
         """The runtime goes down. Its containers go on, or else it will know nothing of them when it is back."""
@@ -274,7 +274,7 @@ class SimulatedNode:
 
     def renew_lease(self) -> None:
         """Bring the lease at the API server up to date, for whoever looks at it."""
-        self._around.store.replace(self._heartbeat.lease(self._around.store.now()))
+        self._around.store.replace(self._heartbeat.lease())
 
     async def close(self) -> None:
         self.renew_lease()

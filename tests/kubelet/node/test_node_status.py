@@ -1,15 +1,14 @@
-"""The node as it is registered, and a heartbeat that is computed, not executed."""
+"""The node as it is registered, and its lease."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 from kubesim.api.timestamps import SECOND
-from kubesim.clock import Randomness
+from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.kubelet.node.node_status import Heartbeat, initial_node
 from kubesim.kubelet.settings import KubeletSettings
-
-DAY = 86_400 * SECOND
 
 
 def test_a_new_node_is_well() -> None:
@@ -22,32 +21,65 @@ def test_a_new_node_is_well() -> None:
     assert node.metadata.labels["kubernetes.io/hostname"] == "a"
 
 
-def test_a_longer_lease_is_renewed_less_often() -> None:
-    heartbeat = Heartbeat("a", 0, Randomness(0).stream("lease"), jitter=False, duration_s=60)
-    assert heartbeat.renewed_at(14 * SECOND) == 0
-    assert heartbeat.renewed_at(15 * SECOND) == 15 * SECOND
-    lease = heartbeat.lease(15 * SECOND).to_json()
-    assert lease["spec"]["leaseDurationSeconds"] == 60
+def renewals(until: int, **options: Any) -> list[int]:
+    """When the lease was renewed, as seen every second."""
+
+    async def main() -> list[int]:
+        clock = LoopClock(0)
+        heartbeat = Heartbeat(clock, "a", Randomness(0).stream("lease"), **options)
+        seen = []
+        while clock.now() < until:
+            await clock.sleep(SECOND)
+            seen.append(heartbeat.renewed_at)
+        return sorted({*seen})
+
+    return run_virtual(main)
+
+
+def lease_after(seconds: int, **options: Any) -> dict[str, Any]:
+    async def main() -> dict[str, Any]:
+        clock = LoopClock(0)
+        heartbeat = Heartbeat(clock, "a", Randomness(0).stream("lease"), jitter=False, **options)
+        await clock.sleep(seconds * SECOND)
+        return heartbeat.lease().to_json()
+
+    return run_virtual(main)
 
 
 def test_the_lease_is_renewed_every_ten_seconds() -> None:
-    heartbeat = Heartbeat("a", 0, Randomness(0).stream("lease"), jitter=False)
-    assert heartbeat.renewed_at(9 * SECOND) == 0
-    assert heartbeat.renewed_at(10 * SECOND) == 10 * SECOND
-    assert heartbeat.renewed_at(DAY + SECOND) == DAY
+    assert renewals(35 * SECOND, jitter=False) == [0, 10 * SECOND, 20 * SECOND, 30 * SECOND]
+    assert lease_after(86_401)["spec"]["renewTime"] == "1970-01-02T00:00:00.000000Z"
+
+
+def test_a_longer_lease_is_renewed_less_often() -> None:
+    assert renewals(40 * SECOND, jitter=False, duration_s=60) == [0, 15 * SECOND, 30 * SECOND]
+    assert lease_after(1, duration_s=60)["spec"]["leaseDurationSeconds"] == 60
 
 
 def test_jitter_makes_the_pauses_a_little_longer() -> None:
-    heartbeat = Heartbeat("a", 0, Randomness(0).stream("lease"), jitter=True)
-    renewals = [heartbeat.renewed_at(moment * SECOND) for moment in range(200)]
-    pauses = [b - a for a, b in pairwise(renewals) if b != a]
+    pauses = [b - a for a, b in pairwise(renewals(200 * SECOND, jitter=True))]
     assert all(10 * SECOND <= pause <= 10.4 * SECOND for pause in pauses)
     assert len({*pauses}) > 10
 
 
-def test_the_lease_says_who_is_alive_until_when() -> None:
-    lease = Heartbeat("a", 0, Randomness(0).stream("lease"), jitter=False).lease(25 * SECOND).to_json()
-    assert lease["spec"] == {
+def test_a_lease_that_is_paused_is_renewed_at_once_when_it_goes_on() -> None:
+    async def main() -> list[int]:
+        clock = LoopClock(0)
+        heartbeat = Heartbeat(clock, "a", Randomness(0).stream("lease"), jitter=False)
+        await clock.sleep(25 * SECOND)
+        seen = [heartbeat.pause()]
+        await clock.sleep(100 * SECOND)
+        seen.append(heartbeat.renewed_at)
+        heartbeat.resume()
+        seen.append(heartbeat.renewed_at)
+        await clock.sleep(11 * SECOND)
+        return [moment // SECOND for moment in (*seen, heartbeat.renewed_at)]
+
+    assert run_virtual(main) == [20, 20, 125, 135]
+
+
+def test_the_lease_names_its_holder_and_the_last_renewal() -> None:
+    assert lease_after(25)["spec"] == {
         "holderIdentity": "a",
         "leaseDurationSeconds": 40,
         "acquireTime": "1970-01-01T00:00:00.000000Z",
