@@ -6,7 +6,7 @@ import pytest
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE, SECOND, format_micro_time, format_time
-from kubesim.attach.watch.node_follower import Lease
+from kubesim.attach.watch.node_follower import NodeLease
 from kubesim.attach.watch.table import header, table
 from kubesim.attach.watch.views import metrics, respond
 from kubesim.clock.clock import VIRTUAL_START
@@ -96,7 +96,7 @@ def test_clocks_that_differ_are_measured_by_the_lease() -> None:
         await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
         for number in range(4):
             ahead = clock.now() + 90 * SECOND
-            agent.saw_lease(Lease.from_json({"kind": "Lease", "spec": {"renewTime": format_time(ahead)}}))
+            agent.saw_lease(NodeLease.from_json({"kind": "Lease", "spec": {"renewTime": format_time(ahead)}}))
             await clock.sleep(10 * SECOND)
             assert number == 0 or agent.skew() // SECOND in (89, 90)
         assert "clock skew 1m" in header(agent)[0]
@@ -138,7 +138,7 @@ def test_nothing_but_reading_leaves_the_program() -> None:
 
 
 def renewed(at: int) -> Lease:
-    return Lease.from_json({"kind": "Lease", "spec": {"renewTime": format_micro_time(at)}})
+    return NodeLease.from_json({"kind": "Lease", "spec": {"renewTime": format_micro_time(at)}})
 
 
 def test_until_the_nodes_clock_is_measured_no_time_is_held_against_it() -> None:
