@@ -137,7 +137,7 @@ def test_nothing_but_reading_leaves_the_program() -> None:
             transport.open(Call(verb, "/api/v1/pods"))
 
 
-def renewed(at: int) -> Lease:
+def renewed(at: int) -> NodeLease:
     return NodeLease.from_json({"kind": "Lease", "spec": {"renewTime": format_micro_time(at)}})
 
 
