@@ -25,7 +25,7 @@ FORMATS = ("text", "jsonl", "json")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    what = "a scenario or manifests in YAML or JSON, or the name of a scenario that comes along; - is stdin"
+    what = "a scenario or manifests in YAML or JSON, or the name of a bundled scenario; - is stdin"
     parser.add_argument("files", nargs="+", metavar="FILE", help=what)
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("-v", "--verbose", action="store_true", help="every record, and what it mirrors upstream")

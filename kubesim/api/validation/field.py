@@ -114,7 +114,7 @@ class Errors(list[FieldError]):
         self.append(FieldError("Too many", path, count, f"must have at most {limit} items"))
 
     def unless_one_of(self, path: str, value: str, supported: Collection[str], listed: Collection[str] = ()) -> None:
-        """`supported` is told in the order given, or as `listed` says."""
+        """The message lists `supported` in the order given, or as `listed` says."""
         if value not in supported:
             self.unsupported(path, value, listed or supported)
 

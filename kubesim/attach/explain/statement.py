@@ -2,7 +2,7 @@
 
 A statement has causes, the weightiest first. Each names a rule of the kubelet and where upstream has it, the fields
 that show it, the steps that follow, and what would change that. Steps are in the vocabulary of
-`attach/shadow/changes.py`, so that what is observed later can be held against them.
+`attach/shadow/changes.py`, so that later observations can be compared with them.
 """
 
 from __future__ import annotations

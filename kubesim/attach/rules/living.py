@@ -210,7 +210,7 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
             NextStep("finalizing", "the mirror's grace becomes 0"),
             NextStep("exited", "its containers end within their grace", firm=False),
             NextStep("sandbox-lost", "its sandbox is stopped", firm=False),
-            NextStep("sandbox-ready", "or, if only the sandbox was lost, it is made anew", firm=False),
+            NextStep("sandbox-ready", "or, if only the sandbox was lost, the kubelet creates a new one", firm=False),
             NextStep("removed", "and it goes", firm=False),
         ),
         remedies=("put the manifest back into the node's static pod directory",),
@@ -343,7 +343,7 @@ def _deadline(seen: Observation) -> tuple[Cause, ...]:
                     firm=False,
                 ),
             ),
-            remedies=("a pod may get a longer activeDeadlineSeconds only by being made anew; it may be set shorter",),
+            remedies=("activeDeadlineSeconds can be shortened; for a longer one, create the pod again",),
             facts=(
                 Fact("spec.activeDeadlineSeconds", str(limit)),
                 Fact("status.startTime", str(seen.pod.status.start_time)),

@@ -278,7 +278,7 @@ def _mirror(seen: Observation) -> Cause:
         says="The pod mirrors a static pod of its node, and somebody deletes the mirror: that stops nothing. The "
         "kubelet removes it and makes a new one while the file is there.",
         rule="Only the file (or URL) on the node decides about a static pod. A mirror that is being deleted or "
-        "differs from the file is deleted with grace 0 and made anew by the next sync.",
+        "differs from the file is deleted with grace 0 and created again by the next sync.",
         ref="kubelet.go tryReconcileMirrorPods",
         steps=(
             NextStep(

@@ -146,7 +146,7 @@ def _same_attempt(seen: Observation, old: ContainerStatus, new: ContainerStatus)
         elif now.terminated is not None and _end(was.terminated) != _end(now.terminated):
             yield _breaks(
                 seen,
-                f"the end of {new.name} is told in another way than before",
+                f"the end of {new.name} is reported differently than before",
                 "How an attempt ended does not change any more.",
                 Fact("before", str(_end(was.terminated))),
                 Fact("now", str(_end(now.terminated))),

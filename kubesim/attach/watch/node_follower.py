@@ -1,8 +1,8 @@
 """The watch-only agent: follows the pods, Events, Lease and Node of one node, and lets the shadow speak about them.
 
-A thin shell around `attach/shadow/shadow.py`: lists and watches over a transport that refuses everything else, tells
-what time it is at the node, and hands every report to whoever shows it. What goes wrong with the connection is told in
-one line and tried again; what was missed meanwhile is not blamed on the kubelet.
+A thin shell around `attach/shadow/shadow.py`: it lists and watches over a transport that refuses everything else,
+estimates the time at the node, and passes every report to the viewer. A connection problem is reported in one line and
+retried; changes missed during that time are not blamed on the kubelet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the controllers of a cluster have in common here: they tell Events, and what they write is told in the trace."""
+"""What the controllers of a cluster share: they emit Events, and record what they write in the trace."""
 
 from __future__ import annotations
 

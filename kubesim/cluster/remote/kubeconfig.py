@@ -1,7 +1,7 @@
 """Credentials as the `kubernetes` package finds them: a kubeconfig with its contexts, or a pod's service account.
 
 The package reads the files, picks the context, and knows certificates, tokens and passwords. What it does not do well
-is done here: an exec plugin's failure is told instead of logged, the plugin dies with whoever waits for it, and the
+is done here: an exec plugin's failure is an error and not a log line, the plugin ends with its waiter, and the
 files into which inline certificates had to be written are gone as soon as they have been read. The package is imported
 when it is needed: that takes longer than everything else that kubesim does at its start.
 """

@@ -1,9 +1,8 @@
 """The in-memory API store: objects, one growing resource version, watches, and pods that are deleted gracefully.
 
-Everything here is synchronous and takes no time; what a request costs is the client's affair
-(`cluster/memory_client.py`), and what a server makes of a body before it stores it is told in
-`cluster/registry/registry.py`. Objects are immutable and shared: a write stores a new object, a reader may keep the old
-one. No write looks at more than the one object.
+Everything here is synchronous and takes no time: `cluster/memory_client.py` adds the latency of a request, and
+`cluster/registry/registry.py` prepares a request body for storage. Objects are immutable and shared: a write stores a
+new object, a reader may keep the old one. A write reads only the object that it changes.
 """
 
 from __future__ import annotations

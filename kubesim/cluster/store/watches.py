@@ -59,7 +59,7 @@ EVERYTHING = Selection()
 def selected(event: WatchEvent, selection: Selection) -> WatchEvent | None:
     """What a change means to somebody who sees only some objects: one that enters is added, one that leaves is deleted.
 
-    The one that leaves is told in its old state, but with the version of the change.
+    An object that leaves the selection is sent in its old state, with the version of the change.
     """
     is_in = event.type != "DELETED" and selection.matches(event.object)
     was_in = event.previous is not None and selection.matches(event.previous)

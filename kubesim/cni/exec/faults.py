@@ -153,8 +153,8 @@ class PluginFault:
         of_pod = fnmatchcase(pod, self.pod) or fnmatchcase(pod.rpartition("/")[2], self.pod)
         return self.plugin in ("*", plugin) and self.verb in ("*", verb) and of_pod
 
-    def anew(self) -> PluginFault:
-        """The same with counts of its own: each node has them for itself."""
+    def with_own_counts(self) -> PluginFault:
+        """A copy whose counts are its own: each node counts for itself."""
         return replace(self, terms=[copy(term) for term in self.terms])
 
 

@@ -297,7 +297,7 @@ class StatusManager:
             pod = await client.get_pod(status.pod_namespace, status.pod_name)
             known_as = self._pods.translate_uid(pod.metadata.uid)
             if known_as and known_as != uid:
-                self._delete_pod_status(uid)  # deleted and made anew under the same name
+                self._delete_pod_status(uid)  # deleted and created again under the same name
                 return
             merged = self._merged(uid, pod, status)
             if merged != pod.status:

@@ -68,7 +68,7 @@ class CniNode:
         # Of a network that the user brings to the host, somebody else may have attachments.
         self._is_network_shared = bool(settings.state and settings.conf_dir)
         self._bin_dirs = bin_dirs
-        self._faults = [fault.anew() for name, fault in settings.faults if name in ("", plan.name)]
+        self._faults = [fault.with_own_counts() for name, fault in settings.faults if name in ("", plan.name)]
         self._is_conf_dir_ours = not settings.conf_dir
         self._conf_dir = settings.conf_dir or f"{home.directory}/net.d"
         if self._is_conf_dir_ours:

@@ -129,5 +129,5 @@ def test_pods_are_named_by_a_glob_and_each_node_counts_for_itself() -> None:
     assert not fault.fits("bridge", "ADD", "default/db")
     assert PluginFault("*", "*", (), pod="default/*").fits("bridge", "ADD", "default/db")
     stream = Randomness(0).stream("faults")
-    for node in (fault.anew(), fault.anew()):
+    for node in (fault.with_own_counts(), fault.with_own_counts()):
         assert [node.terms[0].happens(stream) for _ in range(2)] == [True, False]

@@ -109,7 +109,7 @@ def test_a_runtime_that_goes_down_is_noticed_as_if_every_tick_were_executed() ->
 def test_a_deadline_is_noticed_at_its_tick_although_others_came_before(seed: int) -> None:
     story = pod("late", command=["sh", "-c", "sleep 2; exit 1"], activeDeadlineSeconds=25)
     noticed = Played({"at": "0s", "apply": story}, seed=seed).when(EventRecorded, "late", reason="DeadlineExceeded")
-    assert 24 <= noticed[0] <= 26.5  # the start is told in whole seconds, and ticks come once a second
+    assert 24 <= noticed[0] <= 26.5  # the start is reported in whole seconds, and ticks come once a second
 
 
 @pytest.mark.parametrize("seed", [27, 105, 157, *range(5)])

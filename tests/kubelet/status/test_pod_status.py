@@ -1,4 +1,4 @@
-"""The status of a pod: its phase, its conditions, and what is told about each container.
+"""The status of a pod: its phase, its conditions, and the status of each container.
 
 One rule of kubelet_pods.go (generateAPIPodStatus, getPhase, convertToAPIContainerStatuses) and status/generate.go per
 test, on the pure function that makes a status of a pod and what the runtime has of it.

@@ -68,7 +68,7 @@ def test_a_pod_of_a_url_can_be_seen_at_the_api_server() -> None:
         expect=[{"pod": "a-node-1", "phase": "Running", "by": "24s"}],
     )
     assert played.result.ok
-    assert played.result.phases == {"default/a-node-1": "Running"}, "its mirror pod is made anew"
+    assert played.result.phases == {"default/a-node-1": "Running"}, "its mirror pod is created again"
     assert "StopContainer" not in played.calls("a-node-1")
 
 

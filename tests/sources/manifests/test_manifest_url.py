@@ -84,7 +84,7 @@ def test_a_reader_is_idle_only_if_the_same_answer_changes_nothing() -> None:
         assert source.is_idle == (failures > 3)
         source.take(UrlAnswer(503))
     source.take(ok("neither"))
-    assert not source.is_idle, "the same text again would be a success, which is told"
+    assert not source.is_idle, "the same text again would be a success, which is reported"
 
 
 def test_a_password_is_not_told() -> None:

@@ -193,7 +193,7 @@ def test_a_directory_that_comes_late_is_found_and_one_that_goes_wants_nothing(tm
         assert await stage.told() == [("REMOVE", ["a"])]
         directory.mkdir()
         stage.write("b.yaml", "b")
-        assert await stage.told() == [], "a directory that is made anew is not watched"
+        assert await stage.told() == [], "a directory that is created again is not watched"
         await stage.next_check()
         assert await stage.told() == [("ADD", ["b"])]
 

@@ -157,7 +157,7 @@ def generate_pod_initialized_condition(
 def generate_pod_ready_to_start_containers_condition(
     pod: Pod, old: PodStatus, runtime: RuntimePodStatus, gates: FeatureGates = DEFAULT_GATES
 ) -> PodCondition:
-    """PodReadyToStartContainers: there is a sandbox with its network, and it need not be made anew."""
+    """PodReadyToStartContainers: there is a sandbox with its network, and no new one is needed."""
     new_sandbox_needed = pod_sandbox_changed(pod, runtime)[0]
     return _condition(pod, old, POD_READY_TO_START_CONTAINERS, FALSE if new_sandbox_needed else TRUE, gates)
 
