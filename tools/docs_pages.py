@@ -100,7 +100,7 @@ def labs() -> str:
     lines += [
         "A lab is a folder `NN-name` with `text.md`, `scenario.yaml`, `lab.yaml`, `solution.yaml` and, if it has a",
         "task, `solved.yaml`, the scenario that solves it. A lab with real CNI plugins has `network.yaml` instead of a",
-        "scenario. How to write one is told in [how-to](how-to.md).",
+        "scenario. [how-to](how-to.md) explains how to write one.",
         "",
     ]
     for name, model in (("lab.yaml", LabFile), ("solution.yaml", Solution), ("network.yaml", NetworkExercise)):
