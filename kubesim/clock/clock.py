@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import copy_context
 from typing import Any, Protocol
 
-from kubesim.clock.virtual import Periodic, VirtualLoop, wake
+from kubesim.clock.virtual import NEVER, Periodic, VirtualLoop, wake
 
 VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which Go's synctest bubbles begin
 
@@ -50,7 +50,6 @@ class LoopClock:
     def __init__(self, start: int | None = None) -> None:
         loop = asyncio.get_running_loop()
         self._loop = loop
-        self._happenings = 0
         self._virtual = loop if isinstance(loop, VirtualLoop) else None
         if self._virtual is not None:
             self.start = VIRTUAL_START if start is None else start
@@ -83,10 +82,15 @@ class LoopClock:
         """Let the ticker fire then, after all else that is set for that instant; among late ones, by place."""
         return self.call_at(moment, ticker.fire)
 
-    def happenings(self) -> int:
-        """A count that changes when anything has happened except ticks; in real time always another one."""
-        self._happenings += 1
-        return self._happenings
+    def tick_again(self, timer: asyncio.TimerHandle, moment: int, ticker: Periodic) -> asyncio.TimerHandle:
+        """Let the ticker, which is just firing, fire then."""
+        return self.call_at(moment, ticker.fire)
+
+    def tick_done(self, timer: asyncio.TimerHandle, idle_until: int) -> None:
+        """The work of this ticker's last tick is finished; see `Ticker.done`. In real time no tick is skipped."""
+
+    def tick_delivered(self, count: int) -> None:
+        """So many ticks wait for their readers to finish them; negative when they have."""
 
     def something_happened(self) -> None:
         """A tick has changed something: no ticker is idle any more."""
@@ -95,9 +99,6 @@ class LoopClock:
     def offset(self) -> int:
         """From the loop's time to this clock's."""
         return self._offset
-
-    def tick_delivered(self, count: int) -> None:
-        """So many ticks wait for their readers to finish them; negative when they have."""
 
     def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
         """As `sleep_until`, within a tick; all go first that are set for that instant or were woken in it."""
@@ -196,8 +197,13 @@ class _VirtualClock(LoopClock):
     def tick_at(self, moment: int, ticker: Periodic, place: int) -> asyncio.TimerHandle:
         return self._virtual.tick_at_micros(moment - self._offset, ticker, place)  # type: ignore[return-value]
 
-    def happenings(self) -> int:
-        return self._virtual.happenings
+    def tick_again(self, timer: asyncio.TimerHandle, moment: int, ticker: Periodic) -> asyncio.TimerHandle:
+        self._virtual.tick_again(timer, moment - self._offset)  # type: ignore[arg-type]
+        return timer
+
+    def tick_done(self, timer: asyncio.TimerHandle, idle_until: int) -> None:
+        idle_until -= self._offset if idle_until != NEVER else 0
+        self._virtual.tick_done(timer, idle_until)  # type: ignore[arg-type]
 
     def something_happened(self) -> None:
         self._virtual.happened = True

@@ -81,27 +81,29 @@ class _Timer:
 
 
 class Periodic(Protocol):
-    """What a tick belongs to: it can be idle, and then be moved on."""
+    """What a tick belongs to."""
 
     def fire(self) -> None: ...
 
-    def idle_until(self) -> int:
-        """The moment before which its ticks change nothing if nothing else happens; in the past if it is not idle."""
-        ...
-
-    def skip(self, end: int) -> None:
-        """Arm the first tick that can matter to the instant `end`, and account for those before it."""
+    def skip(self, end: int) -> int:
+        """Pass over the ticks that cannot matter to the instant `end`. Returns when the first one that can is due."""
         ...
 
 
-class _Tick(_Timer):
-    """The next tick of a ticker."""
+class Tick(_Timer):
+    """The next tick of a ticker; one object for all its ticks.
 
-    __slots__ = ("ticker",)
+    While `happenings` is what it was when its last tick was finished, it changes nothing before `idle_until`.
+    """
 
-    def __init__(self, when: int, ticker: Periodic) -> None:
+    __slots__ = ("idle_since", "idle_until", "place", "ticker")
+
+    def __init__(self, when: int, ticker: Periodic, place: int) -> None:
         super().__init__(when, ticker.fire, (), None)
         self.ticker = ticker
+        self.place = place
+        self.idle_since = -1
+        self.idle_until = 0
 
 
 class _PartOfTick(Future[None]):
@@ -124,6 +126,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super().__init__(PollSelector())  # the one that costs nothing while nobody is listened to
         self._micros = 0
         self._timers: list[_Entry] = []  # a heap
+        self._fired: list[Tick] = []  # ticks of this instant, to be armed again
         self._crowded = CROWDED
         self._orders = 0
         self._places = 0
@@ -183,11 +186,27 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._places += LATE
         return self._places
 
-    def tick_at_micros(self, due: int, ticker: Periodic, place: int) -> _Tick:
-        timer = _Tick(due, ticker)
+    def tick_at_micros(self, due: int, ticker: Periodic, place: int) -> Tick:
+        tick = Tick(due, ticker, place)
+        self._arm(tick, due)
+        return tick
+
+    def _arm(self, tick: Tick, due: int) -> None:
+        tick._when = due
         self._orders = order = self._orders + 1
-        heappush(self._timers, (due, place + order, timer))
-        return timer
+        heappush(self._timers, (due, tick.place + order, tick))
+
+    def tick_again(self, tick: Tick, due: int) -> None:
+        """Arm a tick that is firing, but not before time moves on: by then it may be idle."""
+        tick._when = due
+        self._fired.append(tick)
+
+    def tick_done(self, tick: Tick, idle_until: int) -> None:
+        """The work of the last tick is finished. Before then the next ones change nothing, unless something happens."""
+        if idle_until <= self._micros:
+            self.happened = True
+        else:
+            tick.idle_since, tick.idle_until = self.happenings, idle_until
 
     def sleep_until_micros(self, due: int, place: int = 0, *, in_tick: bool = False) -> asyncio.Future[None]:
         """What `call_at_micros(due, wake, (future, None))` and the future come to, without a handle between them. A
@@ -332,7 +351,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         timers = self._timers
         while timers and timers[0][2].cancelled():
             heappop(timers)
-        return timers[0][0] if timers and self._skip_idle_ticks() else None
+        return timers[0][0] if (timers or self._fired) and self._arm_ticks() else None
 
     def _forget_cancelled_timers(self) -> list[_Entry]:
         """Timers far ahead that nobody waits for any more would pile up; those that are left."""
@@ -341,29 +360,36 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._crowded = max(CROWDED, 2 * len(timers))
         return timers
 
-    def _skip_idle_ticks(self) -> bool:
-        """Move idle ticks on to the next moment at which something can happen; False if there is none."""
+    def _arm_ticks(self) -> bool:
+        """Arm the ticks that have fired; move idle ticks on to the next moment at which something can happen. False if
+        there is no such moment."""
+        timers, fired = self._timers, [tick for tick in self._fired if tick.callback is not None]
+        self._fired = []
         if self.unfinished_ticks or not self.skips_idle_ticks:
+            for tick in fired:
+                self._arm(tick, tick._when)
             return True
         if self.happened:  # and all that followed from it in that instant has run by now
             self.happened = False
             self.happenings += 1
-        timers, end = self._timers, NEVER
-        idle: list[_Entry] = []
+        happenings, end, idle = self.happenings, NEVER, []
+        for tick in fired:
+            if tick.idle_since == happenings and tick.idle_until > tick._when:
+                idle.append(tick)
+                end = min(end, tick.idle_until)
+            else:
+                self._arm(tick, tick._when)
         while timers:
             due, _, timer = timers[0]
             if not timer.cancelled():
-                if type(timer) is not _Tick or (until := timer.ticker.idle_until()) <= due:
+                if type(timer) is not Tick or timer.idle_since != happenings or timer.idle_until <= due:
                     end = min(end, due)
                     break
-                idle.append(timers[0])
-                end = min(end, until)
+                idle.append(timer)
+                end = min(end, timer.idle_until)
             heappop(timers)
-        for entry in idle:
-            if end == NEVER:
-                heappush(timers, entry)
-            else:
-                entry[2].ticker.skip(end)  # type: ignore[union-attr]
+        for tick in idle:
+            self._arm(tick, tick._when if end == NEVER else tick.ticker.skip(end))
         return end != NEVER
 
     def _jump(self) -> None:
@@ -371,7 +397,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         timers, due = self._timers, None
         if len(timers) > self._crowded:
             timers = self._forget_cancelled_timers()
-        can_go_on = not timers or type(timers[0][2]) is not _Tick or self._skip_idle_ticks()
+        can_go_on = True
+        if self._fired or (timers and type(timers[0][2]) is Tick):
+            can_go_on = self._arm_ticks()
         while can_go_on and timers and (due is None or timers[0][0] == due):
             moment, order, timer = heappop(timers)
             if isinstance(timer, _Timer):

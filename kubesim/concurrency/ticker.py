@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from kubesim.clock import NEVER, LoopClock
+from kubesim.clock import LoopClock
 from kubesim.concurrency.channel import Channel
 
 
@@ -34,14 +34,15 @@ class Ticker:
         self._lead = lead
         self._place = clock.late_place() if late else 0
         self._unfinished = False
-        self._idle_since = -1  # the count of happenings when the last tick was done
-        self._idle_until = 0
-        self._next = clock.now() + period
-        self._timer: asyncio.TimerHandle = clock.tick_at(self._next, self, self._place)
+        self.due = clock.now() + period
+        self._timer: asyncio.TimerHandle = clock.tick_at(self.due, self, self._place)
 
     def fire(self) -> None:
-        tick = self._next
-        self._arm(self._pass_over(tick, max(tick, self._clock.now()) + 1)[1])  # in real time the loop can be late
+        tick, now = self.due, self._clock.now()
+        self.due = self._after(tick)
+        while self.due <= now:  # in real time the loop can be late
+            self.due = self._after(self.due)
+        self._timer = self._clock.tick_again(self._timer, self.due, self)
         if self.deliver(tick) and not self._unfinished:
             self._unfinished = True
             self._clock.tick_delivered(1)
@@ -59,46 +60,37 @@ class Ticker:
         if self._unfinished and not self.channel:
             self._unfinished = False
             self._clock.tick_delivered(-1)
-        if idle_until <= self._clock.now():
-            self._clock.something_happened()
-        else:
-            self._idle_since = self._clock.happenings()
-            self._idle_until = idle_until
+        self._clock.tick_done(self._timer, idle_until)
 
-    def idle_until(self) -> int:
-        if self._idle_since != self._clock.happenings():
-            return 0
-        return NEVER if self._idle_until == NEVER else self._idle_until - self._clock.offset
+    def skip(self, end: int) -> int:
+        offset = self._clock.offset
+        first = end + offset - self._lead
+        if self.due < first:
+            last = self._pass_over(first)
+            if self.on_skip is not None:
+                self.on_skip(last)
+        return self.due - offset
 
-    def skip(self, end: int) -> None:
-        first = end + self._clock.offset - self._lead
-        last, due = 0, self._next
-        if due < first:
-            last, due = self._pass_over(due, first)
-        self._arm(due)
-        if last and self.on_skip is not None:
-            self.on_skip(last)
+    def _after(self, tick: int) -> int:
+        return tick + self.period
 
-    def _pass_over(self, due: int, first: int) -> tuple[int, int]:
-        """The last tick before a moment, and the first one at it or after it."""
-        due += -(-(first - due) // self.period) * self.period
-        return due - self.period, due
+    def _pass_over(self, first: int) -> int:
+        """Move on to the first tick from a moment on. Returns the last one before it."""
+        self.due += -(-(first - self.due) // self.period) * self.period
+        return self.due - self.period
 
     def reset(self, due: int | None = None) -> None:
         """Begin again with the next tick at `due` or one period from now; a tick that nobody has taken is gone."""
         self.channel.try_receive()
         self._timer.cancel()
-        self._arm(self._clock.now() + self.period if due is None else due)
+        self.due = self._clock.now() + self.period if due is None else due
+        self._timer = self._clock.tick_at(self.due, self, self._place)
 
     def stop(self) -> None:
         self._timer.cancel()
         if self._unfinished:
             self._unfinished = False
             self._clock.tick_delivered(-1)
-
-    def _arm(self, due: int) -> None:
-        self._next = due
-        self._timer = self._clock.tick_at(due, self, self._place)
 
 
 class JitteredTicker(Ticker):
@@ -108,8 +100,11 @@ class JitteredTicker(Ticker):
         self._draw = draw
         super().__init__(clock, name, draw(), late=False)
 
-    def _pass_over(self, due: int, first: int) -> tuple[int, int]:
-        last = due
-        while due < first:
-            last, due = due, due + self._draw()
-        return last, due
+    def _after(self, tick: int) -> int:
+        return tick + self._draw()
+
+    def _pass_over(self, first: int) -> int:
+        last = self.due
+        while self.due < first:
+            last, self.due = self.due, self._after(self.due)
+        return last

@@ -69,10 +69,10 @@ class _ScriptedRuntime:
     def __init__(self) -> None:
         self.op: Json = {}
 
-    async def get_pods(self) -> list[RuntimePod]:
+    async def get_pods(self) -> dict[str, RuntimePod]:
         if self.op.get("listError"):
             raise RuntimeCallError("list failed")
-        return [_listing(uid, pod) for uid, pod in self.op["runtimePods"].items()]
+        return {uid: _listing(uid, pod) for uid, pod in self.op["runtimePods"].items()}
 
     async def get_pod(self, uid: str) -> RuntimePod | None:
         """`listError` is about the list of all pods only."""

@@ -94,7 +94,7 @@ class _ScriptedProcess:
         if word in PROBE_COMMANDS:
             fails = self._script.get(PROBE_COMMANDS[word])
             failing = fails and seconds(fails[0]) <= self._clock.now() - self._started < seconds(fails[1])
-            await self._clock.sleep(10 * MILLISECOND)
+            await self._clock.sleep_in_tick(10 * MILLISECOND)
             return _FAILURE if failing else _SUCCESS
         if word == "prestop":
             await self._hook(seconds(self._script.get("preStopSeconds", 0)))

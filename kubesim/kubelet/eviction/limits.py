@@ -24,6 +24,15 @@ def storage_limits_exceeded(pod: Pod, usage: PodUsage, *, dedicated_image_fs: bo
     yield from _containers(pod, usage, dedicated_image_fs)
 
 
+def has_storage_limits(pod: Pod) -> bool:
+    """Can the pod exceed any limit of its own?"""
+    spec = pod.spec
+    for volume in spec.volumes:
+        if (volume.get("emptyDir") or {}).get("sizeLimit") is not None:
+            return True
+    return any(EPHEMERAL_STORAGE in container.resources.limits for container in spec.containers + spec.init_containers)
+
+
 def _empty_dirs(pod: Pod, usage: PodUsage) -> Iterator[str]:
     for volume in pod.spec.volumes:
         size = (volume.get("emptyDir") or {}).get("sizeLimit")

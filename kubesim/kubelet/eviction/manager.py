@@ -23,7 +23,7 @@ from kubesim.concurrency import Ticker
 from kubesim.errors import ImageGCError, RuntimeCallError, SyncError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.eviction import signals
-from kubesim.kubelet.eviction.limits import storage_limits_exceeded
+from kubesim.kubelet.eviction.limits import has_storage_limits, storage_limits_exceeded
 from kubesim.kubelet.eviction.messages import REASON, eviction_message, node_condition_message
 from kubesim.kubelet.eviction.pressure import PressureState, look, thresholds_met
 from kubesim.kubelet.eviction.ranking import rank_for_signal
@@ -142,16 +142,12 @@ class EvictionManager:
     async def synchronize(self) -> list[Pod]:
         """One look; the pods that were evicted because of it."""
         pods = self._active_pods()
-        summary = self._stats.summary()
-        found = look(
-            self._state,
-            self._thresholds,
-            summary.observations,
-            self._clock.now(),
-            self._config.pressure_transition_period,
-        )
+        observations, now = self._stats.observations(), self._clock.now()
+        found = look(self._state, self._thresholds, observations, now, self._config.pressure_transition_period)
         self._state = found.state
-        evicted = await self._evict_beyond_limits(pods, summary.pods)
+        limited = [pod for pod in pods if has_storage_limits(pod)]
+        usages = self._usages(pods if found.to_reclaim else limited)
+        evicted = await self._evict_beyond_limits(limited, usages)
         if evicted or not found.to_reclaim:
             return evicted
         threshold = found.to_reclaim[0]
@@ -159,7 +155,11 @@ class EvictionManager:
         self._events.node_event("Warning", "EvictionThresholdMet", f"Attempting to reclaim {resource}")
         if await self._reclaim_node_level_resources(threshold.signal):
             return []
-        return await self._evict_one(pods, summary.pods, threshold, found.to_reclaim)
+        return await self._evict_one(pods, usages, threshold, found.to_reclaim)
+
+    def _usages(self, pods: Sequence[Pod]) -> PodUsages:
+        found = {pod.metadata.uid: self._stats.pod_usage(pod.metadata.uid) for pod in pods}
+        return {uid: usage for uid, usage in found.items() if usage is not None}
 
     async def _wait_for_pods_cleanup(self, pods: list[Pod]) -> None:
         deadline = self._clock.now() + POD_CLEANUP_TIMEOUT
@@ -178,7 +178,7 @@ class EvictionManager:
                 await act()
         if not actions:
             return False
-        return not thresholds_met(self._thresholds, self._stats.summary().observations, enforce_min_reclaim=True)
+        return not thresholds_met(self._thresholds, self._stats.observations(), enforce_min_reclaim=True)
 
     def _reclaim_actions(self, signal: str) -> tuple[Callable[[], Awaitable[None]], ...]:
         if signals.CONDITION[signal] != signals.DISK_PRESSURE:

@@ -57,16 +57,11 @@ class PodUsage:
 PodUsages = Mapping[str, PodUsage]  # by uid
 
 
-@value_object
-class Summary:
-    observations: Observations
-    pods: PodUsages
-
-
 class StatsProvider(Protocol):
     dedicated_image_fs: bool  # images and writable layers are on a device of their own
 
-    def summary(self) -> Summary: ...
+    def observations(self) -> Observations: ...
+    def pod_usage(self, uid: str) -> PodUsage | None: ...
 
     def image_fs(self) -> tuple[int, int]:
         """Bytes available on the file system that holds the images, and its capacity."""

@@ -26,6 +26,7 @@ class PodManager:
         self._mirrors_by_uid: dict[str, Pod] = {}
         self._mirrors_by_full_name: dict[str, Pod] = {}
         self._pod_of_mirror: dict[str, str] = {}
+        self.with_deadline: dict[str, Pod] = {}  # by uid, those with activeDeadlineSeconds
 
     def update(self, pod: Pod) -> PodAndMirror:
         """Hold this version of the pod; answers what `pod_and_mirror` says of it from now on."""
@@ -41,6 +42,10 @@ class PodManager:
             return static, pod
         self._by_uid[uid] = pod
         self._by_full_name[name] = pod
+        if pod.spec.active_deadline_seconds is not None:
+            self.with_deadline[uid] = pod
+        else:
+            self.with_deadline.pop(uid, None)
         mirror = self._mirrors_by_full_name.get(name)
         if mirror is not None:
             self._pod_of_mirror[mirror.metadata.uid] = uid
@@ -54,6 +59,7 @@ class PodManager:
             self._pod_of_mirror.pop(pod.metadata.uid, None)
         else:
             self._by_uid.pop(pod.metadata.uid, None)
+            self.with_deadline.pop(pod.metadata.uid, None)
             self._by_full_name.pop(name, None)
         if self._checkpoints is not None:
             self._checkpoints.remove(pod)

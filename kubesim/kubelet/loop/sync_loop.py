@@ -176,9 +176,8 @@ class SyncLoop:
     def _deadlines(self) -> dict[str, int]:
         """By uid, when the active deadline of each pod that has one and has not ended passes."""
         found = {}
-        for pod in self.views.manager.pods():
-            uid = pod.metadata.uid
-            if pod.spec.active_deadline_seconds is not None and not self.views.states.is_pod_known_terminated(uid):
+        for uid, pod in self.views.manager.with_deadline.items():
+            if not self.views.states.is_pod_known_terminated(uid):
                 deadline = active_deadline(pod, self.views.statuses.get_pod_status(uid) or pod.status)
                 if deadline is not None:
                     found[uid] = deadline

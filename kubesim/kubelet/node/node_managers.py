@@ -120,7 +120,7 @@ class NodeManagers:
         begin("node status", settings.node_status_starts, self.node_status.run)
 
     def memory_usage(self, uid: str) -> MemoryUsage | None:
-        usage = self._stats.summary().pods.get(uid)
+        usage = self._stats.pod_usage(uid)
         if usage is None:
             return None
         return MemoryUsage(usage.memory, {item.name: item.memory for item in usage.containers})

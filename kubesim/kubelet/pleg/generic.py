@@ -34,7 +34,7 @@ REQUEST_CAPACITY = 200
 class PodLister(Protocol):
     """What the PLEG asks of the runtime. Each call answers what the runtime holds at that instant."""
 
-    async def get_pods(self) -> list[RuntimePod]: ...
+    async def get_pods(self) -> dict[str, RuntimePod]: ...
     async def get_pod(self, uid: str) -> RuntimePod | None: ...
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus: ...
 
@@ -143,7 +143,7 @@ class GenericPleg:
             return False
         self._relist_time = started
         self._records.set_current(pods)
-        changed = self._records.to_reconcile(self._reinspect)
+        changed = self._records.to_reconcile(self._reinspect.keys())
         for uid in changed:
             await self._reconcile(uid, read_at, causes.get(uid))
         is_awaited = self._cache.is_awaited()

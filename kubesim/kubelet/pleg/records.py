@@ -7,7 +7,8 @@ Mirrors: pkg/kubelet/pleg/generic.go podRecords, generateEvents, computeEvents, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from kubesim.runtime.types import ListedContainer, RuntimePod, RuntimePodStatus
@@ -46,15 +47,22 @@ class PodRecords:
     """Each pod as it was when its events were last sent (old), and as the latest listing shows it (current)."""
 
     def __init__(self) -> None:
-        self._known: dict[str, None] = {}  # every pod with a record, in the order first seen
+        self._known: dict[str, int] = {}  # every pod with a record, and a number in the order first seen
+        self._seen = 0
         self._old: dict[str, RuntimePod] = {}
         self._current: dict[str, RuntimePod] = {}
 
-    def set_current(self, pods: Iterable[RuntimePod]) -> None:
-        """A full listing: pods that are not in it have gone."""
-        self._current = {pod.uid: pod for pod in pods}
-        for uid in self._current:
-            self._known.setdefault(uid)
+    def set_current(self, pods: Mapping[str, RuntimePod]) -> None:
+        """A full listing, by uid: pods that are not in it have gone."""
+        self._current = dict(pods)
+        if not self._current.keys() <= self._known.keys():
+            for uid in self._current:
+                self._see(uid)
+
+    def _see(self, uid: str) -> None:
+        if uid not in self._known:
+            self._seen += 1
+            self._known[uid] = self._seen
 
     def set_current_pod(self, uid: str, pod: RuntimePod | None) -> None:
         """A listing of one pod (None: it has gone) says nothing about the others."""
@@ -62,16 +70,15 @@ class PodRecords:
             self._current.pop(uid, None)
         else:
             self._current[uid] = pod
-            self._known.setdefault(uid)
+            self._see(uid)
 
-    def to_reconcile(self, reinspect: Collection[str]) -> list[str]:
+    def to_reconcile(self, reinspect: AbstractSet[str]) -> list[str]:
         """Pods whose listing changed, or that must be inspected whatever it shows; in the order first seen."""
-        old, current = self._old.get, self._current.get
-        return [
-            uid
-            for uid in self._known
-            if uid in reinspect or ((before := old(uid)) is not (now := current(uid)) and before != now)
-        ]
+        old = self._old.get
+        found = {uid for uid, now in self._current.items() if (before := old(uid)) is not now and before != now}
+        found |= self._known.keys() - self._current.keys()
+        found |= self._known.keys() & reinspect
+        return sorted(found, key=self._known.__getitem__)
 
     def old(self, uid: str) -> RuntimePod | None:
         return self._old.get(uid)

@@ -108,14 +108,20 @@ class ProbeWorker:
                 else:
                     environment.recorder.because(None)
                 turn = self._next_turn()
-                ends_by_itself = turn.next != "wait" or turn.writes or subject.spec.initial_delay_seconds
-                ticker.done(0 if ends_by_itself else NEVER)
+                ticker.done(self._idle_until(turn, ticker))
         finally:
             if ticker is not None:
                 ticker.stop()
             if self.state.container_id:
                 self._results.remove(self.state.container_id)
             self._removed(self)
+
+    def _idle_until(self, turn: Turn, ticker: Ticker) -> int:
+        """A probe with the same result as before changes nothing for others: only this worker's next tick matters."""
+        if turn.writes or turn.next == "end":
+            return 0
+        waits_for_status = turn.next == "wait" and not self.subject.spec.initial_delay_seconds
+        return NEVER if waits_for_status else ticker.due
 
     async def do_probe(self) -> bool:
         """One turn; false when it was the last."""
@@ -160,10 +166,12 @@ class ProbeWorker:
 
     def _is_news(self, write: Write) -> bool:
         """Keep the verdict, or forget it; what differs from the one before has to be announced."""
+        is_news = write.result is not None and self._results.store(write.container_id, write.result)
         if write.result is None:
             self._results.remove(write.container_id)
-            return False
-        return self._results.store(write.container_id, write.result)
+        if is_news or write.result is None:
+            self._environment.clock.something_happened()
+        return is_news
 
     def _announce(self, write: Write) -> Coroutine[Any, Any, None]:
         assert write.result is not None

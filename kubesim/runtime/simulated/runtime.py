@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator
 from signal import SIGKILL
 from typing import Any
 
@@ -248,9 +248,13 @@ class SimulatedRuntime:
         if process is not None:
             process.signal(signal)
 
-    def running(self) -> Iterator[ProcessContext]:
-        """What runs at this moment."""
-        return (self._context(container) for container in self._containers.values() if container.runs())
+    def running(self, pod_uid: str | None = None) -> Iterator[ProcessContext]:
+        """What runs at this moment, on the node or of one pod."""
+        if pod_uid is None:
+            containers: Iterable[SimulatedContainer] = self._containers.values()
+        else:
+            containers = map(self._containers.__getitem__, self._by_pod.get(pod_uid, ({}, {}))[1])
+        return (self._context(container) for container in containers if container.runs())
 
     def _context(self, container: SimulatedContainer) -> ProcessContext:
         sandbox = self._sandboxes.get(container.info.sandbox_id)

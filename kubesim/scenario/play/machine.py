@@ -14,7 +14,7 @@ from kubesim.api.pod import Container
 from kubesim.api.quantity import BINARY_SI, DECIMAL_SI, Quantity, quantity
 from kubesim.clock import LoopClock
 from kubesim.kubelet.eviction import signals
-from kubesim.kubelet.eviction.stats import ContainerUsage, FsUsage, PodUsage, SignalObservation, Summary
+from kubesim.kubelet.eviction.stats import ContainerUsage, FsUsage, Observations, PodUsage, SignalObservation
 from kubesim.runtime.simulated.containers.behaviour import Behaviour
 from kubesim.runtime.simulated.containers.container_process import ProcessContext
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
@@ -84,7 +84,7 @@ class Machine:
 
     # -- what is measured ---------------------------------------------------------------------------------------
 
-    def summary(self) -> Summary:
+    def observations(self) -> Observations:
         now = self._clock.now()
         observations = {}
         for signal in signals.RESOURCE:
@@ -95,7 +95,7 @@ class Machine:
                 observations[signal] = SignalObservation(
                     Quantity(available, 0, notation), Quantity(capacity, 0, notation), now
                 )
-        return Summary(observations, self._pods())
+        return observations
 
     def image_fs(self) -> tuple[int, int]:
         place = self._place(signals.IMAGEFS_AVAILABLE)
@@ -116,13 +116,10 @@ class Machine:
             return 0
         return self._runtime.images.size() + sum(self._disk(context) for context in self._runtime.running())
 
-    def _pods(self) -> dict[str, PodUsage]:
-        contexts: dict[str, list[ProcessContext]] = {}
-        for context in self._runtime.running():
-            contexts.setdefault(context.pod.metadata.uid, []).append(context)
-        return {uid: self._pod(running) for uid, running in contexts.items()}
-
-    def _pod(self, running: list[ProcessContext]) -> PodUsage:
+    def pod_usage(self, uid: str) -> PodUsage | None:
+        running = list(self._runtime.running(uid))
+        if not running:
+            return None
         containers = tuple(self._container_usages(running))
         return PodUsage(
             memory=sum(container.memory or 0 for container in containers),

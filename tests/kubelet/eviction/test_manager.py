@@ -13,7 +13,7 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.errors import RuntimeCallError, SyncError
 from kubesim.kubelet.eviction.manager import EvictionManager
-from kubesim.kubelet.eviction.stats import PodUsage, SignalObservation, Summary
+from kubesim.kubelet.eviction.stats import Observations, PodUsage, SignalObservation
 from kubesim.kubelet.eviction.thresholds import EvictionConfig, parse_threshold_config
 from kubesim.podworkers.updates import PodStatusFn
 from tests.support.eviction import CRITICAL, DEFAULT, HIGH, LOW, available, disk, make_pod, memory
@@ -52,7 +52,7 @@ class Bench(RecordedEvents):
     def __init__(self, clock: LoopClock, config: EvictionConfig = CONFIG) -> None:
         self.clock = clock
         self.dedicated_image_fs = False
-        self.observations: dict[str, SignalObservation] = {}
+        self.signals: dict[str, SignalObservation] = {}
         self.usages: dict[str, PodUsage] = {}
         self.pods: list[Pod] = []
         self.killed: list[tuple[int, str, int | None]] = []
@@ -71,12 +71,15 @@ class Bench(RecordedEvents):
     def set(self, **left: str) -> None:
         names = {"memory": "memory.available", "disk": "nodefs.available", "images": "imagefs.available"}
         for name, text in left.items():
-            self.observations[names[name]] = available(text, "100Gi")
+            self.signals[names[name]] = available(text, "100Gi")
 
-    def summary(self) -> Summary:
-        self.looks.append(self.clock.now())
+    def observations(self) -> Observations:
         now = self.clock.now()
-        return Summary({s: replace(o, time=now) for s, o in self.observations.items()}, dict(self.usages))
+        self.looks.append(now)
+        return {signal: replace(observation, time=now) for signal, observation in self.signals.items()}
+
+    def pod_usage(self, uid: str) -> PodUsage | None:
+        return self.usages.get(uid)
 
     def image_fs(self) -> tuple[int, int]:
         return 1, 1
@@ -88,7 +91,7 @@ class Bench(RecordedEvents):
 
     async def delete_unused_images(self) -> None:
         self.reclaimed.append("images")
-        self.observations.update(self.reclaim_frees)
+        self.signals.update(self.reclaim_frees)
 
     async def kill(
         self,

@@ -63,11 +63,11 @@ class FakeRuntime:
         if self.pods.pop(uid, None) is not None:
             self.told(uid)
 
-    async def get_pods(self) -> list[RuntimePod]:
+    async def get_pods(self) -> dict[str, RuntimePod]:
         self.listings += 1
         if self.list_fails:
             raise RuntimeCallError("the runtime is down")
-        return list(self.pods.values())
+        return dict(self.pods)
 
     async def get_pod(self, uid: str) -> RuntimePod | None:
         self.listings += 1
