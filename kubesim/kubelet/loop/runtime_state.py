@@ -70,12 +70,14 @@ class RuntimeState:
 
     def runtime_problem(self, now: int) -> str:
         """Why pods cannot be synced now; empty if they can."""
+        last, (healthy, why) = self._last_sync, self._pleg_healthy(now)
+        if last is not None and now < last + UNSEEN_AFTER and healthy and not self._runtime_problem:
+            return ""
         problems = []
-        if self._last_sync is None:
+        if last is None:
             problems.append("container runtime status check may not have completed yet")
-        elif now >= self._last_sync + UNSEEN_AFTER:
+        elif now >= last + UNSEEN_AFTER:
             problems.append("container runtime is down")
-        healthy, why = self._pleg_healthy(now)
         if not healthy:
             problems.append(f"PLEG is not healthy: {why}")
         if self._runtime_problem:

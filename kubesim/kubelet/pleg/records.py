@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from operator import attrgetter
 from typing import Literal
 
 from kubesim.runtime.types import ListedContainer, RuntimePod, RuntimePodStatus
@@ -18,6 +19,7 @@ EventType = Literal["ContainerStarted", "ContainerDied", "ContainerRemoved", "Co
 
 State = Literal["running", "exited", "unknown", "non-existent"]
 
+_CREATED_AT = attrgetter("created_at")
 _WAS = {"running": "was running", "exited": "was dead", "unknown": "was neither running nor dead",
         "non-existent": "did not exist"}  # fmt: skip
 _NOW = {"running": "runs", "exited": "is dead", "unknown": "is neither running nor dead", "non-existent": "is gone"}
@@ -53,11 +55,11 @@ class PodRecords:
         self._current: dict[str, RuntimePod] = {}
 
     def set_current(self, pods: Mapping[str, RuntimePod]) -> None:
-        """A full listing, by uid: pods that are not in it have gone."""
+        """A full listing, by uid: pods that are not in it have gone. Of those that are new, the newest are first."""
         self._current = dict(pods)
-        if not self._current.keys() <= self._known.keys():
-            for uid in self._current:
-                self._see(uid)
+        new = [self._current[uid] for uid in self._current if uid not in self._known]
+        for pod in sorted(new, key=_CREATED_AT, reverse=True):
+            self._see(pod.uid)
 
     def _see(self, uid: str) -> None:
         if uid not in self._known:

@@ -132,17 +132,15 @@ def with_transition_times(
 ) -> tuple[PodCondition, ...]:
     """The kubelet's conditions with their times: the old one while the condition's status is the same, else now."""
     before = {condition.type: condition for condition in reversed(old)}
-    untimed = set(_TIMED_CONDITIONS)  # of each type the first one counts
-    timed = []
+    moment = format_time(now)
+    timed: dict[str, PodCondition] = {}  # of each type the first one counts
     for condition in conditions:
         kind = condition.type
-        if kind in untimed:
-            untimed.remove(kind)
+        if kind in _TIMED_CONDITIONS and kind not in timed:
             was = before.get(kind)
             same = was is not None and was.status == condition.status
-            condition = condition_since(condition, was.last_transition_time if was and same else format_time(now))
-        timed.append(condition)
-    return tuple(timed)
+            timed[kind] = condition_since(condition, was.last_transition_time if was and same else moment)
+    return tuple([timed.pop(condition.type, condition) for condition in conditions])
 
 
 def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:

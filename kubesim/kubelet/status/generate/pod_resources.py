@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kubesim.api.pod import NO_RESOURCES, Pod, PodSpec, PodStatus, ResourceList, ResourceRequirements
+from kubesim.api.pod import NO_RESOURCES, Pod, PodStatus, ResourceList, ResourceRequirements
 from kubesim.api.pods.phases import RUNNING
 from kubesim.api.pods.resources import CPU, MEMORY, Resources, pod_limits, pod_requests
 from kubesim.api.quantity import BINARY_SI, Quantity
@@ -27,7 +27,7 @@ def pod_level_resources(inputs: StatusInputs, old: PodStatus) -> Mapping[str, An
     if not gates.enabled("InPlacePodLevelResourcesVerticalScaling"):
         return {}
     spec = inputs.pod.spec
-    fields = _allocated(spec, not gates.enabled("PodLevelResources"))
+    fields = _allocated(inputs.pod, not gates.enabled("PodLevelResources"))
     if inputs.pod.status.phase != RUNNING:
         return fields
     before = old.resources if old.phase == RUNNING and old.resources is not None else NO_RESOURCES
@@ -37,11 +37,10 @@ def pod_level_resources(inputs: StatusInputs, old: PodStatus) -> Mapping[str, An
     return {**fields, "resources": _in_force(spec.resources or NO_RESOURCES, memory, before, *limits)}
 
 
-def _allocated(spec: PodSpec, skip_pod_level: bool) -> Mapping[str, Any]:
-    pod = Pod(spec=spec)
+def _allocated(pod: Pod, skip_pod_level: bool) -> Mapping[str, Any]:
     requests = _texts(pod_requests(pod, skip_pod_level=skip_pod_level))
     limits = _texts(pod_limits(pod, skip_pod_level=skip_pod_level))
-    resources = requirements(limits, dict(requests), spec.resources)
+    resources = requirements(limits, dict(requests), pod.spec.resources)
     return {"resources": resources, "allocated_resources": requests} if requests else {"resources": resources}
 
 
@@ -63,8 +62,7 @@ def _in_force(
     correct(requests, MEMORY, None, before.requests)
     correct(limits, CPU, actual.cpu_limit, before.limits, least_milli=MIN_MILLI_CPU_LIMIT)
     correct(limits, MEMORY, actual.memory_limit, before.limits)
-    made = requirements(limits, requests, allocated)
-    return before if repr(before) == repr(made) else made  # the same also in what is written, and in which order
+    return requirements(limits, requests, allocated)
 
 
 def _reported(shares: int, quota: int, period: int, memory: int) -> RuntimeResources:

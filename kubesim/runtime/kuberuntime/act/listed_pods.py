@@ -7,14 +7,11 @@ Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go GetPods
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.kuberuntime.act.pod_listing import group_by_pod, running_part, runtime_pod
 from kubesim.runtime.protocol import ContainerInfo, Runtime, SandboxInfo
 from kubesim.runtime.types import RuntimePod
 
-_CREATED_AT = attrgetter("created_at")
 _ALL = ""  # what the runtime reports if it does not know which pod has changed
 
 
@@ -27,22 +24,31 @@ class ListedPods:
         runtime.on_change(lambda uid: self._changed.add(uid))
 
     async def get(self) -> dict[str, RuntimePod]:
-        """All pods, by uid; among those that have changed since the last time, the newest first."""
+        """All pods, by uid."""
         changed, self._changed = self._changed, set()
-        try:
-            sandboxes = await self._runtime.list_pod_sandboxes()
-            containers = await self._runtime.list_containers()
-        except RuntimeCallError:
-            self._changed |= changed
-            raise
-        if changed:
-            self._update(changed, sandboxes, containers)
+        await self._list(changed)
         return dict(self._pods)
+
+    async def get_one(self, uid: str) -> RuntimePod | None:
+        """None if there is nothing of it."""
+        self._changed.discard(uid)
+        await self._list({uid}, uid)
+        return self._pods.get(uid)
 
     async def get_running(self) -> dict[str, RuntimePod]:
         """What runs of each pod of which anything does, by uid."""
         await self.get()
         return dict(self._running)
+
+    async def _list(self, changed: set[str], uid: str | None = None) -> None:
+        try:
+            sandboxes = await self._runtime.list_pod_sandboxes(uid)
+            containers = await self._runtime.list_containers(uid)
+        except RuntimeCallError:
+            self._changed |= changed
+            raise
+        if changed:
+            self._update(changed, sandboxes, containers)
 
     def _update(self, changed: set[str], sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> None:
         if _ALL in changed:
@@ -53,7 +59,8 @@ class ListedPods:
             for uid in changed:
                 self._pods.pop(uid, None)
                 self._running.pop(uid, None)
-        pods = [runtime_pod(uid, *infos) for uid, infos in group_by_pod(sandboxes, containers).items()]
-        pods.sort(key=_CREATED_AT, reverse=True)
-        self._pods = {pod.uid: pod for pod in pods} | self._pods
-        self._running.update((part.uid, part) for part in map(running_part, pods) if part is not None)
+        for uid, infos in group_by_pod(sandboxes, containers).items():
+            pod = self._pods[uid] = runtime_pod(uid, *infos)
+            part = running_part(pod)
+            if part is not None:
+                self._running[uid] = part

@@ -34,7 +34,6 @@ from kubesim.runtime.kuberuntime.act.image_volumes import (
 from kubesim.runtime.kuberuntime.act.listed_pods import ListedPods
 from kubesim.runtime.kuberuntime.act.pod_listing import (
     running_pod,
-    runtime_pod,
     runtime_pod_status,
     sandbox_ips,
 )
@@ -350,9 +349,7 @@ class RuntimeManager:
         return await self._listed.get_running()
 
     async def get_pod(self, uid: str) -> RuntimePod | None:
-        sandboxes = await self.runtime.list_pod_sandboxes(uid)
-        containers = await self.runtime.list_containers(uid)
-        return runtime_pod(uid, sandboxes, containers) if sandboxes or containers else None
+        return await self._listed.get_one(uid)
 
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus:
         """Ask for every sandbox and container of a listing; one that has gone meanwhile is left out."""
