@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from signal import SIGKILL
 from typing import Any
 
@@ -250,10 +250,8 @@ class SimulatedRuntime:
 
     def running(self, pod_uid: str | None = None) -> Iterator[ProcessContext]:
         """What runs at this moment, on the node or of one pod."""
-        if pod_uid is None:
-            containers: Iterable[SimulatedContainer] = self._containers.values()
-        else:
-            containers = map(self._containers.__getitem__, self._by_pod.get(pod_uid, ({}, {}))[1])
+        found = self._containers if pod_uid is None else self._by_pod.get(pod_uid, ({}, {}))[1]
+        containers = map(self._containers.__getitem__, found)
         return (self._context(container) for container in containers if container.runs())
 
     def _context(self, container: SimulatedContainer) -> ProcessContext:
