@@ -71,7 +71,8 @@ def _compose(events: Iterator[Any], max_depth: int) -> YamlNode:
     """Without recursion: the depth of a file is the choice of its author."""
     anchors: dict[str, YamlNode] = {}
     open_nodes: list[YamlNode] = []
-    for event in events:
+    while True:
+        event = next(events)
         if isinstance(event, yaml.CollectionEndEvent):
             node = open_nodes.pop()
         else:
@@ -84,7 +85,6 @@ def _compose(events: Iterator[Any], max_depth: int) -> YamlNode:
                 open_nodes.append(node)
         if not open_nodes:
             return node
-    raise AssertionError("the parser ends a document before the text ends")
 
 
 def _node(event: Any, anchors: dict[str, YamlNode]) -> YamlNode:

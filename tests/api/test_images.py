@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesim.api.images import image_tag
+from kubesim.api.images import InvalidReference, image_tag, parse
 
 SHA = "a" * 64
 
@@ -40,3 +40,16 @@ SHA = "a" * 64
 )
 def test_tags(image: str, tag: str) -> None:
     assert image_tag(image) == tag
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "repository name must have at least one component"),
+        ("example.com/App:1", "repository name must be lowercase"),
+        ("example.com/app::1", "invalid reference format"),
+    ],
+)
+def test_what_is_no_reference(text: str, problem: str) -> None:
+    with pytest.raises(InvalidReference, match=problem):
+        parse(text)

@@ -104,6 +104,11 @@ def test_a_wrong_type_is_an_error() -> None:
         Pod.from_json({"spec": {"containers": "all of them"}})
 
 
+def test_null_is_no_object() -> None:
+    with pytest.raises(AttributeError):
+        Pod.from_json(None)  # type: ignore[arg-type]
+
+
 def test_copies_share_the_rest() -> None:
     pod = Pod.from_json(MANIFEST)
     other = pod.changed(status=PodStatus(phase="Failed"))

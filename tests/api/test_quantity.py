@@ -171,3 +171,7 @@ def test_the_wide_form_has_a_zero_and_a_largest_binary_amount() -> None:
     largest = parse_quantity("10Ei")
     assert largest.value() == 2**63 - 1
     assert largest.milli_value() == -1000  # it overflows, as upstream's does
+
+
+def test_a_quantity_can_be_read_in_a_message() -> None:
+    assert repr(quantity("1Gi")) == "Quantity('1Gi')"

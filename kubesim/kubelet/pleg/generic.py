@@ -159,7 +159,7 @@ class GenericPleg:
             return
         if pod is None:
             return
-        self._records.set_current_pod(uid, pod)
+        self._records.set_current_pod(pod)
         await self._reconcile(uid, read_at, self._causes.get(uid, cause))
         self._cache.set_observed_time(uid, read_at)
 

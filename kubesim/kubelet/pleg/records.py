@@ -66,13 +66,10 @@ class PodRecords:
             self._seen += 1
             self._known[uid] = self._seen
 
-    def set_current_pod(self, uid: str, pod: RuntimePod | None) -> None:
-        """A listing of one pod (None: it has gone) says nothing about the others."""
-        if pod is None:
-            self._current.pop(uid, None)
-        else:
-            self._current[uid] = pod
-            self._see(uid)
+    def set_current_pod(self, pod: RuntimePod) -> None:
+        """A listing of one pod says nothing about the others."""
+        self._current[pod.uid] = pod
+        self._see(pod.uid)
 
     def to_reconcile(self, reinspect: AbstractSet[str]) -> list[str]:
         """Pods whose listing changed, or that must be inspected whatever it shows; in the order first seen."""
