@@ -12,10 +12,10 @@ from kubesim.api.timestamps import SECOND, format_time
 from kubesim.attach.explain.observation import ContainerView, Observation, moment
 from kubesim.attach.explain.runtime_truth import newest_end
 from kubesim.attach.explain.statement import Cause, Fact, NextStep, upper_first
-from kubesim.attach.explain.timing import CrashWait, amnesty, crash_wait, stretched, wait_after
+from kubesim.attach.explain.timing import CrashWait, amnesty, crash_wait, stretched
 from kubesim.golang.text import duration
 from kubesim.kubelet.status.generate.reasons import CONTAINER_STATUS_UNKNOWN
-from kubesim.runtime.kuberuntime.decide.backoff import CRASH_LOOP_BACK_OFF, MAX_CRASH_LOOP_BACK_OFF
+from kubesim.runtime.kuberuntime.decide.backoff import CRASH_LOOP_BACK_OFF
 from kubesim.runtime.kuberuntime.decide.restart_policy import explain_restart, should_container_be_restarted
 from kubesim.runtime.types import RuntimePodStatus
 
@@ -47,9 +47,9 @@ def crashed(seen: Observation, view: ContainerView) -> Cause | None:
     held = f"waits out its back-off of {duration(wait.wait)}" if wait.wait else "is started again at once"
     rule = (
         f"A container that ended is started again because {because}. The first restart comes at once; after that each "
-        f"one waits {duration(wait_after(1))} from the exit, then twice as long every time, at most "
-        f"{duration(MAX_CRASH_LOOP_BACK_OFF)}. The worker looks again when the wait is over, up to half as late again "
-        "by jitter, and at least every 60 to 90 s."
+        f"one waits {duration(seen.periods.crash_wait(1))} from the exit, then twice as long every time, at most "
+        f"{duration(seen.periods.crash_backoff().maximum)}. The worker syncs the pod again when the wait is over, up "
+        f"to half as late again by jitter, and at least every {seen.periods.resync_words}."
     )
     return Cause(
         code=code,
@@ -89,7 +89,8 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
         failing = NextStep("waits", "if it cannot be started, the reason is shown", container=view.name, firm=False)
         steps = (restart, failing)
     # Whether the program runs this time is its own affair.
-    next_wait = wait_after(1) if not wait.wait else min(2 * wait.wait, MAX_CRASH_LOOP_BACK_OFF)
+    backoff = seen.periods.crash_backoff()
+    next_wait = min(2 * wait.wait, backoff.maximum) if wait.wait else backoff.initial
     forgiven = amnesty(max(wait.window.latest or 0, seen.now))
     again = NextStep(
         "exited",
@@ -177,7 +178,7 @@ def forgiveness(seen: Observation, view: ContainerView) -> Fact | None:
         return None
     left = (amnesty(started) - seen.now) // SECOND
     wait = seen.memory.crashes.get(view.name)
-    worst = wait.wait if wait is not None else wait_after(view.status.restart_count)
+    worst = wait.wait if wait is not None else seen.periods.crash_wait(view.status.restart_count)
     return Fact(
         f"{view.path}.restartCount",
         f"{view.status.restart_count}: a crash in the next {left} s waits up to {duration(worst)} (with jitter "

@@ -82,9 +82,9 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         because = f"a pull is under way, attempt {event_count(pulling)}"
     elif failed is not None:
         failures, failed_at = event_count(failed), event_time(failed)
-        window = pull_window(failed_at, failures)
+        window = pull_window(failed_at, failures, seen.periods.intervals)
         held = f"after failure {failures} pulls rest for {duration(pull_wait(failures))}"
-        because = f"{held}, then the next sync (they come every 10 to 15 s) pulls"
+        because = f"{held}, then the next sync (they come every {seen.periods.retry_words}) pulls"
     else:
         because = "when the last pull failed is not in the status; its Event would tell"
     steps.append(NextStep("waits", f"image {view.spec.image} is pulled again", view.name, window, because, due="pull"))
@@ -102,8 +102,8 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         container=view.name,
         says=f"{upper_first(view.words)} has no image: the kubelet {shown} {view.spec.image}.",
         rule="A failed pull is tried again after 10 s, then twice as long each time, at most "
-        f"{duration(MAX_IMAGE_BACK_OFF)}. Meanwhile every sync of the pod, 10 to 15 s apart, finds the back-off and "
-        "reports ImagePullBackOff. A new pod or another image name begins anew.",
+        f"{duration(MAX_IMAGE_BACK_OFF)}. Until then every sync of the pod, {seen.periods.retry_words} apart, "
+        "finds the back-off and reports ImagePullBackOff. A new pod or another image name starts from scratch.",
         ref=REF,
         steps=tuple(steps),
         remedies=(*missing_remedies(absent), *_remedies(seen, view)),
@@ -135,7 +135,7 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         code=reason,
         container=view.name,
         says=f"{upper_first(view.words)} cannot start: {says}.",
-        rule=f"{rule} Nothing backs off here: every sync, 10 to 15 s apart, tries again.",
+        rule=f"{rule} Nothing backs off here: every sync, {seen.periods.retry_words} apart, tries again.",
         ref=REF,
         steps=_tries_again(seen, view, "ErrImageNeverPull", "InspectFailed"),
         remedies=(remedy,),
@@ -145,7 +145,7 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
 
 def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple[NextStep, ...]:
     event = seen.newest_event(*reasons, path=view.event_path)
-    window = retry_window(event_time(event)) if event is not None else None
+    window = retry_window(event_time(event), seen.periods.intervals) if event is not None else None
     return (
         NextStep(
             "waits",

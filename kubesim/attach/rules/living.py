@@ -297,7 +297,7 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
     return Cause(
         code="Running",
         says=says + mirror,
-        rule="The kubelet looks at a pod without cause every 60 to 90 s and finds nothing to do: "
+        rule=f"The kubelet syncs a pod without a cause every {seen.periods.resync_words} and finds nothing to do: "
         f"{'; '.join(next_actions(seen).why) or 'all containers are as they should be'}.",
         ref="pod_workers.go completeWork",
         steps=tuple(steps),

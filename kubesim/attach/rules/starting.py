@@ -123,7 +123,7 @@ def _volumes(seen: Observation) -> Cause | None:
     # The other kind of FailedMount is said by a sync that gave up waiting.
     retried = event.reason == "FailedMount" and event.message.startswith("MountVolume.")
     absent = missing(seen, "volume")
-    window = mount_window(failed_at, failures) if retried else retry_window(failed_at)
+    window = mount_window(failed_at, failures) if retried else retry_window(failed_at, seen.periods.intervals)
     return Cause(
         code=event.reason,
         says=f"The pod waits for a volume: {event.message.strip()}",
@@ -179,7 +179,7 @@ def _network(seen: Observation) -> Cause | None:
             "install or repair the CNI plugin of the node (its configuration directory is empty or invalid)",
         )
     else:
-        window = retry_window(event_time(event))
+        window = retry_window(event_time(event), seen.periods.intervals)
         says = f"The sandbox could not be made: {event.message.strip()}"
         rule = (
             "RunPodSandbox failed, most often in the CNI plugins. The sync fails with it and is repeated after 10 "
@@ -247,7 +247,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
     waiting = view.status.state.waiting
     message = waiting.message if waiting is not None else ""
     event = seen.newest_event("Failed", "FailedPostStartHook", path=view.event_path)
-    window = retry_window(event_time(event)) if event is not None else None
+    window = retry_window(event_time(event), seen.periods.intervals) if event is not None else None
     facts = [view.fact("state.waiting.reason", reason)]
     if message:
         facts.append(view.fact("state.waiting.message", message[:400]))

@@ -66,6 +66,8 @@ def _facts(agent: NodeFollower) -> tuple[list[str], str]:
     facts.append("lease never seen" if age is None else f"lease renewed {duration(age // SECOND * SECOND)} ago")
     facts.append(unmeasured if skew is None else f"clock skew {duration(skew // MILLISECOND * MILLISECOND)}")
     facts.append("connected" if agent.connected else "NOT CONNECTED: what is shown may be old")
+    if configured := agent.shadow.periods.difference():
+        facts.append(f"configured: {configured}")
     facts.append(f"{len(agent.shadow.pods)} pods")
     facts.append(f"{agent.divergence_count} divergences")
     return facts, version
