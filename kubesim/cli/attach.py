@@ -245,10 +245,10 @@ async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool) -> None:
             )
     while in_time and not agent.looked and clock.now() - begin < PATIENCE_S * SECOND:
         await clock.sleep(20 * MILLISECOND)
-    if in_time and agent.shadow.node_gone:
-        raise UsageError(
-            f"--node {agent.node_name}: there is no such node in the cluster (kubectl get nodes lists them)"
-        )
+    if agent.shadow.node_gone and not agent.shadow.pods:
+        from kubesim.attach.reading.node_names import no_such_node
+
+        raise UsageError(no_such_node(agent.node_name, await agent.near_nodes()))
 
 
 def _reason(problem: str) -> str:

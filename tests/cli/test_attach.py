@@ -134,7 +134,14 @@ def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFi
     ("arguments", "expected"),
     [
         (["attach"], "--node NAME says which node"),
-        (["attach", "--node", "nowhere", "--once"], "there is no such node"),
+        (
+            ["attach", "--node", "nowhere", "--once"],
+            "--node nowhere: the cluster has no such node; `kubectl get nodes`",
+        ),
+        (
+            ["attach", "--node", "node-aa"],
+            "--node node-aa: the cluster has no such node; did you mean node-a or node-b?",
+        ),
         (["attach", "--node", "node-a", "--once", "--context", "absent"], "absent"),
         (["attach", "--node", "node-a", "-o", "json"], "--once"),
         (["attach", "--node", "node-a", "--once", "--view", "twin"], "--for DURATION"),

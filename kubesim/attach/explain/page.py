@@ -92,6 +92,8 @@ def _cause_json(cause: Cause) -> dict[str, Any]:
     out: dict[str, Any] = {"code": cause.code, "says": cause.says, "rule": cause.rule, "ref": cause.ref}
     if cause.container:
         out["container"] = cause.container
+    if cause.detail:
+        out["detail"] = cause.detail
     out["next"] = [_step_json(step) for step in cause.steps]
     out["wouldChange"] = list(cause.remedies)
     out["seen"] = [{"field": fact.field, "value": fact.value} for fact in cause.facts]

@@ -120,6 +120,7 @@ class Cause:
     remedies: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     unseen: tuple[str, ...] = ()  # what cannot be known from outside
+    detail: str = ""  # the name or figure that belongs beside the code in a table
 
 
 @value_object

@@ -61,6 +61,7 @@ def crashed(seen: Observation, view: ContainerView) -> Cause | None:
         remedies=_remedies(view, ended),
         facts=end_facts(view, ended),
         unseen=(f"the back-off itself is in the kubelet's memory; this one is {wait.known_from}",) if wait.wait else (),
+        detail=end_detail(ended),
     )
 
 
@@ -133,6 +134,12 @@ def how_it_ended(ended: ContainerStateTerminated) -> str:
     if 128 < code < 160:
         return f"exited with {code} ({Signals(code - 128).name})"
     return f"exited with {code}"
+
+
+def end_detail(ended: ContainerStateTerminated) -> str:
+    """`exit code 1`, or the runtime's own word where it tells more."""
+    plain = ended.reason in ("", "Error", "Completed")
+    return f"exit code {ended.exit_code}" if plain else ended.reason
 
 
 def end_facts(view: ContainerView, ended: ContainerStateTerminated) -> tuple[Fact, ...]:

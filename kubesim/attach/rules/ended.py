@@ -11,6 +11,7 @@ from kubesim.attach.explain.observation import Observation
 from kubesim.attach.explain.runtime_truth import newest_end
 from kubesim.attach.explain.statement import Cause, Fact
 from kubesim.attach.rules.crashes import end_facts, how_it_ended
+from kubesim.attach.rules.evictions import ended_by_kubelet
 from kubesim.kubelet.status.generate.active_deadline import DEADLINE_EXCEEDED
 
 REJECTED = "Pod was rejected: "
@@ -28,6 +29,7 @@ _REJECTIONS = {
     "SMTAlignmentError": ("its CPUs are not a whole number of cores", "ask for whole cores"),
     "PodOSNotSupported": ("it is made for another operating system", "correct spec.os or the node selector"),
     "PodOSSelectorNodeLabelDoesNotMatch": ("its OS label does not match the node", "correct the label"),
+    "Evicted": ("the node is under pressure", "relieve the node, or use another one"),
     "VolumeAttachmentLimitExceeded": ("the node cannot attach as many volumes", "use another node"),
 }
 
@@ -35,18 +37,12 @@ _REJECTIONS = {
 def ended(seen: Observation) -> Cause:
     """A terminal phase, without a deletion."""
     status = seen.pod.status
-    if status.message.startswith(REJECTED) or status.reason in _REJECTIONS or status.reason.startswith("OutOf"):
+    by_name = status.reason in _REJECTIONS and status.reason != "Evicted"
+    if status.message.startswith(REJECTED) or by_name or status.reason.startswith("OutOf"):
         return _rejected(seen)
-    if status.reason == "Evicted":
-        return _evicted(seen)
-    if status.reason == "Preempting":
-        return _reasoned(
-            seen,
-            "Preempted",
-            "was stopped by the kubelet to make room for a critical pod",
-            "A critical pod that finds no room on its node makes the kubelet stop others of lower priority.",
-            "preemption/preemption.go",
-        )
+    by_kubelet = ended_by_kubelet(seen, _reason_facts(seen), _owner(seen))
+    if by_kubelet is not None:
+        return by_kubelet
     if status.reason == DEADLINE_EXCEEDED:
         deadline = seen.pod.spec.active_deadline_seconds
         return _reasoned(
@@ -84,24 +80,6 @@ def _rejected(seen: Observation) -> Cause:
         ref="kubelet.go rejectPod; lifecycle/predicate.go",
         remedies=(remedy, _owner(seen)),
         facts=_reason_facts(seen),
-    )
-
-
-def _evicted(seen: Observation) -> Cause:
-    status = seen.pod.status
-    return Cause(
-        code="Evicted",
-        says=f"The kubelet evicted the pod: {status.message or 'its node ran short of something'}",
-        rule="When a threshold of memory, disk or process ids is crossed the kubelet ends one pod at a time: first "
-        "those that use more than they requested, by priority, then by how far they exceed it. An evicted pod gets "
-        "phase Failed and does not come back.",
-        ref="eviction/eviction_manager.go synchronize",
-        remedies=(
-            "request what the pod really uses: pods within their requests go last",
-            "relieve the node; a size limit that was exceeded must be raised or kept",
-            _owner(seen),
-        ),
-        facts=(*_reason_facts(seen), *seen.condition_facts(DISRUPTION_TARGET)),
     )
 
 

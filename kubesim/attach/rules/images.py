@@ -109,6 +109,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         remedies=(*missing_remedies(absent), *_remedies(seen, view)),
         facts=(*_facts(seen, view, "Failed", "BackOff", "Pulling"), *missing_facts(absent)),
         unseen=() if failed is not None else ("when the last pull failed, and how often: no Events were given",),
+        detail=view.spec.image,
     )
 
 
@@ -140,6 +141,7 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         steps=_tries_again(seen, view, "ErrImageNeverPull", "InspectFailed"),
         remedies=(remedy,),
         facts=_facts(seen, view, "ErrImageNeverPull", "InspectFailed", "Failed"),
+        detail=view.spec.image,
     )
 
 

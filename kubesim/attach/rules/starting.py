@@ -27,7 +27,9 @@ from kubesim.attach.rules.missing import (
     missing_facts,
     missing_remedies,
     missing_volume,
+    missing_words,
 )
+from kubesim.attach.rules.named_objects import named_object
 from kubesim.kubelet.status.generate.reasons import CONTAINER_CREATING, POD_INITIALIZING, RESTARTING_ALL_CONTAINERS
 
 VOLUME_EVENTS = (
@@ -103,7 +105,7 @@ def no_sandbox(seen: Observation) -> Cause:
         steps=(
             NextStep(
                 "sandbox-ready",
-                "PodReadyToStartContainers becomes True",
+                _sandbox_words(seen),
                 because="as long as mounts and CNI plugins take",
             ),
         ),
@@ -113,6 +115,12 @@ def no_sandbox(seen: Observation) -> Cause:
         facts=seen.condition_facts(POD_READY_TO_START_CONTAINERS),
         unseen=("whether volumes or the sandbox hold it up: the status does not tell, only Events do",),
     )
+
+
+def _sandbox_words(seen: Observation) -> str:
+    """How a sandbox that is ready shows. Kubelets before v1.29 have no condition for it."""
+    told = seen.condition(POD_READY_TO_START_CONTAINERS) is not None
+    return "PodReadyToStartContainers becomes True" if told else "the sandbox is ready and the pod has its address"
 
 
 def _volumes(seen: Observation) -> Cause | None:
@@ -148,6 +156,7 @@ def _volumes(seen: Observation) -> Cause | None:
             "delete the pod: one that waits for volumes ends without delay",
         ),
         facts=(event_fact(event), *missing_facts(absent), *seen.condition_facts(POD_READY_TO_START_CONTAINERS)),
+        detail=missing_words(absent) or named_object(event.message),
     )
 
 
@@ -199,7 +208,7 @@ def _network(seen: Observation) -> Cause | None:
                 because="a failed sync is repeated after 10 s, up to half as late again by jitter",
                 firm=False,
             ),
-            NextStep("sandbox-ready", "once it succeeds PodReadyToStartContainers becomes True", firm=False),
+            NextStep("sandbox-ready", f"once it succeeds {_sandbox_words(seen)}", firm=False),
         ),
         remedies=remedies,
         facts=(event_fact(event), *seen.condition_facts(POD_READY_TO_START_CONTAINERS)),
@@ -273,6 +282,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
         ),
         remedies=missing_remedies(absent) or (remedy,),
         facts=(*facts, *missing_facts(absent)),
+        detail=missing_words(absent) or named_object(message),
     )
 
 
@@ -294,6 +304,7 @@ def _start_error_in_events(seen: Observation, view: ContainerView) -> Cause | No
             NextStep("started", "and tries again", view.name, firm=False),
         ),
         facts=(event_fact(event),),
+        detail=named_object(said),
     )
 
 

@@ -194,7 +194,7 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
         yield _contradicts(
             seen,
             f"condition {kind} is {said.status} {said.reason}".rstrip()
-            + f", where the containers mean {' or '.join(sorted({one.status for one in possible}))}",
+            + f", where the containers mean {_meant(said, possible)}",
             "Conditions are computed from the container statuses (and, for Ready, the readiness gates).",
             Fact(f"status.conditions[{kind}]", " ".join(part for part in _says(said) if part)),
             *(view.fact("ready", view.status.ready) for view in seen.containers()),
@@ -208,6 +208,17 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
             "Containers run in the sandbox: PodReadyToStartContainers is True before the first one runs.",
             Fact(f"status.conditions[{POD_READY_TO_START_CONTAINERS}]", sandbox.status),
         )
+
+
+def _meant(said: PodCondition, possible: list[PodCondition]) -> str:
+    """Statuses, or, where the status is as it should be, the reasons that should stand beside it."""
+    if all(one.status != said.status for one in possible):
+        return " or ".join(sorted({one.status for one in possible}))
+    return " or ".join(sorted({f"{one.status} with {_reason(one)}" for one in possible}))
+
+
+def _reason(condition: PodCondition) -> str:
+    return f"reason {condition.reason}" if condition.reason else "no reason"
 
 
 def _says(condition: PodCondition) -> tuple[str, str, str]:

@@ -20,6 +20,7 @@ from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.attach.explain.observation import event_time
 from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
 from kubesim.attach.explain.tolerances import RECONNECT
+from kubesim.attach.reading.node_names import near_nodes
 from kubesim.attach.reading.read import events_about
 from kubesim.attach.reading.reference_polls import ReferencePolls
 from kubesim.attach.reading.references import references
@@ -174,6 +175,10 @@ class NodeFollower:
                 self._told.clear()
             self._told.add(reason)
             self._viewer.problem(text)
+
+    async def near_nodes(self) -> tuple[str, ...]:
+        """Nodes of the cluster whose names are like the one that is followed."""
+        return await near_nodes(self._transport, self.node_name)
 
     def followed_by(self, follower: Follower) -> None:
         """From now on tell of every pod, beginning with those that are there."""

@@ -123,7 +123,8 @@ def test_out_of_memory_tells_the_limit() -> None:
 
 
 def test_a_container_that_ran_after_crashes_tells_when_they_are_forgotten() -> None:
-    found = cause(pod(running(since=60, restarts=4)))
+    found = told(pod(running(since=60, restarts=4))).causes[1]
+    assert found.code == "Restarted"
     assert any("a crash in the next 540 s waits up to 1m20s" in fact.value for fact in found.facts)
 
 
