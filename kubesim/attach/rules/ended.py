@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kubesim.api.pods.phases import SUCCEEDED
 from kubesim.api.pods.pod_conditions import DISRUPTION_TARGET
+from kubesim.api.pods.sidecars import ALWAYS
 from kubesim.attach.explain.observation import Observation
 from kubesim.attach.explain.runtime_truth import newest_end
 from kubesim.attach.explain.statement import Cause, Fact
@@ -48,7 +49,7 @@ def ended(seen: Observation) -> Cause:
         return _reasoned(
             seen,
             DEADLINE_EXCEEDED,
-            f"was stopped: it was active for longer than its {deadline} s",
+            f"was stopped because it was active for longer than its activeDeadlineSeconds of {deadline}",
             "spec.activeDeadlineSeconds counts from status.startTime, restarts and all.",
             "active_deadline.go",
         )
@@ -61,7 +62,7 @@ def ended(seen: Observation) -> Cause:
             "nodeshutdown/nodeshutdown_manager_linux.go",
         )
     if status.phase == SUCCEEDED:
-        return _completed(seen)
+        return _stopped(seen) if _would_restart(seen) else _completed(seen)
     return _failed(seen)
 
 
@@ -86,11 +87,37 @@ def _rejected(seen: Observation) -> Cause:
 def _reasoned(seen: Observation, code: str, what: str, rule: str, ref: str) -> Cause:
     return Cause(
         code=code,
-        says=f"The pod {what}{': ' + seen.pod.status.message if seen.pod.status.message else ''}.",
+        says=f"The pod {what}.",
         rule=f"{rule} Phase Failed is final.",
         ref=ref,
         remedies=(_owner(seen),),
         facts=(*_reason_facts(seen), *seen.condition_facts(DISRUPTION_TARGET)),
+    )
+
+
+def _would_restart(seen: Observation) -> bool:
+    """Whether containers that end with 0 are started again: such a pod does not complete by itself."""
+    own = any(container.restart_policy for container in seen.pod.spec.containers)
+    return seen.pod.spec.restart_policy in ("", ALWAYS) and not own
+
+
+def _stopped(seen: Observation) -> Cause:
+    return Cause(
+        code="StoppedByKubelet",
+        says="The kubelet ended the pod, and every container exited with 0. The status does not say why: an eviction, "
+        "a preemption or a shutdown of the node.",
+        rule="With restartPolicy Always the kubelet starts containers again that exit with 0, so such a pod never "
+        "completes by itself. When the kubelet ends it, the phase follows from the exit codes, and the reason is lost. "
+        "Succeeded is final.",
+        ref="kubelet_pods.go getPhase, generateAPIPodStatus",
+        remedies=("give its Events, if they have not expired: they name the reason", _owner(seen)),
+        facts=(
+            Fact("spec.restartPolicy", ALWAYS),
+            *_reason_facts(seen),
+            *_container_facts(seen),
+            *seen.condition_facts(DISRUPTION_TARGET),
+        ),
+        unseen=("why the kubelet ended it: Events expire after an hour",),
     )
 
 

@@ -255,7 +255,8 @@ def test_ends_with_a_reason(status: dict[str, str], code: str, says: str) -> Non
 
 
 def test_completed_and_failed() -> None:
-    assert cause(pod(terminated(0), status={"phase": "Succeeded"})).code == "Completed"
+    done = pod(terminated(0), status={"phase": "Succeeded"}, spec={"restartPolicy": "OnFailure"})
+    assert cause(done).code == "Completed"
     found = cause(pod(terminated(137, "OOMKilled"), spec={"restartPolicy": "Never"}, status={"phase": "Failed"}))
     assert found.code == "OOMKilled"
     owned = {"ownerReferences": [{"kind": "Job", "name": "batch", "controller": True}]}

@@ -41,12 +41,12 @@ def test_an_eviction_is_explained_although_the_phase_says_succeeded(capsys: pyte
     assert "Succeeded" in found["rule"]
     assert any("raise the size limit" in remedy for remedy in found["wouldChange"])
     assert main(["explain", files[0], "-o", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["causes"][0]["code"] == "Completed"
+    assert json.loads(capsys.readouterr().out)["causes"][0]["code"] == "StoppedByKubelet"
 
 
 def test_an_eviction_by_somebody_else_is_not_the_kubelets() -> None:
     given = event("Evicted", "Evicted pod").to_json() | {"reportingComponent": "karpenter"}
-    done = pod(status={"phase": "Succeeded"})
+    done = pod(status={"phase": "Succeeded"}, spec={"restartPolicy": "Never"})
     assert cause(done, Event.from_json(given)).code == "Completed"
     assert cause(done, event("Evicted", "The node was low on resource: memory.")).code == "Evicted"
 
