@@ -63,6 +63,8 @@ def window_text(window: Window | None, now: int) -> str:
     if latest is None:
         assert earliest is not None
         return f"not before {_clock(earliest, now)}" if earliest > now else "any time from now on"
+    if latest <= now < latest + SECOND:
+        return f"due now ({format_time(latest)[11:]})"
     if latest <= now:
         return f"due since {_clock(latest, now)}"
     if earliest is None or earliest <= now:

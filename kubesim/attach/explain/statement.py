@@ -7,6 +7,7 @@ that show it, the steps that follow, and what would change that. Steps are in th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from kubesim.values import value_object
@@ -97,6 +98,11 @@ class NextStep:
 def upper_first(text: str) -> str:
     """A sentence begins; names in it stay as they are."""
     return text[:1].upper() + text[1:]
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
 
 
 @value_object

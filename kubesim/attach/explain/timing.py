@@ -37,7 +37,7 @@ MOUNT_INITIAL, MOUNT_MAXIMUM = 500 * MILLISECOND, 122 * SECOND
 MOUNT_POLL = 300 * MILLISECOND  # how often the waiting sync looks whether all is mounted
 PROBE_PERIOD = 10  # seconds, where a probe does not say
 
-COUNTED = "the most that this restartCount allows; the kubelet does not tell it"
+COUNTED = "the most that this restartCount allows; the kubelet does not report it"
 _WAIT_IN_MESSAGE = re.compile(r"back-off (\S+) restarting failed container=")
 
 
@@ -107,7 +107,7 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
     last_update = last_start if last_start is not None else seen.now
     told = told_wait(view)
     if told is not None:
-        return CrashEntry(told, last_update), "told by the message of the waiting state"
+        return CrashEntry(told, last_update), "read from the message of the waiting state"
     if view.status.restart_count == 0:
         return None, "a first crash is answered at once"
     return CrashEntry(seen.periods.crash_wait(view.status.restart_count), last_update), COUNTED

@@ -78,7 +78,7 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
     )
     shown = NextStep(
         "waits",
-        f"a sync in between shows {CRASH_LOOP_BACK_OFF}; until then the status keeps telling the exit",
+        f"a sync in between shows {CRASH_LOOP_BACK_OFF}; until then the status shows the exit",
         container=view.name,
         firm=False,
     )
@@ -173,7 +173,7 @@ def _remedies(view: ContainerView, ended: ContainerStateTerminated) -> tuple[str
     if ended.reason == "StartError":
         return (f"correct command or image of {view.name}: the runtime cannot run it", anew)
     if ended.exit_code == 137:
-        return (f"find who killed it (liveness probe, memory, a person): {logs}", anew)
+        return ("find out what killed it: a liveness probe, memory, a person", logs, anew)
     return (logs, anew)
 
 

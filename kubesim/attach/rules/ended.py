@@ -72,12 +72,12 @@ def _rejected(seen: Observation) -> Cause:
     lacks, remedy = _REJECTIONS.get(reason, ("the node could not take it", "make room on the node, or use another one"))
     if reason.startswith("OutOf"):
         what = reason.removeprefix("OutOf")
-        lacks, remedy = f"the node has not enough {what} left", f"ask for less {what}, or use a node with more"
+        lacks, remedy = f"the node does not have enough {what} left", f"request less {what}, or use a node with more"
     return Cause(
         code=f"Rejected{reason}",
         says=f"The kubelet rejected the pod: {lacks} ({status.message.removeprefix(REJECTED)}).",
         rule="A pod bound to the node is admitted against what the node can give at that moment. A rejected one gets "
-        "phase Failed, is never started and never looked at again.",
+        "phase Failed, is never started and never synced again.",
         ref="kubelet.go rejectPod; lifecycle/predicate.go",
         remedies=(remedy, _owner(seen)),
         facts=_reason_facts(seen),
@@ -161,10 +161,10 @@ def _failed(seen: Observation) -> Cause:
 def _owner(seen: Observation) -> str:
     owner = next((o for o in seen.pod.metadata.owner_references if o.controller), None)
     if owner is None:
-        return "nobody owns the pod: it stays as it is until it is deleted, and no other takes its place"
+        return "no controller owns the pod: it stays until it is deleted, and nothing replaces it"
     if owner.kind == "Node":
         return "the pod mirrors a static pod: its file on the node decides"
-    return f"{owner.kind} {owner.name} owns the pod and decides whether another takes its place"
+    return f"{owner.kind} {owner.name} owns the pod and decides whether to replace it"
 
 
 def _reason_facts(seen: Observation) -> tuple[Fact, ...]:

@@ -55,9 +55,7 @@ def image_trouble(seen: Observation, view: ContainerView) -> Cause | None:
     cause = _pull(seen, view, reason) if reason in PULL_REASONS else _no_pull(seen, view, reason)
     if view.waiting_reason == reason:
         return cause
-    lags = NextStep(
-        "waits", f"the next sync shows {reason} in the status, which tells what the sync before met", view.name
-    )
+    lags = NextStep("waits", f"the next sync shows {reason} in the status, which is one sync behind", view.name)
     return replace(cause, steps=(lags, *cause.steps))
 
 
@@ -83,20 +81,23 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
     elif failed is not None:
         failures, failed_at = event_count(failed), event_time(failed)
         window = pull_window(failed_at, failures, seen.periods.intervals)
-        held = f"after failure {failures} pulls rest for {duration(pull_wait(failures))}"
+        held = f"after failure {failures} the kubelet does not pull for {duration(pull_wait(failures))}"
         because = f"{held}, then the next sync (they come every {seen.periods.retry_words}) pulls"
     else:
-        because = "when the last pull failed is not in the status; its Event would tell"
+        because = "the status does not say when the last pull failed; its Event does"
     steps.append(NextStep("waits", f"image {view.spec.image} is pulled again", view.name, window, because, due="pull"))
     lag = ERR_IMAGE_PULL if reason == IMAGE_PULL_BACK_OFF else IMAGE_PULL_BACK_OFF
     steps.append(
         NextStep(
-            "waits", f"the status may alternate with {lag}: it shows what the sync before met", view.name, firm=False
+            "waits",
+            f"the status may alternate with {lag}: it is one sync behind",
+            view.name,
+            firm=False,
         )
     )
     steps.append(NextStep("started", "once a pull succeeds it starts", view.name, firm=False))
     absent = missing(seen, "pull")  # the kubelet goes on without such a secret, and the registry refuses
-    shown = "is in back-off from pulling" if reason == IMAGE_PULL_BACK_OFF else "could not pull"
+    shown = "backs off from pulling" if reason == IMAGE_PULL_BACK_OFF else "could not pull"
     return Cause(
         code=reason,
         container=view.name,
@@ -118,7 +119,7 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
     says, rule, remedy = {
         ERR_IMAGE_NEVER_PULL: (
             f"image {image} is not on the node and imagePullPolicy Never forbids to pull it",
-            "With imagePullPolicy Never the kubelet only looks whether the image is there.",
+            "With imagePullPolicy Never the kubelet only checks whether the image is present.",
             "put the image on the node, or use imagePullPolicy IfNotPresent",
         ),
         INVALID_IMAGE_NAME: (
@@ -136,7 +137,7 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         code=reason,
         container=view.name,
         says=f"{upper_first(view.words)} cannot start: {says}.",
-        rule=f"{rule} Nothing backs off here: every sync, {seen.periods.retry_words} apart, tries again.",
+        rule=f"{rule} There is no back-off here: every sync, {seen.periods.retry_words} apart, tries again.",
         ref=REF,
         steps=_tries_again(seen, view, "ErrImageNeverPull", "InspectFailed"),
         remedies=(remedy,),

@@ -20,6 +20,7 @@ from kubesim.attach.rules.readiness import arithmetic, gates_not_ready, not_read
 from kubesim.attach.rules.resizing import resize_not_seen, resizing
 from kubesim.attach.rules.restarts import being_killed, restart_detail, restarted
 from kubesim.attach.rules.starting import START_ERRORS, cannot_start, no_sandbox
+from kubesim.kubelet.status.generate.active_deadline import DEADLINE_EXCEEDED
 from kubesim.runtime.kuberuntime.decide.action_types import PodActions
 from kubesim.runtime.types import RuntimePodStatus
 from kubesim.values import replace
@@ -55,7 +56,10 @@ def living(seen: Observation) -> tuple[Cause, ...]:
     causes.sort(key=lambda cause: cause.code in _BESIDE)
     if all(cause.code in _BESIDE for cause in causes):
         causes.insert(0, _running(seen, views))
-    return (*causes, *_deadline(seen))
+    deadline = _deadline(seen)
+    if any(one.code == DEADLINE_EXCEEDED for one in deadline):
+        return (*deadline, *(cause for cause in causes if cause.code != "Running"))
+    return (*causes, *deadline)
 
 
 def _container(seen: Observation, view: ContainerView, status: RuntimePodStatus) -> Cause | None:
@@ -216,7 +220,7 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
             NextStep("exited", "its containers end within their grace", firm=False),
             NextStep("sandbox-lost", "its sandbox is stopped", firm=False),
             NextStep("sandbox-ready", "or, if only the sandbox was lost, the kubelet creates a new one", firm=False),
-            NextStep("removed", "and it goes", firm=False),
+            NextStep("removed", "the object is removed", firm=False),
         ),
         remedies=("put the manifest back into the node's static pod directory",),
         facts=(Fact("metadata.annotations[kubernetes.io/config.mirror]", "set"),),
@@ -296,11 +300,11 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
     return Cause(
         code="Running",
         says=_running_words(seen, detail) + mirror,
-        rule=f"The kubelet syncs a pod without a cause every {seen.periods.resync_words} and finds nothing to do: "
+        rule=f"The kubelet syncs a pod without a cause every {seen.periods.resync_words}. The next sync: "
         f"{'; '.join(next_actions(seen).why) or 'all containers are as they should be'}.",
         ref="pod_workers.go completeWork",
         steps=tuple(steps),
-        remedies=("only the programs, a change of the pod, the node, or somebody who deletes it",),
+        remedies=("only its programs, its node, or a change or deletion of the pod",),
         facts=tuple(facts),
         detail=detail,
     )
@@ -330,6 +334,13 @@ def _repository(image: str) -> str:
     return name
 
 
+_STOPS = (
+    NextStep("exited", "its containers end within the pod's grace period", firm=False),
+    NextStep("unready", "the pod is no longer ready", firm=False),
+    NextStep("sandbox-lost", "the sandbox is stopped", firm=False),
+)
+
+
 def _deadline(seen: Observation) -> tuple[Cause, ...]:
     """activeDeadlineSeconds is running."""
     limit, start = seen.pod.spec.active_deadline_seconds, moment(seen.pod.status.start_time)
@@ -337,11 +348,12 @@ def _deadline(seen: Observation) -> tuple[Cause, ...]:
         return ()
     due = start + limit * SECOND
     says = f"The pod may be active for {limit} s; then the kubelet stops it."
-    if due <= seen.now:
+    over = due <= seen.now
+    if over:
         says = f"The pod was active for longer than its {limit} s: the kubelet stops it."
     return (
         Cause(
-            code="ActiveDeadline",
+            code=DEADLINE_EXCEEDED if over else "ActiveDeadline",
             says=says,
             rule="activeDeadlineSeconds counts from status.startTime. The sync loop looks every second; a pod over "
             "its time is Failed with reason DeadlineExceeded.",
@@ -354,6 +366,7 @@ def _deadline(seen: Observation) -> tuple[Cause, ...]:
                     because="startTime plus activeDeadlineSeconds",
                     firm=False,
                 ),
+                *(_STOPS if over else ()),
             ),
             remedies=("activeDeadlineSeconds can be shortened; for a longer one, create the pod again",),
             facts=(

@@ -27,7 +27,7 @@ def restarted(seen: Observation, view: ContainerView) -> Cause | None:
         return None
     ended = status.last_state.terminated
     killing = _killed_for(seen, view)
-    how = "" if ended is None else f" The last attempt {how_it_ended(ended)}{_when(seen, ended.finished_at)}"
+    how = "" if ended is None else f" The last attempt{_when(seen, ended.finished_at)} {how_it_ended(ended)}"
     why = "" if killing is None else f", because {_kill_words(seen, view, killing)}"
     forgiven = forgiveness(seen, view)
     return Cause(
@@ -155,7 +155,7 @@ def _when(seen: Observation, finished_at: str | None) -> str:
     finished = moment(finished_at)
     if finished is None or finished > seen.now:
         return ""
-    return f" {duration((seen.now - finished) // SECOND * SECOND)} ago"
+    return f", which ended {duration((seen.now - finished) // SECOND * SECOND)} ago,"
 
 
 def _times(count: int) -> str:

@@ -42,7 +42,7 @@ VOLUME_EVENTS = (
 SANDBOX_EVENTS = ("FailedCreatePodSandBox", "FailedPodSandBoxStatus", "NetworkNotReady")
 START_ERRORS = {
     "CreateContainerConfigError": (
-        "its configuration cannot be made",
+        "its configuration cannot be generated",
         (
             "Before a container is created its environment and mounts are put together; a ConfigMap, Secret or key "
             "that is named there is missing, or the security context forbids it."
@@ -98,7 +98,7 @@ def no_sandbox(seen: Observation) -> Cause:
     first = f"mounts its volumes ({', '.join(volumes)}), then " if volumes else ""
     return Cause(
         code="SandboxNotReady",
-        says=f"The pod has no sandbox yet: the kubelet {first}makes the sandbox with its network.",
+        says=f"The pod has no sandbox yet: the kubelet {first}creates the sandbox with its network.",
         rule="SyncPod waits for all volumes, then asks the runtime for a sandbox; CNI plugins set up its network "
         "before the call returns. Only then are images pulled and containers created.",
         ref="kubelet.go SyncPod; kuberuntime_manager.go SyncPod step 4",
@@ -113,7 +113,7 @@ def no_sandbox(seen: Observation) -> Cause:
             ("if it lasts, look at the pod's Events (FailedMount, FailedCreatePodSandBox) and the node's runtime"),
         ),
         facts=seen.condition_facts(POD_READY_TO_START_CONTAINERS),
-        unseen=("whether volumes or the sandbox hold it up: the status does not tell, only Events do",),
+        unseen=("whether it waits for volumes or for the sandbox: only Events show it",),
     )
 
 
@@ -149,7 +149,7 @@ def _volumes(seen: Observation) -> Cause | None:
                 firm=False,
                 due="mount" if retried else None,
             ),
-            NextStep("sandbox-ready", "once the mount succeeds the sandbox is made", window=window, firm=False),
+            NextStep("sandbox-ready", "once the mount succeeds the sandbox is created", window=window, firm=False),
         ),
         remedies=(
             *(missing_remedies(absent) or (_volume_remedy(event.message),)),
@@ -295,7 +295,7 @@ def _start_error_in_events(seen: Observation, view: ContainerView) -> Cause | No
     return Cause(
         code="StartFailed",
         container=view.name,
-        says=f"{upper_first(view.words)} could not be started: {said[:200]}",
+        says=f"{upper_first(view.words)} could not be started: {said[:200].rstrip('.')}.",
         rule="A sync writes the status before it starts containers, so that the reason of a failure is shown by the "
         "sync after it; Events are sent at once.",
         ref="kubelet.go SyncPod (reason cache)",
@@ -325,7 +325,7 @@ def _creating(seen: Observation, view: ContainerView) -> Cause:
     return Cause(
         code=view.waiting_reason or CONTAINER_CREATING,
         container=view.name,
-        says=f"{upper_first(view.words)} is about to start: the sandbox stands, the kubelet {doing}.",
+        says=f"{upper_first(view.words)} is about to start: the sandbox is ready, the kubelet {doing}.",
         rule="With the sandbox ready, SyncPod starts what compute_pod_actions lists: image, create, start, postStart "
         "hook. The status changes when the container runs, or when the next sync reports why it does not.",
         ref="kuberuntime_manager.go SyncPod; kuberuntime_container.go startContainer",
@@ -333,12 +333,12 @@ def _creating(seen: Observation, view: ContainerView) -> Cause:
             NextStep(
                 "started", f"{view.words} runs", view.name, because="as long as pull, create, start and hook take"
             ),
-            NextStep("exited", "one that ends at once may be shown ended", view.name, firm=False),
-            NextStep("waits", "or the reason why it does not is shown", view.name, firm=False),
+            NextStep("exited", "a container that ends at once may be shown as terminated", view.name, firm=False),
+            NextStep("waits", "if it does not start, the reason is shown", view.name, firm=False),
         ),
-        remedies=("if it lasts, the image is large or slow to come: Events Pulling and Pulled tell",),
+        remedies=("if it lasts, the image is large or the registry is slow: see the Events Pulling and Pulled",),
         facts=tuple(facts),
-        unseen=() if pulling is not None else ("how far the start has come: only Events tell",),
+        unseen=() if pulling is not None else ("how far the start has got: only Events show it",),
     )
 
 
@@ -383,8 +383,8 @@ def arriving(seen: Observation) -> Cause:
     return Cause(
         code="NotSeenByKubelet",
         says=f"The pod is bound to {pod.spec.node_name}, whose kubelet has not written a status yet.",
-        rule="The kubelet of the node sees the pod by its watch, admits it against what the node can give, and "
-        "writes its first status at once; a pod it cannot take gets phase Failed instead.",
+        rule="The kubelet watches the pods that are bound to its node, checks whether the node can run a new one, and "
+        "writes its first status at once. A pod that it rejects gets phase Failed.",
         ref="kubelet.go HandlePodAdditions",
         steps=(
             NextStep(
@@ -394,8 +394,8 @@ def arriving(seen: Observation) -> Cause:
                 because="within a second on a healthy node",
                 due="accept",
             ),
-            NextStep("rejected", "or rejects it, with phase Failed and the reason", firm=False),
+            NextStep("rejected", "the kubelet rejects it, with phase Failed and the reason", firm=False),
         ),
-        remedies=("if it lasts for more than some seconds the kubelet does not run or cannot reach the API server",),
+        remedies=("if it lasts longer than a few seconds, the kubelet does not run or cannot reach the API server",),
         facts=tuple(facts),
     )

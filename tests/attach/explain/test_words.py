@@ -75,9 +75,8 @@ def test_a_pod_with_many_restarts_that_runs_now_says_so() -> None:
     assert now.says == "The pod runs and is ready now, but it had 18 restarts, last: liveness probe failed."
     assert now.detail == "18 restarts, last: liveness probe failed"
     assert "restarted 18 times" in also.says
-    assert (
-        "exited with 137 (SIGKILL) 21s ago, because its liveness probe failed and the kubelet stopped it" in also.says
-    )
+    assert "The last attempt, which ended 21s ago, exited with 137 (SIGKILL)" in also.says
+    assert "because its liveness probe failed and the kubelet stopped it" in also.says
     assert {"event Killing", "event Unhealthy"} <= {fact.field for fact in also.facts}
     assert any("liveness probe" in remedy for remedy in also.remedies)
 
@@ -174,7 +173,8 @@ def test_without_the_condition_a_sandbox_that_fails_is_still_missing() -> None:
 
 def test_a_deadline_that_has_passed_is_not_in_the_future() -> None:
     spec = {"activeDeadlineSeconds": 100}
-    assert told(pod(running(), spec=spec)).causes[-1].says.startswith("The pod was active for longer than its 100 s")
+    assert told(pod(running(), spec=spec)).summary.startswith("The pod was active for longer than its 100 s")
+    assert "Running" not in {one.code for one in told(pod(running(), spec=spec)).causes}
     later = told(pod(running(), spec={"activeDeadlineSeconds": 500})).causes[-1]
     assert later.says == "The pod may be active for 500 s; then the kubelet stops it."
 
