@@ -12,10 +12,10 @@ from kubesim.attach.explain.observation import Observation
 from kubesim.attach.explain.statement import Cause, Stage, Statement
 from kubesim.attach.rules.ended import ended
 from kubesim.attach.rules.living import living
-from kubesim.attach.rules.node import has_no_kubelet, node_trouble
+from kubesim.attach.rules.node import NODE_GONE, has_no_kubelet, node_trouble
 from kubesim.attach.rules.scheduling import unscheduled
 from kubesim.attach.rules.starting import arriving
-from kubesim.attach.rules.terminating import terminating
+from kubesim.attach.rules.terminating import FINALIZERS, terminating
 from kubesim.values import replace
 
 
@@ -23,7 +23,9 @@ def explain(seen: Observation) -> Statement:
     """Where the pod is, which rules hold it there, what follows and when."""
     stage, causes = _causes(seen)
     if has_no_kubelet(seen):
-        causes = tuple(_without_promise(cause) for cause in causes)
+        gone = any(cause.code == NODE_GONE for cause in causes)
+        # Without a node, what a kubelet would do about the pod is beside the point; a finalizer still holds the object.
+        causes = tuple(_without_promise(one) for one in causes if not gone or one.code in (NODE_GONE, FINALIZERS))
     meta = seen.pod.metadata
     return Statement(meta.namespace, meta.name, meta.uid, seen.pod.spec.node_name, seen.now, stage, causes)
 

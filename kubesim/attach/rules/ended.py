@@ -75,7 +75,7 @@ def _rejected(seen: Observation) -> Cause:
         lacks, remedy = f"the node does not have enough {what} left", f"request less {what}, or use a node with more"
     return Cause(
         code=f"Rejected{reason}",
-        says=f"The kubelet rejected the pod: {lacks} ({status.message.removeprefix(REJECTED)}).",
+        says=f"The kubelet rejected the pod: {lacks} ({status.message.removeprefix(REJECTED).strip()}).",
         rule="A pod bound to the node is admitted against what the node can give at that moment. A rejected one gets "
         "phase Failed, is never started and never synced again.",
         ref="kubelet.go rejectPod; lifecycle/predicate.go",

@@ -36,7 +36,7 @@ def ended_by_kubelet(seen: Observation, facts: tuple[Fact, ...], owner: str) -> 
     code = _REASONS.get(status.reason) or (_REASONS[event.reason] if event is not None else None)
     if code is None:
         return None
-    message = status.message or (event.message.strip() if event is not None else "")
+    message = (status.message or (event.message if event is not None else "")).strip()
     lost = _LOST if status.phase == SUCCEEDED else " An evicted pod gets phase Failed." if code == EVICTED else ""
     told = () if event is None else (event_fact(event),)
     return Cause(
@@ -74,8 +74,9 @@ def being_ended_by_kubelet(seen: Observation) -> Cause | None:
 
 
 def _says(code: str, evicts: str, preempts: str, message: str) -> str:
-    why = message or ("its node ran short of something" if code == EVICTED else "")
-    return f"The kubelet {evicts if code == EVICTED else preempts}{': ' + why if why else '.'}"
+    if code == PREEMPTED:
+        return f"The kubelet {preempts}."
+    return f"The kubelet {evicts}: {message or 'its node ran short of something.'}"
 
 
 def _event(seen: Observation) -> Event | None:

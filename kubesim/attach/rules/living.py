@@ -355,7 +355,7 @@ def _deadline(seen: Observation) -> tuple[Cause, ...]:
         Cause(
             code=DEADLINE_EXCEEDED if over else "ActiveDeadline",
             says=says,
-            rule="activeDeadlineSeconds counts from status.startTime. The sync loop looks every second; a pod over "
+            rule="activeDeadlineSeconds counts from status.startTime. The sync loop checks it every second; a pod over "
             "its time is Failed with reason DeadlineExceeded.",
             ref="active_deadline.go",
             steps=(

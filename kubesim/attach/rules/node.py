@@ -9,13 +9,15 @@ from kubesim.api.node import NodeCondition
 from kubesim.attach.explain.observation import Observation
 from kubesim.attach.explain.statement import Cause, Fact, NextStep
 
+NODE_GONE = "NodeGone"
+
 
 def node_trouble(seen: Observation) -> Cause | None:
     """What about the node stands above everything else."""
     name = seen.pod.spec.node_name
     if seen.node_gone:
         return Cause(
-            code="NodeGone",
+            code=NODE_GONE,
             says=f"The cluster has no node {name}: no kubelet acts on the pod.",
             rule="The pod garbage collector of the controller manager removes pods whose node does not exist. It "
             "checks every 20 s and waits 40 s before it acts. Until then the object stays as it is.",

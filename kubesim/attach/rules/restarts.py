@@ -8,7 +8,7 @@ Mirrors: kuberuntime_manager.go computePodActions (failed probes), prober/worker
 from __future__ import annotations
 
 from kubesim.api.event import Event
-from kubesim.api.pod import Pod
+from kubesim.api.pod import ContainerStateTerminated, Pod
 from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.timestamps import SECOND
 from kubesim.attach.explain.observation import ContainerView, Observation, event_count, event_fact, event_time, moment
@@ -27,7 +27,7 @@ def restarted(seen: Observation, view: ContainerView) -> Cause | None:
         return None
     ended = status.last_state.terminated
     killing = _killed_for(seen, view)
-    how = "" if ended is None else f" The last attempt{_when(seen, ended.finished_at)} {how_it_ended(ended)}"
+    how = "" if ended is None else f" The last attempt{_when(seen, ended.finished_at)} {_how(ended, killing)}"
     why = "" if killing is None else f", because {_kill_words(seen, view, killing)}"
     forgiven = forgiveness(seen, view)
     return Cause(
@@ -156,6 +156,11 @@ def _when(seen: Observation, finished_at: str | None) -> str:
     if finished is None or finished > seen.now:
         return ""
     return f", which ended {duration((seen.now - finished) // SECOND * SECOND)} ago,"
+
+
+def _how(ended: ContainerStateTerminated, killing: Event | None) -> str:
+    """A program that was told to stop did not complete, whatever it exits with."""
+    return how_it_ended(ended) if killing is None or ended.exit_code else "exited with 0"
 
 
 def _times(count: int) -> str:

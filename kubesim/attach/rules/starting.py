@@ -141,7 +141,7 @@ def _volumes(seen: Observation) -> Cause | None:
         steps=(
             NextStep(
                 "waits",
-                f"mount attempt {failures + 1}" if retried else "the next sync looks again",
+                f"mount attempt {failures + 1}" if retried else "the next sync tries again",
                 window=window,
                 because="the wait after each failure doubles"
                 if retried

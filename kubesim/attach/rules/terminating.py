@@ -16,6 +16,7 @@ from kubesim.attach.explain.timing import kill_deadline
 from kubesim.attach.explain.tolerances import DOING, RELIST, TRUNCATION
 from kubesim.attach.rules.node import node_trouble
 
+FINALIZERS = "Finalizers"
 LATE = DOING["kill"] + RELIST  # beyond what is due: then something is in the way
 
 
@@ -249,7 +250,7 @@ def _cleaning_up(seen: Observation) -> Cause:
 def _finalizers(seen: Observation) -> Cause:
     finalizers = seen.pod.metadata.finalizers
     return Cause(
-        code="Finalizers",
+        code=FINALIZERS,
         says=f"The object cannot go before its finalizers are removed: {', '.join(finalizers)}.",
         rule="The API server keeps an object that is to be deleted until metadata.finalizers is empty. The kubelet "
         "has no part in it.",
