@@ -178,7 +178,7 @@ def _resting(seen: Observation, view: ContainerView, kind: ProbeType) -> str:
     """Says so if the worker, by its own rule, is not probing at this moment."""
     subject = WorkerSubject.of(seen.pod, view.spec, kind)
     turn = before_probe(subject, ProbeWorkerState(), seen.pod.status, seen.now, 0, seen.gates)
-    if turn.next == "wait" and view.status.container_id:
+    if turn.next == "wait" and view.status.container_id and subject.spec.initial_delay_seconds:
         return f" It is not probed yet: initialDelaySeconds is {subject.spec.initial_delay_seconds}."
     return ""
 
