@@ -193,8 +193,8 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
             continue
         yield _contradicts(
             seen,
-            f"condition {kind} is {said.status} {said.reason}".rstrip()
-            + f", where the containers mean {_meant(said, possible)}",
+            f"condition {kind} is {_in_short(said)}, where the containers mean "
+            f"{' or '.join(sorted({_in_short(one) for one in possible}))}",
             "Conditions are computed from the container statuses (and, for Ready, the readiness gates).",
             Fact(f"status.conditions[{kind}]", " ".join(part for part in _says(said) if part)),
             *(view.fact("ready", view.status.ready) for view in seen.containers()),
@@ -210,15 +210,8 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
         )
 
 
-def _meant(said: PodCondition, possible: list[PodCondition]) -> str:
-    """Statuses, or, where the status is as it should be, the reasons that should stand beside it."""
-    if all(one.status != said.status for one in possible):
-        return " or ".join(sorted({one.status for one in possible}))
-    return " or ".join(sorted({f"{one.status} with {_reason(one)}" for one in possible}))
-
-
-def _reason(condition: PodCondition) -> str:
-    return f"reason {condition.reason}" if condition.reason else "no reason"
+def _in_short(condition: PodCondition) -> str:
+    return f"{condition.status} {condition.reason}".rstrip()
 
 
 def _says(condition: PodCondition) -> tuple[str, str, str]:

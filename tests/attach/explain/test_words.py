@@ -183,5 +183,5 @@ def test_a_condition_with_a_wrong_reason_is_not_said_to_be_false_where_false_is_
     wrong = [one | ({"reason": "Nonsense"} if one["type"] == "Ready" else {}) for one in conditions()]
     seen = Observation(pod(waiting("x"), status={"conditions": wrong}), NOW)
     (found,) = [one.says for one in status_divergences(seen, None)]
-    expected = "condition Ready is False Nonsense, where the containers mean False with reason ContainersNotReady"
+    expected = "condition Ready is False Nonsense, where the containers mean False ContainersNotReady"
     assert found.startswith(expected)
