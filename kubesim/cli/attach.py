@@ -9,7 +9,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kubesim.cli.flags import log_flags, options, runtime_flags
+from kubesim.cli.flags import log_flags, node_periods, options, runtime_flags
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
     parser.add_argument("--view", type=options.one_of(VIEWS), metavar="|".join(VIEWS), default="shadow", help=view)
     options.add_references(parser)
+    node_periods.add(parser)
     log_flags.add(parser)
     runtime_flags.add_private(parser)
     parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
@@ -61,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.print_rbac:
         from kubesim.attach.watch.rbac import rbac
 
-        sys.stdout.write(rbac(with_references=args.references))
+        sys.stdout.write(rbac(with_references=args.references, with_configz=args.configz))
         return 0
     if not args.node:
         raise UsageError("--node NAME says which node to watch (kubectl get nodes lists them)")
@@ -127,9 +128,10 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, 
 
         lines = AttachLog(logger, clock)
         transport, viewer = LoggedTransport(transport, lines), LoggedViewer(viewer, lines)
-    agent = NodeFollower(clock, transport, args.node, viewer, with_references=args.references)
-    server = ReadOnlyServer(lambda method, target: respond(agent, method, target))
     try:
+        periods = await node_periods.of_node(args, transport, args.node)
+        agent = NodeFollower(clock, transport, args.node, viewer, with_references=args.references, periods=periods)
+        server = ReadOnlyServer(lambda method, target: respond(agent, method, target))
         async with TaskSet() as tasks:
             if args.serve:
                 await server.start(tasks, *parse_address(args.serve))
@@ -243,10 +245,10 @@ async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool) -> None:
             )
     while in_time and not agent.looked and clock.now() - begin < PATIENCE_S * SECOND:
         await clock.sleep(20 * MILLISECOND)
-    if in_time and agent.shadow.node_gone:
-        raise UsageError(
-            f"--node {agent.node_name}: there is no such node in the cluster (kubectl get nodes lists them)"
-        )
+    if agent.shadow.node_gone and not agent.shadow.pods:
+        from kubesim.attach.reading.node_names import no_such_node
+
+        raise UsageError(no_such_node(agent.node_name, await agent.near_nodes()))
 
 
 def _reason(problem: str) -> str:

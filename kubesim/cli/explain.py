@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from kubesim.cli.flags import options
+from kubesim.cli.flags import node_periods, options
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--node", metavar="FILE", help="what `kubectl get node NAME -o json` printed")
     parser.add_argument("--at", type=_time, metavar="TIME", help="as of this time (2026-01-31T12:00:00Z); default: now")
     options.add_references(parser)
+    node_periods.add(parser)
     shape = "|".join(FORMATS)
     parser.add_argument("-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="a page, or for machines")
 
@@ -70,12 +71,15 @@ def _from_files(args: argparse.Namespace) -> list[Observation]:
 
     if args.references:
         raise UsageError("--references looks in the cluster: give the name of a pod there, not a file")
+    if args.configz:
+        raise UsageError("--configz asks the node of the cluster: give the name of a pod there, or use --config FILE")
     files = [args.source, *(file for file in (args.events, args.node) if file)]
     if files.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input can be read once: give only one - of FILE, --events and --node")
     found = sum((read_file(file) for file in files), Objects())
     now = wall_now() if args.at is None else args.at
-    seen = [one for one in found.observations(now) if _is_meant(one.pod.metadata, args.pod)]
+    periods = node_periods.from_file(args)
+    seen = [one for one in found.observations(now, periods) if _is_meant(one.pod.metadata, args.pod)]
     if not seen:
         wanted = f"pod {args.pod}" if args.pod else "Pod"
         raise UsageError(f"{args.source}: no {wanted} in it; give what `kubectl get pod NAME -o json` prints")
@@ -89,6 +93,7 @@ def _from_cluster(args: argparse.Namespace) -> Observation:
     from kubesim.attach.reading.live import look
     from kubesim.clock import LoopClock
     from kubesim.cluster.remote.connect import connect
+    from kubesim.values import replace
 
     namespace, _, name = args.source.rpartition("/")
 
@@ -98,7 +103,8 @@ def _from_cluster(args: argparse.Namespace) -> Observation:
         try:
             now = clock.now() if args.at is None else args.at
             where = namespace or args.namespace
-            return await look(transport, where, name, now, with_references=args.references)
+            seen = await look(transport, where, name, now, with_references=args.references)
+            return replace(seen, periods=await node_periods.of_node(args, transport, seen.pod.spec.node_name))
         finally:
             await transport.close()
 

@@ -134,13 +134,23 @@ def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFi
     ("arguments", "expected"),
     [
         (["attach"], "--node NAME says which node"),
-        (["attach", "--node", "nowhere", "--once"], "there is no such node"),
+        (
+            ["attach", "--node", "nowhere", "--once"],
+            "--node nowhere: the cluster has no such node; `kubectl get nodes`",
+        ),
+        (
+            ["attach", "--node", "node-aa"],
+            "--node node-aa: the cluster has no such node; did you mean node-a or node-b?",
+        ),
         (["attach", "--node", "node-a", "--once", "--context", "absent"], "absent"),
         (["attach", "--node", "node-a", "-o", "json"], "--once"),
         (["attach", "--node", "node-a", "--once", "--view", "twin"], "--for DURATION"),
         (["attach", "--node", "node-a", "--view", "twin", "--for", "1s", "--runtime", "docker"], "simulated, cni"),
         (["attach", "--node", "node-a", "--once", "--runtime", "simulated"], "--view twin"),
         (["explain", "shop/absent"], "there is no such pod"),
+        (["explain", "shop/ok", "--configz"], "the cluster has no node node-a, or its kubelet does not serve /configz"),
+        (["attach", "--node", "node-a", "--once", "--configz"], "does not serve /configz"),
+        (["attach", "--node", "node-a", "--once", "--config", "/absent"], "/absent"),
     ],
 )
 def test_mistakes_are_one_line(
@@ -170,6 +180,21 @@ def test_the_least_rights_need_nothing_else(capsys: pytest.CaptureFixture[str]) 
     assert main(["attach", "--print-rbac", "--references"]) == 0
     (role, *_) = yaml.safe_load_all(capsys.readouterr().out)
     assert role["rules"][1:] == [{"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["get"]}]
+    assert main(["attach", "--print-rbac", "--configz"]) == 0
+    (role, *_) = yaml.safe_load_all(capsys.readouterr().out)
+    assert role["rules"][1:] == [{"apiGroups": [""], "resources": ["nodes/proxy"], "verbs": ["get"]}]
+
+
+def test_the_configuration_of_the_node_is_taken_from_a_file(
+    config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "kubelet.yaml"
+    file.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nsyncFrequency: 2m\n")
+    configured = ["--kubeconfig", config, "--config", str(file)]
+    assert main(["attach", "--node", "node-a", "--once", *configured]) == 0
+    assert "configured: syncFrequency 2m0s" in capsys.readouterr().out
+    assert main(["explain", "shop/ok", *configured]) == 0
+    assert "every 2m0s to 3m0s" in " ".join(capsys.readouterr().out.split())
 
 
 def test_what_a_pod_waits_for_is_looked_for_when_asked(

@@ -12,15 +12,20 @@ from kubesim.attach.explain.observation import Observation
 from kubesim.attach.explain.statement import Cause, Stage, Statement
 from kubesim.attach.rules.ended import ended
 from kubesim.attach.rules.living import living
-from kubesim.attach.rules.node import node_trouble
+from kubesim.attach.rules.node import NODE_GONE, has_no_kubelet, node_trouble
 from kubesim.attach.rules.scheduling import unscheduled
 from kubesim.attach.rules.starting import arriving
-from kubesim.attach.rules.terminating import terminating
+from kubesim.attach.rules.terminating import FINALIZERS, terminating
+from kubesim.values import replace
 
 
 def explain(seen: Observation) -> Statement:
     """Where the pod is, which rules hold it there, what follows and when."""
     stage, causes = _causes(seen)
+    if has_no_kubelet(seen):
+        gone = any(cause.code == NODE_GONE for cause in causes)
+        # Without a node, what a kubelet would do about the pod is beside the point; a finalizer still holds the object.
+        causes = tuple(_without_promise(one) for one in causes if not gone or one.code in (NODE_GONE, FINALIZERS))
     meta = seen.pod.metadata
     return Statement(meta.namespace, meta.name, meta.uid, seen.pod.spec.node_name, seen.now, stage, causes)
 
@@ -39,6 +44,12 @@ def _causes(seen: Observation) -> tuple[Stage, tuple[Cause, ...]]:
         return "new", (*above, arriving(seen))
     causes = living(seen)
     return _stage(seen, causes), (*above, *causes)
+
+
+def _without_promise(cause: Cause) -> Cause:
+    """No kubelet acts on the pod, so nothing is sure and nothing is due."""
+    steps = tuple(replace(step, firm=False, window=None, because="", due=None) for step in cause.steps)
+    return replace(cause, steps=steps)
 
 
 def is_accepted(seen: Observation) -> bool:

@@ -16,9 +16,10 @@ from kubesim.api.pod import Container, ContainerStatus, Pod, PodCondition
 from kubesim.api.pods.pod_conditions import find_condition
 from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.timestamps import parse_time
+from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
 from kubesim.attach.explain.statement import Fact
 from kubesim.cluster.store.object_watch import ObjectKey
-from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.features import FeatureGates
 from kubesim.values import value_object
 
 ContainerKind = Literal["init", "sidecar", "regular", "ephemeral"]
@@ -107,8 +108,12 @@ class Observation:
     node_gone: bool = False
     memory: Memory = field(default_factory=Memory)
     objects: Mapping[ObjectKey, bool] = field(default_factory=dict)  # ConfigMaps and Secrets that were looked for
-    gates: FeatureGates = DEFAULT_GATES
+    periods: KubeletPeriods = DEFAULT_PERIODS  # of the node's kubelet
     clock_known: bool = True  # whether `now` is the node's time, as closely as it can be measured
+
+    @property
+    def gates(self) -> FeatureGates:
+        return self.periods.gates
 
     def containers(self) -> Iterator[ContainerView]:
         """In the order of the spec: init containers and sidecars, regular ones, ephemeral ones."""

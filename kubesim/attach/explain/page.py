@@ -63,6 +63,8 @@ def window_text(window: Window | None, now: int) -> str:
     if latest is None:
         assert earliest is not None
         return f"not before {_clock(earliest, now)}" if earliest > now else "any time from now on"
+    if latest <= now < latest + SECOND:
+        return f"due now ({format_time(latest)[11:]})"
     if latest <= now:
         return f"due since {_clock(latest, now)}"
     if earliest is None or earliest <= now:
@@ -92,6 +94,8 @@ def _cause_json(cause: Cause) -> dict[str, Any]:
     out: dict[str, Any] = {"code": cause.code, "says": cause.says, "rule": cause.rule, "ref": cause.ref}
     if cause.container:
         out["container"] = cause.container
+    if cause.detail:
+        out["detail"] = cause.detail
     out["next"] = [_step_json(step) for step in cause.steps]
     out["wouldChange"] = list(cause.remedies)
     out["seen"] = [{"field": fact.field, "value": fact.value} for fact in cause.facts]

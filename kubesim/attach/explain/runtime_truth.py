@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from kubesim.api.pod import ContainerStateTerminated
 from kubesim.api.pods.pod_conditions import POD_READY_TO_START_CONTAINERS, TRUE
-from kubesim.attach.explain.observation import ContainerView, Observation, moment
+from kubesim.attach.explain.observation import ContainerView, Observation, event_time, moment
+from kubesim.kubelet.status.generate.reasons import CONTAINER_CREATING, POD_INITIALIZING
 from kubesim.runtime.kuberuntime.container_hash import hash_container
 from kubesim.runtime.kuberuntime.decide.actions import PodActions, compute_pod_actions
 from kubesim.runtime.kuberuntime.decide.restart_policy import ALL_CONTAINERS_RESTARTING
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, SandboxNetwork, SandboxRecord
 
 _SANDBOX = "observed"
+_BEFORE_SANDBOX = ("", CONTAINER_CREATING, POD_INITIALIZING)
+_CONTAINER_EVENTS = ("Pulling", "Pulled", "Created", "Started", "Failed", "BackOff")
+_SANDBOX_TROUBLE = ("FailedCreatePodSandBox", "FailedMount", "FailedAttachVolume", "NetworkNotReady", "SandboxChanged")
 
 
 def newest_end(view: ContainerView) -> ContainerStateTerminated | None:
@@ -29,7 +33,21 @@ def has_sandbox(seen: Observation) -> bool:
     condition = seen.condition(POD_READY_TO_START_CONTAINERS)
     if condition is not None:
         return condition.status == TRUE
-    return bool(seen.pod.status.pod_ip) or any(view.status.state.running is not None for view in seen.containers())
+    # Kubelets before v1.29 have no such condition. What happened to a container happened in a sandbox.
+    views = list(seen.containers())
+    return (
+        bool(seen.pod.status.pod_ip)
+        or any(view.status.state.running is not None for view in views)
+        or any(view.waiting_reason not in _BEFORE_SANDBOX for view in views)
+        or _container_came_after_sandbox(seen)
+    )
+
+
+def _container_came_after_sandbox(seen: Observation) -> bool:
+    """Whether the newest Event about a container is younger than any trouble with the sandbox."""
+    about = [event_time(e) for e in seen.events_of(*_CONTAINER_EVENTS) if "{" in e.involved_object.field_path]
+    trouble = [event_time(event) for event in seen.events_of(*_SANDBOX_TROUBLE)]
+    return bool(about) and max(about) > max(trouble, default=0)
 
 
 def runtime_status(seen: Observation) -> RuntimePodStatus:

@@ -7,6 +7,7 @@ that show it, the steps that follow, and what would change that. Steps are in th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from kubesim.values import value_object
@@ -99,6 +100,11 @@ def upper_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
+
+
 @value_object
 class Fact:
     """A field that shows it."""
@@ -120,6 +126,7 @@ class Cause:
     remedies: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     unseen: tuple[str, ...] = ()  # what cannot be known from outside
+    detail: str = ""  # the name or figure that belongs beside the code in a table
 
 
 @value_object

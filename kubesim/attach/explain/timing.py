@@ -25,7 +25,6 @@ from kubesim.runtime.kuberuntime.decide.backoff import (
     CRASH_LOOP_RESET_AFTER,
     Backoff,
     do_back_off,
-    new_crash_loop_backoff,
     new_image_backoff,
 )
 from kubesim.runtime.kuberuntime.decide.termination import MINIMUM_GRACE_PERIOD_S, termination_grace_period
@@ -38,7 +37,7 @@ MOUNT_INITIAL, MOUNT_MAXIMUM = 500 * MILLISECOND, 122 * SECOND
 MOUNT_POLL = 300 * MILLISECOND  # how often the waiting sync looks whether all is mounted
 PROBE_PERIOD = 10  # seconds, where a probe does not say
 
-COUNTED = "the most that this restartCount allows; the kubelet does not tell it"
+COUNTED = "the most that this restartCount allows; the kubelet does not report it"
 _WAIT_IN_MESSAGE = re.compile(r"back-off (\S+) restarting failed container=")
 
 
@@ -87,13 +86,13 @@ def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
     looked = seen.memory.exits_seen.get(view.name, seen.now)
     if entry is None or finished is None:
         return CrashWait(0, finished, Window(finished, looked), known_from, True)
-    backoff = new_crash_loop_backoff(gates=seen.gates)
+    backoff = seen.periods.crash_backoff()
     backoff.restore(backoff_key(seen.pod, view.spec), entry.wait, entry.last_update)
     in_back_off = do_back_off(backoff, seen.pod, view.spec, runtime_status(seen), finished)
     if in_back_off is None:
         return CrashWait(0, finished, Window(finished, looked), "the attempt ran longer than 10 minutes", True)
     expires_at = in_back_off.retry_at
-    latest = latest_sync(expires_at + TRUNCATION, looked)
+    latest = latest_sync(expires_at + TRUNCATION, looked, seen.periods.intervals)
     window = Window(expires_at, max(latest, expires_at + TRUNCATION))
     return CrashWait(entry.wait, finished, window, known_from, known_from != COUNTED)
 
@@ -108,10 +107,10 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
     last_update = last_start if last_start is not None else seen.now
     told = told_wait(view)
     if told is not None:
-        return CrashEntry(told, last_update), "told by the message of the waiting state"
+        return CrashEntry(told, last_update), "read from the message of the waiting state"
     if view.status.restart_count == 0:
         return None, "a first crash is answered at once"
-    return CrashEntry(wait_after(view.status.restart_count), last_update), COUNTED
+    return CrashEntry(seen.periods.crash_wait(view.status.restart_count), last_update), COUNTED
 
 
 def told_wait(view: ContainerView) -> int | None:
@@ -119,14 +118,6 @@ def told_wait(view: ContainerView) -> int | None:
     waiting = view.status.state.waiting
     told = _WAIT_IN_MESSAGE.search(waiting.message) if waiting is not None else None
     return None if told is None else parse_duration(told.group(1))
-
-
-def wait_after(restarts: int) -> int:
-    """How long a container waits that was restarted so often without a rest, by the back-off's own counting."""
-    backoff = new_crash_loop_backoff()
-    for _ in range(min(restarts, 32)):
-        backoff.next("", 0, 0)
-    return backoff.get("")
 
 
 def amnesty(started_at: int) -> int:
@@ -145,10 +136,10 @@ def pull_wait(failures: int) -> int:
     return backoff.get("")
 
 
-def pull_window(failed_at: int, failures: int) -> Window:
+def pull_window(failed_at: int, failures: int, intervals: Intervals = INTERVALS) -> Window:
     """When the next pull begins: at the first sync after the wait, and those come every 10 to 15 s."""
     expires_at = failed_at + pull_wait(failures)
-    return Window(expires_at, expires_at + stretched(INTERVALS.backoff))
+    return Window(expires_at, expires_at + stretched(min(intervals.backoff, intervals.resync)))
 
 
 # -- volumes --------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.attach.explain.observation import Observation
+from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
 from kubesim.errors import InputError, not_json
 from kubesim.scenario.load.text_files import STANDARD_INPUT, read_text
 from kubesim.scenario.load.yaml_source import read_documents
@@ -37,11 +38,12 @@ class Objects:
     def __add__(self, other: Objects) -> Objects:
         return Objects(self.pods + other.pods, self.events + other.events, self.nodes + other.nodes)
 
-    def observations(self, now: int) -> Iterator[Observation]:
+    def observations(self, now: int, periods: KubeletPeriods = DEFAULT_PERIODS) -> Iterator[Observation]:
         """Each pod with the Events about it and its node, if they are there."""
         nodes = {node.metadata.name: node for node in self.nodes}
         for pod in self.pods:
-            yield Observation(pod, now, events_about(pod, self.events), nodes.get(pod.spec.node_name))
+            events, node = events_about(pod, self.events), nodes.get(pod.spec.node_name)
+            yield Observation(pod, now, events, node, periods=periods)
 
 
 def events_about(pod: Pod, events: Iterable[Event]) -> tuple[Event, ...]:

@@ -12,10 +12,10 @@ from kubesim.api.timestamps import SECOND, format_time
 from kubesim.attach.explain.observation import ContainerView, Observation, moment
 from kubesim.attach.explain.runtime_truth import newest_end
 from kubesim.attach.explain.statement import Cause, Fact, NextStep, upper_first
-from kubesim.attach.explain.timing import CrashWait, amnesty, crash_wait, stretched, wait_after
+from kubesim.attach.explain.timing import CrashWait, amnesty, crash_wait, stretched
 from kubesim.golang.text import duration
 from kubesim.kubelet.status.generate.reasons import CONTAINER_STATUS_UNKNOWN
-from kubesim.runtime.kuberuntime.decide.backoff import CRASH_LOOP_BACK_OFF, MAX_CRASH_LOOP_BACK_OFF
+from kubesim.runtime.kuberuntime.decide.backoff import CRASH_LOOP_BACK_OFF
 from kubesim.runtime.kuberuntime.decide.restart_policy import explain_restart, should_container_be_restarted
 from kubesim.runtime.types import RuntimePodStatus
 
@@ -47,9 +47,9 @@ def crashed(seen: Observation, view: ContainerView) -> Cause | None:
     held = f"waits out its back-off of {duration(wait.wait)}" if wait.wait else "is started again at once"
     rule = (
         f"A container that ended is started again because {because}. The first restart comes at once; after that each "
-        f"one waits {duration(wait_after(1))} from the exit, then twice as long every time, at most "
-        f"{duration(MAX_CRASH_LOOP_BACK_OFF)}. The worker looks again when the wait is over, up to half as late again "
-        "by jitter, and at least every 60 to 90 s."
+        f"one waits {duration(seen.periods.crash_wait(1))} from the exit, then twice as long every time, at most "
+        f"{duration(seen.periods.crash_backoff().maximum)}. The worker syncs the pod again when the wait is over, up "
+        f"to half as late again by jitter, and at least every {seen.periods.resync_words}."
     )
     return Cause(
         code=code,
@@ -61,6 +61,7 @@ def crashed(seen: Observation, view: ContainerView) -> Cause | None:
         remedies=_remedies(view, ended),
         facts=end_facts(view, ended),
         unseen=(f"the back-off itself is in the kubelet's memory; this one is {wait.known_from}",) if wait.wait else (),
+        detail=end_detail(ended),
     )
 
 
@@ -77,7 +78,7 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
     )
     shown = NextStep(
         "waits",
-        f"a sync in between shows {CRASH_LOOP_BACK_OFF}; until then the status keeps telling the exit",
+        f"a sync in between shows {CRASH_LOOP_BACK_OFF}; until then the status shows the exit",
         container=view.name,
         firm=False,
     )
@@ -89,7 +90,8 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
         failing = NextStep("waits", "if it cannot be started, the reason is shown", container=view.name, firm=False)
         steps = (restart, failing)
     # Whether the program runs this time is its own affair.
-    next_wait = wait_after(1) if not wait.wait else min(2 * wait.wait, MAX_CRASH_LOOP_BACK_OFF)
+    backoff = seen.periods.crash_backoff()
+    next_wait = min(2 * wait.wait, backoff.maximum) if wait.wait else backoff.initial
     forgiven = amnesty(max(wait.window.latest or 0, seen.now))
     again = NextStep(
         "exited",
@@ -134,6 +136,12 @@ def how_it_ended(ended: ContainerStateTerminated) -> str:
     return f"exited with {code}"
 
 
+def end_detail(ended: ContainerStateTerminated) -> str:
+    """`exit code 1`, or the runtime's own word where it tells more."""
+    plain = ended.reason in ("", "Error", "Completed")
+    return f"exit code {ended.exit_code}" if plain else ended.reason
+
+
 def end_facts(view: ContainerView, ended: ContainerStateTerminated) -> tuple[Fact, ...]:
     """The fields that tell how the newest attempt ended."""
     state = "state" if view.status.state.terminated is not None else "lastState"
@@ -165,7 +173,7 @@ def _remedies(view: ContainerView, ended: ContainerStateTerminated) -> tuple[str
     if ended.reason == "StartError":
         return (f"correct command or image of {view.name}: the runtime cannot run it", anew)
     if ended.exit_code == 137:
-        return (f"find who killed it (liveness probe, memory, a person): {logs}", anew)
+        return ("find out what killed it: a liveness probe, memory, a person", logs, anew)
     return (logs, anew)
 
 
@@ -177,7 +185,7 @@ def forgiveness(seen: Observation, view: ContainerView) -> Fact | None:
         return None
     left = (amnesty(started) - seen.now) // SECOND
     wait = seen.memory.crashes.get(view.name)
-    worst = wait.wait if wait is not None else wait_after(view.status.restart_count)
+    worst = wait.wait if wait is not None else seen.periods.crash_wait(view.status.restart_count)
     return Fact(
         f"{view.path}.restartCount",
         f"{view.status.restart_count}: a crash in the next {left} s waits up to {duration(worst)} (with jitter "

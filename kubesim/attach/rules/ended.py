@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from kubesim.api.pods.phases import SUCCEEDED
 from kubesim.api.pods.pod_conditions import DISRUPTION_TARGET
+from kubesim.api.pods.sidecars import ALWAYS
 from kubesim.attach.explain.observation import Observation
 from kubesim.attach.explain.runtime_truth import newest_end
 from kubesim.attach.explain.statement import Cause, Fact
 from kubesim.attach.rules.crashes import end_facts, how_it_ended
+from kubesim.attach.rules.evictions import ended_by_kubelet
 from kubesim.kubelet.status.generate.active_deadline import DEADLINE_EXCEEDED
 
 REJECTED = "Pod was rejected: "
@@ -28,6 +30,7 @@ _REJECTIONS = {
     "SMTAlignmentError": ("its CPUs are not a whole number of cores", "ask for whole cores"),
     "PodOSNotSupported": ("it is made for another operating system", "correct spec.os or the node selector"),
     "PodOSSelectorNodeLabelDoesNotMatch": ("its OS label does not match the node", "correct the label"),
+    "Evicted": ("the node is under pressure", "relieve the node, or use another one"),
     "VolumeAttachmentLimitExceeded": ("the node cannot attach as many volumes", "use another node"),
 }
 
@@ -35,24 +38,18 @@ _REJECTIONS = {
 def ended(seen: Observation) -> Cause:
     """A terminal phase, without a deletion."""
     status = seen.pod.status
-    if status.message.startswith(REJECTED) or status.reason in _REJECTIONS or status.reason.startswith("OutOf"):
+    by_name = status.reason in _REJECTIONS and status.reason != "Evicted"
+    if status.message.startswith(REJECTED) or by_name or status.reason.startswith("OutOf"):
         return _rejected(seen)
-    if status.reason == "Evicted":
-        return _evicted(seen)
-    if status.reason == "Preempting":
-        return _reasoned(
-            seen,
-            "Preempted",
-            "was stopped by the kubelet to make room for a critical pod",
-            "A critical pod that finds no room on its node makes the kubelet stop others of lower priority.",
-            "preemption/preemption.go",
-        )
+    by_kubelet = ended_by_kubelet(seen, _reason_facts(seen), _owner(seen))
+    if by_kubelet is not None:
+        return by_kubelet
     if status.reason == DEADLINE_EXCEEDED:
         deadline = seen.pod.spec.active_deadline_seconds
         return _reasoned(
             seen,
             DEADLINE_EXCEEDED,
-            f"was stopped: it was active for longer than its {deadline} s",
+            f"was stopped because it was active for longer than its activeDeadlineSeconds of {deadline}",
             "spec.activeDeadlineSeconds counts from status.startTime, restarts and all.",
             "active_deadline.go",
         )
@@ -65,7 +62,7 @@ def ended(seen: Observation) -> Cause:
             "nodeshutdown/nodeshutdown_manager_linux.go",
         )
     if status.phase == SUCCEEDED:
-        return _completed(seen)
+        return _stopped(seen) if _would_restart(seen) else _completed(seen)
     return _failed(seen)
 
 
@@ -75,44 +72,52 @@ def _rejected(seen: Observation) -> Cause:
     lacks, remedy = _REJECTIONS.get(reason, ("the node could not take it", "make room on the node, or use another one"))
     if reason.startswith("OutOf"):
         what = reason.removeprefix("OutOf")
-        lacks, remedy = f"the node has not enough {what} left", f"ask for less {what}, or use a node with more"
+        lacks, remedy = f"the node does not have enough {what} left", f"request less {what}, or use a node with more"
     return Cause(
         code=f"Rejected{reason}",
-        says=f"The kubelet rejected the pod: {lacks} ({status.message.removeprefix(REJECTED)}).",
+        says=f"The kubelet rejected the pod: {lacks} ({status.message.removeprefix(REJECTED).strip()}).",
         rule="A pod bound to the node is admitted against what the node can give at that moment. A rejected one gets "
-        "phase Failed, is never started and never looked at again.",
+        "phase Failed, is never started and never synced again.",
         ref="kubelet.go rejectPod; lifecycle/predicate.go",
         remedies=(remedy, _owner(seen)),
         facts=_reason_facts(seen),
     )
 
 
-def _evicted(seen: Observation) -> Cause:
-    status = seen.pod.status
-    return Cause(
-        code="Evicted",
-        says=f"The kubelet evicted the pod: {status.message or 'its node ran short of something'}",
-        rule="When a threshold of memory, disk or process ids is crossed the kubelet ends one pod at a time: first "
-        "those that use more than they requested, by priority, then by how far they exceed it. An evicted pod gets "
-        "phase Failed and does not come back.",
-        ref="eviction/eviction_manager.go synchronize",
-        remedies=(
-            "request what the pod really uses: pods within their requests go last",
-            "relieve the node; a size limit that was exceeded must be raised or kept",
-            _owner(seen),
-        ),
-        facts=(*_reason_facts(seen), *seen.condition_facts(DISRUPTION_TARGET)),
-    )
-
-
 def _reasoned(seen: Observation, code: str, what: str, rule: str, ref: str) -> Cause:
     return Cause(
         code=code,
-        says=f"The pod {what}{': ' + seen.pod.status.message if seen.pod.status.message else ''}.",
+        says=f"The pod {what}.",
         rule=f"{rule} Phase Failed is final.",
         ref=ref,
         remedies=(_owner(seen),),
         facts=(*_reason_facts(seen), *seen.condition_facts(DISRUPTION_TARGET)),
+    )
+
+
+def _would_restart(seen: Observation) -> bool:
+    """Whether containers that end with 0 are started again: such a pod does not complete by itself."""
+    own = any(container.restart_policy for container in seen.pod.spec.containers)
+    return seen.pod.spec.restart_policy in ("", ALWAYS) and not own
+
+
+def _stopped(seen: Observation) -> Cause:
+    return Cause(
+        code="StoppedByKubelet",
+        says="The kubelet ended the pod, and every container exited with 0. The status does not say why: an eviction, "
+        "a preemption or a shutdown of the node.",
+        rule="With restartPolicy Always the kubelet starts containers again that exit with 0, so such a pod never "
+        "completes by itself. When the kubelet ends it, the phase follows from the exit codes, and the reason is lost. "
+        "Succeeded is final.",
+        ref="kubelet_pods.go getPhase, generateAPIPodStatus",
+        remedies=("give its Events, if they have not expired: they name the reason", _owner(seen)),
+        facts=(
+            Fact("spec.restartPolicy", ALWAYS),
+            *_reason_facts(seen),
+            *_container_facts(seen),
+            *seen.condition_facts(DISRUPTION_TARGET),
+        ),
+        unseen=("why the kubelet ended it: Events expire after an hour",),
     )
 
 
@@ -156,10 +161,10 @@ def _failed(seen: Observation) -> Cause:
 def _owner(seen: Observation) -> str:
     owner = next((o for o in seen.pod.metadata.owner_references if o.controller), None)
     if owner is None:
-        return "nobody owns the pod: it stays as it is until it is deleted, and no other takes its place"
+        return "no controller owns the pod: it stays until it is deleted, and nothing replaces it"
     if owner.kind == "Node":
         return "the pod mirrors a static pod: its file on the node decides"
-    return f"{owner.kind} {owner.name} owns the pod and decides whether another takes its place"
+    return f"{owner.kind} {owner.name} owns the pod and decides whether to replace it"
 
 
 def _reason_facts(seen: Observation) -> tuple[Fact, ...]:

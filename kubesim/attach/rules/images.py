@@ -55,9 +55,7 @@ def image_trouble(seen: Observation, view: ContainerView) -> Cause | None:
     cause = _pull(seen, view, reason) if reason in PULL_REASONS else _no_pull(seen, view, reason)
     if view.waiting_reason == reason:
         return cause
-    lags = NextStep(
-        "waits", f"the next sync shows {reason} in the status, which tells what the sync before met", view.name
-    )
+    lags = NextStep("waits", f"the next sync shows {reason} in the status, which is one sync behind", view.name)
     return replace(cause, steps=(lags, *cause.steps))
 
 
@@ -82,33 +80,37 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         because = f"a pull is under way, attempt {event_count(pulling)}"
     elif failed is not None:
         failures, failed_at = event_count(failed), event_time(failed)
-        window = pull_window(failed_at, failures)
-        held = f"after failure {failures} pulls rest for {duration(pull_wait(failures))}"
-        because = f"{held}, then the next sync (they come every 10 to 15 s) pulls"
+        window = pull_window(failed_at, failures, seen.periods.intervals)
+        held = f"after failure {failures} the kubelet does not pull for {duration(pull_wait(failures))}"
+        because = f"{held}, then the next sync (they come every {seen.periods.retry_words}) pulls"
     else:
-        because = "when the last pull failed is not in the status; its Event would tell"
+        because = "the status does not say when the last pull failed; its Event does"
     steps.append(NextStep("waits", f"image {view.spec.image} is pulled again", view.name, window, because, due="pull"))
     lag = ERR_IMAGE_PULL if reason == IMAGE_PULL_BACK_OFF else IMAGE_PULL_BACK_OFF
     steps.append(
         NextStep(
-            "waits", f"the status may alternate with {lag}: it shows what the sync before met", view.name, firm=False
+            "waits",
+            f"the status may alternate with {lag}: it is one sync behind",
+            view.name,
+            firm=False,
         )
     )
     steps.append(NextStep("started", "once a pull succeeds it starts", view.name, firm=False))
     absent = missing(seen, "pull")  # the kubelet goes on without such a secret, and the registry refuses
-    shown = "is in back-off from pulling" if reason == IMAGE_PULL_BACK_OFF else "could not pull"
+    shown = "backs off from pulling" if reason == IMAGE_PULL_BACK_OFF else "could not pull"
     return Cause(
         code=reason,
         container=view.name,
         says=f"{upper_first(view.words)} has no image: the kubelet {shown} {view.spec.image}.",
         rule="A failed pull is tried again after 10 s, then twice as long each time, at most "
-        f"{duration(MAX_IMAGE_BACK_OFF)}. Meanwhile every sync of the pod, 10 to 15 s apart, finds the back-off and "
-        "reports ImagePullBackOff. A new pod or another image name begins anew.",
+        f"{duration(MAX_IMAGE_BACK_OFF)}. Until then every sync of the pod, {seen.periods.retry_words} apart, "
+        "finds the back-off and reports ImagePullBackOff. A new pod or another image name starts from scratch.",
         ref=REF,
         steps=tuple(steps),
         remedies=(*missing_remedies(absent), *_remedies(seen, view)),
         facts=(*_facts(seen, view, "Failed", "BackOff", "Pulling"), *missing_facts(absent)),
         unseen=() if failed is not None else ("when the last pull failed, and how often: no Events were given",),
+        detail=view.spec.image,
     )
 
 
@@ -117,7 +119,7 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
     says, rule, remedy = {
         ERR_IMAGE_NEVER_PULL: (
             f"image {image} is not on the node and imagePullPolicy Never forbids to pull it",
-            "With imagePullPolicy Never the kubelet only looks whether the image is there.",
+            "With imagePullPolicy Never the kubelet only checks whether the image is present.",
             "put the image on the node, or use imagePullPolicy IfNotPresent",
         ),
         INVALID_IMAGE_NAME: (
@@ -135,17 +137,18 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         code=reason,
         container=view.name,
         says=f"{upper_first(view.words)} cannot start: {says}.",
-        rule=f"{rule} Nothing backs off here: every sync, 10 to 15 s apart, tries again.",
+        rule=f"{rule} There is no back-off here: every sync, {seen.periods.retry_words} apart, tries again.",
         ref=REF,
         steps=_tries_again(seen, view, "ErrImageNeverPull", "InspectFailed"),
         remedies=(remedy,),
         facts=_facts(seen, view, "ErrImageNeverPull", "InspectFailed", "Failed"),
+        detail=view.spec.image,
     )
 
 
 def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple[NextStep, ...]:
     event = seen.newest_event(*reasons, path=view.event_path)
-    window = retry_window(event_time(event)) if event is not None else None
+    window = retry_window(event_time(event), seen.periods.intervals) if event is not None else None
     return (
         NextStep(
             "waits",

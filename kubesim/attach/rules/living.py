@@ -14,18 +14,22 @@ from kubesim.attach.explain.observation import ContainerView, Observation, event
 from kubesim.attach.explain.runtime_truth import has_sandbox, newest_end, next_actions, runtime_status
 from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, upper_first
 from kubesim.attach.explain.timing import failure_window
-from kubesim.attach.rules.crashes import crashed, forgiveness, how_it_ended, starts_again, stays_down
+from kubesim.attach.rules.crashes import crashed, how_it_ended, starts_again, stays_down
+from kubesim.attach.rules.evictions import being_ended_by_kubelet
 from kubesim.attach.rules.readiness import arithmetic, gates_not_ready, not_ready, not_started
 from kubesim.attach.rules.resizing import resize_not_seen, resizing
+from kubesim.attach.rules.restarts import being_killed, restart_detail, restarted
 from kubesim.attach.rules.starting import START_ERRORS, cannot_start, no_sandbox
+from kubesim.kubelet.status.generate.active_deadline import DEADLINE_EXCEEDED
 from kubesim.runtime.kuberuntime.decide.action_types import PodActions
 from kubesim.runtime.types import RuntimePodStatus
+from kubesim.values import replace
 
 
 def living(seen: Observation) -> tuple[Cause, ...]:
     """The causes, the weightiest first; at least one."""
     actions, status = next_actions(seen), runtime_status(seen)
-    stopped = _static_pod_stops(seen)
+    stopped = being_ended_by_kubelet(seen) or _static_pod_stops(seen)
     if stopped is not None:
         return (stopped,)
     finishing = _finishing(seen, actions)
@@ -47,18 +51,22 @@ def living(seen: Observation) -> tuple[Cause, ...]:
         if extra is not None:
             causes.append(extra)
     causes += resizing(seen)
+    causes += [cause for view in views if (cause := restarted(seen, view)) is not None]
     # Trouble before what merely goes its way.
-    causes.sort(key=lambda cause: cause.code == "StaysDown")
-    if not causes or all(cause.code == "StaysDown" for cause in causes):
+    causes.sort(key=lambda cause: cause.code in _BESIDE)
+    if all(cause.code in _BESIDE for cause in causes):
         causes.insert(0, _running(seen, views))
-    return (*causes, *_deadline(seen))
+    deadline = _deadline(seen)
+    if any(one.code == DEADLINE_EXCEEDED for one in deadline):
+        return (*deadline, *(cause for cause in causes if cause.code != "Running"))
+    return (*causes, *deadline)
 
 
 def _container(seen: Observation, view: ContainerView, status: RuntimePodStatus) -> Cause | None:
     """What holds one container up; None if nothing does."""
     state = view.status.state
     if state.running is not None:
-        return not_started(seen, view) or not_ready(seen, view)
+        return being_killed(seen, view) or not_started(seen, view) or not_ready(seen, view)
     if view.waiting_reason in START_ERRORS and newest_end(view) is None:
         return cannot_start(seen, view)
     if newest_end(view) is not None and view.waiting_reason not in _OWN_REASONS:
@@ -67,6 +75,9 @@ def _container(seen: Observation, view: ContainerView, status: RuntimePodStatus)
         return None if view.kind in ("init", "ephemeral") else stays_down(seen, view)
     return cannot_start(seen, view)
 
+
+# These hold nothing up.
+_BESIDE = frozenset({"StaysDown", "Restarted"})
 
 # An image that cannot be had is what holds a container up, however its last attempt ended.
 _OWN_REASONS = frozenset(
@@ -141,9 +152,7 @@ def _init_causes(seen: Observation, current: ContainerView, status: RuntimePodSt
 
 
 def _changed(cause: Cause, *, says: str, rule: str) -> Cause:
-    return Cause(
-        cause.code, says, rule, cause.ref, cause.container, cause.steps, cause.remedies, cause.facts, cause.unseen
-    )
+    return replace(cause, says=says, rule=rule)
 
 
 # -- the end of a pod that ends by itself, and of a static pod -------------------------------------------------------
@@ -211,7 +220,7 @@ def _static_pod_stops(seen: Observation) -> Cause | None:
             NextStep("exited", "its containers end within their grace", firm=False),
             NextStep("sandbox-lost", "its sandbox is stopped", firm=False),
             NextStep("sandbox-ready", "or, if only the sandbox was lost, the kubelet creates a new one", firm=False),
-            NextStep("removed", "and it goes", firm=False),
+            NextStep("removed", "the object is removed", firm=False),
         ),
         remedies=("put the manifest back into the node's static pod directory",),
         facts=(Fact("metadata.annotations[kubernetes.io/config.mirror]", "set"),),
@@ -245,7 +254,6 @@ def _sandbox_gone(seen: Observation, views: list[ContainerView]) -> Cause | None
 
 
 def _running(seen: Observation, views: list[ContainerView]) -> Cause:
-    ready = seen.condition(READY)
     regular = [view for view in views if view.kind in ("regular", "sidecar")]
     steps = [NextStep("exited", "when a program ends the relist notices it within about a second", firm=False)]
     facts = list(seen.condition_facts(READY))
@@ -273,9 +281,6 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
                     firm=False,
                 )
             )
-        forgiven = forgiveness(seen, view)
-        if forgiven is not None:
-            facts.append(forgiven)
         if runs_another_image(view):
             facts.append(view.fact("image", f"{view.status.image}, where the spec asks for {view.spec.image}"))
             steps.append(
@@ -290,20 +295,28 @@ def _running(seen: Observation, views: list[ContainerView]) -> Cause:
         if view.kind == "ephemeral" and newest_end(view) is None:
             steps.append(NextStep("started", f"{view.words} starts beside the others", view.name, firm=False))
             steps.append(NextStep("waits", f"{view.words} appears in the status", view.name, firm=False))
-    says = "The pod runs; nothing is due."
-    if ready is not None and ready.status == TRUE:
-        says = "The pod runs and is ready: nothing holds it, nothing is due."
+    detail = restart_detail(seen)
     mirror = " It mirrors a static pod: only its file on the node changes it." if is_mirror_pod(seen.pod) else ""
     return Cause(
         code="Running",
-        says=says + mirror,
-        rule="The kubelet looks at a pod without cause every 60 to 90 s and finds nothing to do: "
+        says=_running_words(seen, detail) + mirror,
+        rule=f"The kubelet syncs a pod without a cause every {seen.periods.resync_words}. The next sync: "
         f"{'; '.join(next_actions(seen).why) or 'all containers are as they should be'}.",
         ref="pod_workers.go completeWork",
         steps=tuple(steps),
-        remedies=("only the programs, a change of the pod, the node, or somebody who deletes it",),
+        remedies=("only its programs, its node, or a change or deletion of the pod",),
         facts=tuple(facts),
+        detail=detail,
     )
+
+
+def _running_words(seen: Observation, detail: str) -> str:
+    ready = seen.condition(READY)
+    is_ready = ready is not None and ready.status == TRUE
+    state = "runs and is ready" if is_ready else "runs"
+    if detail:
+        return f"The pod {state} now, but it had {detail}."
+    return f"The pod {state}{': nothing holds it, nothing is due' if is_ready else '; nothing is due'}."
 
 
 def runs_another_image(view: ContainerView) -> bool:
@@ -321,17 +334,28 @@ def _repository(image: str) -> str:
     return name
 
 
+_STOPS = (
+    NextStep("exited", "its containers end within the pod's grace period", firm=False),
+    NextStep("unready", "the pod is no longer ready", firm=False),
+    NextStep("sandbox-lost", "the sandbox is stopped", firm=False),
+)
+
+
 def _deadline(seen: Observation) -> tuple[Cause, ...]:
     """activeDeadlineSeconds is running."""
     limit, start = seen.pod.spec.active_deadline_seconds, moment(seen.pod.status.start_time)
     if limit is None or start is None:
         return ()
     due = start + limit * SECOND
+    says = f"The pod may be active for {limit} s; then the kubelet stops it."
+    over = due <= seen.now
+    if over:
+        says = f"The pod was active for longer than its {limit} s: the kubelet stops it."
     return (
         Cause(
-            code="ActiveDeadline",
-            says=f"The pod may be active for {limit} s; then the kubelet stops it.",
-            rule="activeDeadlineSeconds counts from status.startTime. The sync loop looks every second; a pod over "
+            code=DEADLINE_EXCEEDED if over else "ActiveDeadline",
+            says=says,
+            rule="activeDeadlineSeconds counts from status.startTime. The sync loop checks it every second; a pod over "
             "its time is Failed with reason DeadlineExceeded.",
             ref="active_deadline.go",
             steps=(
@@ -342,6 +366,7 @@ def _deadline(seen: Observation) -> tuple[Cause, ...]:
                     because="startTime plus activeDeadlineSeconds",
                     firm=False,
                 ),
+                *(_STOPS if over else ()),
             ),
             remedies=("activeDeadlineSeconds can be shortened; for a longer one, create the pod again",),
             facts=(

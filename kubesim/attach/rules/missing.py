@@ -39,13 +39,14 @@ def missing_volume(seen: Observation) -> Cause | None:
         return None
     return Cause(
         code="FailedMount",
-        says=f"The pod waits for a volume: {_in_words(found)} not found.",
+        says=f"The pod waits for a volume: {missing_words(found)}.",
         rule="No container starts before every volume is mounted, and a volume is made of the object that it names. A "
         "failed mount is tried again after 0.5 s, then twice as long each time, at most 2m2s.",
         ref="volume/configmap, volume/secret SetUpAt; util/goroutinemap/exponentialbackoff",
         steps=(NextStep("sandbox-ready", "the attempt after it was created succeeds", firm=False),),
         remedies=(*missing_remedies(found), "a reference with optional: true does not wait"),
         facts=missing_facts(found),
+        detail=missing_words(found),
     )
 
 
@@ -57,7 +58,7 @@ def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
     return Cause(
         code="CreateContainerConfigError",
         container=view.name,
-        says=f"{upper_first(view.words)} cannot start: {_in_words(found)} not found.",
+        says=f"{upper_first(view.words)} cannot start: {missing_words(found)}.",
         rule="Before a container is created its environment is put together from the objects that it names. A failed "
         "sync is repeated after 10 s, up to half as late again by jitter.",
         ref="kubelet_pods.go makeEnvironmentVariables; kuberuntime_container.go startContainer",
@@ -67,8 +68,11 @@ def missing_environment(seen: Observation, view: ContainerView) -> Cause | None:
         ),
         remedies=(*missing_remedies(found), "a reference with optional: true does not wait"),
         facts=missing_facts(found),
+        detail=missing_words(found),
     )
 
 
-def _in_words(found: tuple[Reference, ...]) -> str:
-    return ", ".join(dict.fromkeys(reference.words for reference in found))
+def missing_words(found: tuple[Reference, ...]) -> str:
+    """`ConfigMap shop/settings not found`; empty if nothing is missing."""
+    named = ", ".join(dict.fromkeys(reference.words for reference in found))
+    return f"{named} not found" if named else ""

@@ -9,20 +9,24 @@ from kubesim.api.node import NodeCondition
 from kubesim.attach.explain.observation import Observation
 from kubesim.attach.explain.statement import Cause, Fact, NextStep
 
+NODE_GONE = "NodeGone"
+
 
 def node_trouble(seen: Observation) -> Cause | None:
     """What about the node stands above everything else."""
     name = seen.pod.spec.node_name
     if seen.node_gone:
         return Cause(
-            code="NodeGone",
-            says=f"The pod's node {name} does not exist any more: no kubelet will do anything about the pod.",
-            rule="Pods of a node that is gone are removed by the pod garbage collector of the controller manager (it "
-            "looks every 20 s and waits 40 s before it believes it); until then the object stays as the kubelet left "
-            "it.",
+            code=NODE_GONE,
+            says=f"The cluster has no node {name}: no kubelet acts on the pod.",
+            rule="The pod garbage collector of the controller manager removes pods whose node does not exist. It "
+            "checks every 20 s and waits 40 s before it acts. Until then the object stays as it is.",
             ref="pkg/controller/podgc gcOrphaned",
             steps=(NextStep("removed", "the pod garbage collector removes it", firm=False),),
-            remedies=("kubectl delete --force --grace-period=0, if nothing removes it",),
+            remedies=(
+                "if the name is wrong, create the pod again with the right spec.nodeName, or let the scheduler set it",
+                "kubectl delete --force --grace-period=0, if nothing removes it",
+            ),
             facts=(Fact("spec.nodeName", name),),
         )
     ready = _ready(seen)
@@ -31,7 +35,7 @@ def node_trouble(seen: Observation) -> Cause | None:
     silent = ready.status == "Unknown"
     return Cause(
         code="NodeUnreachable" if silent else "NodeNotReady",
-        says=f"Node {name} is {'not heard of' if silent else 'not ready'}: {ready.message or ready.reason}",
+        says=f"Node {name} is {'unreachable' if silent else 'not ready'}: {ready.message or ready.reason}",
         rule="The node controller marks a node Unknown whose lease was not renewed for 50 s, taints it, and after the "
         "pods' toleration (300 s by default) marks them for deletion. What is shown of its pods may be old; a pod on "
         "it is only really gone when its kubelet is back, or somebody forces it."
@@ -45,6 +49,12 @@ def node_trouble(seen: Observation) -> Cause | None:
         ),
         facts=(Fact(f"node {name} status.conditions[Ready]", f"{ready.status} {ready.reason}".strip()),),
     )
+
+
+def has_no_kubelet(seen: Observation) -> bool:
+    """Whether the pod's node does not exist, or its kubelet stopped reporting."""
+    ready = _ready(seen)
+    return bool(seen.pod.spec.node_name) and (seen.node_gone or (ready is not None and ready.status == "Unknown"))
 
 
 def _ready(seen: Observation) -> NodeCondition | None:

@@ -66,7 +66,7 @@ def not_started(seen: Observation, view: ContainerView) -> Cause | None:
             Fact(f"{view.spec_path}.startupProbe", arithmetic(probe)),
             *_unhealthy(seen, view, "Startup"),
         ),
-        unseen=("results of single probes: only failures are told, as Events",),
+        unseen=("results of single probes: only failures are reported, as Events",),
     )
 
 
@@ -103,9 +103,9 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
         says=f"{upper_first(view.words)} runs, but is not ready: its readiness probe has not succeeded "
         f"{times}.{_resting(seen, view, 'readiness')}",
         rule=f"A container with a readiness probe ({arithmetic(probe)}) begins as not ready, becomes ready after "
-        f"{probe.success_threshold or 1} success(es) in a row and not ready again after "
-        f"{probe.failure_threshold or 3} failure(s) in a row. While it is not ready every sync of the pod also "
-        "triggers a probe. It is never restarted for this.",
+        f"{_in_a_row(probe.success_threshold or 1, 'success', 'successes')} and not ready again after "
+        f"{_in_a_row(probe.failure_threshold or 3, 'failure', 'failures')}. While it is not ready every sync of "
+        "the pod also triggers a probe. It is never restarted for this.",
         ref=REF,
         steps=(
             NextStep(
@@ -126,7 +126,7 @@ def not_ready(seen: Observation, view: ContainerView) -> Cause | None:
             *_unhealthy(seen, view, "Readiness"),
             *seen.condition_facts(READY),
         ),
-        unseen=("results of single probes: only failures are told, as Events",),
+        unseen=("results of single probes: only failures are reported, as Events",),
     )
 
 
@@ -159,6 +159,10 @@ def gates_not_ready(seen: Observation) -> Cause | None:
     )
 
 
+def _in_a_row(count: int, one: str, many: str) -> str:
+    return f"1 {one}" if count == 1 else f"{count} {many} in a row"
+
+
 def arithmetic(probe: Probe) -> str:
     """`exec, delay 5s, every 10s, timeout 1s, 1 success, 3 failures`."""
     kinds = {"exec": probe.exec, "httpGet": probe.http_get, "tcpSocket": probe.tcp_socket, "grpc": probe.grpc}
@@ -174,7 +178,7 @@ def _resting(seen: Observation, view: ContainerView, kind: ProbeType) -> str:
     """Says so if the worker, by its own rule, is not probing at this moment."""
     subject = WorkerSubject.of(seen.pod, view.spec, kind)
     turn = before_probe(subject, ProbeWorkerState(), seen.pod.status, seen.now, 0, seen.gates)
-    if turn.next == "wait" and view.status.container_id:
+    if turn.next == "wait" and view.status.container_id and subject.spec.initial_delay_seconds:
         return f" It is not probed yet: initialDelaySeconds is {subject.spec.initial_delay_seconds}."
     return ""
 

@@ -19,7 +19,7 @@ def unscheduled(seen: Observation) -> Cause:
     if gates:
         return Cause(
             code="SchedulingGated",
-            says=f"The scheduler does not look at this pod: it has scheduling gates ({', '.join(gates)}).",
+            says=f"The scheduler skips this pod: it has scheduling gates ({', '.join(gates)}).",
             rule="A pod with spec.schedulingGates is not scheduled until all of them were removed.",
             ref="pkg/scheduler/framework/plugins/schedulinggates",
             steps=(NextStep("scheduled", "when the gates are gone the scheduler looks for a node", firm=False),),
@@ -36,19 +36,19 @@ def unscheduled(seen: Observation) -> Cause:
             ref="pkg/scheduler/schedule_one.go handleSchedulingFailure",
             steps=(
                 NextStep("scheduled", "when a node fits it is bound", firm=False),
-                NextStep("unschedulable", "the scheduler may tell other causes", firm=False),
+                NextStep("unschedulable", "the scheduler may report other causes", firm=False),
             ),
-            remedies=("make room, add a node, or ask for less: the message names what lacks",),
+            remedies=("make room, add a node, or request less: the message names what is missing",),
             facts=(*facts, *((event_fact(event),) if event is not None else ())),
         )
     return Cause(
         code="NotScheduled",
-        says="The pod has no node yet: the scheduler has not looked at it.",
+        says="The pod has no node yet: the scheduler has not handled it.",
         rule="A scheduler binds a pod by setting spec.nodeName; only then does a kubelet see it.",
         ref="pkg/scheduler/schedule_one.go",
         steps=(
             NextStep("scheduled", "the scheduler binds it to a node"),
-            NextStep("unschedulable", "or says that no node fits", firm=False),
+            NextStep("unschedulable", "the scheduler reports that no node fits", firm=False),
         ),
         remedies=(f"see that the scheduler {spec.scheduler_name or 'default-scheduler'!r} runs",),
         facts=tuple(facts),

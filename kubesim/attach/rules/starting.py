@@ -27,7 +27,9 @@ from kubesim.attach.rules.missing import (
     missing_facts,
     missing_remedies,
     missing_volume,
+    missing_words,
 )
+from kubesim.attach.rules.named_objects import named_object
 from kubesim.kubelet.status.generate.reasons import CONTAINER_CREATING, POD_INITIALIZING, RESTARTING_ALL_CONTAINERS
 
 VOLUME_EVENTS = (
@@ -40,7 +42,7 @@ VOLUME_EVENTS = (
 SANDBOX_EVENTS = ("FailedCreatePodSandBox", "FailedPodSandBoxStatus", "NetworkNotReady")
 START_ERRORS = {
     "CreateContainerConfigError": (
-        "its configuration cannot be made",
+        "its configuration cannot be generated",
         (
             "Before a container is created its environment and mounts are put together; a ConfigMap, Secret or key "
             "that is named there is missing, or the security context forbids it."
@@ -96,14 +98,14 @@ def no_sandbox(seen: Observation) -> Cause:
     first = f"mounts its volumes ({', '.join(volumes)}), then " if volumes else ""
     return Cause(
         code="SandboxNotReady",
-        says=f"The pod has no sandbox yet: the kubelet {first}makes the sandbox with its network.",
+        says=f"The pod has no sandbox yet: the kubelet {first}creates the sandbox with its network.",
         rule="SyncPod waits for all volumes, then asks the runtime for a sandbox; CNI plugins set up its network "
         "before the call returns. Only then are images pulled and containers created.",
         ref="kubelet.go SyncPod; kuberuntime_manager.go SyncPod step 4",
         steps=(
             NextStep(
                 "sandbox-ready",
-                "PodReadyToStartContainers becomes True",
+                _sandbox_words(seen),
                 because="as long as mounts and CNI plugins take",
             ),
         ),
@@ -111,8 +113,14 @@ def no_sandbox(seen: Observation) -> Cause:
             ("if it lasts, look at the pod's Events (FailedMount, FailedCreatePodSandBox) and the node's runtime"),
         ),
         facts=seen.condition_facts(POD_READY_TO_START_CONTAINERS),
-        unseen=("whether volumes or the sandbox hold it up: the status does not tell, only Events do",),
+        unseen=("whether it waits for volumes or for the sandbox: only Events show it",),
     )
+
+
+def _sandbox_words(seen: Observation) -> str:
+    """How a sandbox that is ready shows. Kubelets before v1.29 have no condition for it."""
+    told = seen.condition(POD_READY_TO_START_CONTAINERS) is not None
+    return "PodReadyToStartContainers becomes True" if told else "the sandbox is ready and the pod has its address"
 
 
 def _volumes(seen: Observation) -> Cause | None:
@@ -123,7 +131,7 @@ def _volumes(seen: Observation) -> Cause | None:
     # The other kind of FailedMount is said by a sync that gave up waiting.
     retried = event.reason == "FailedMount" and event.message.startswith("MountVolume.")
     absent = missing(seen, "volume")
-    window = mount_window(failed_at, failures) if retried else retry_window(failed_at)
+    window = mount_window(failed_at, failures) if retried else retry_window(failed_at, seen.periods.intervals)
     return Cause(
         code=event.reason,
         says=f"The pod waits for a volume: {event.message.strip()}",
@@ -133,7 +141,7 @@ def _volumes(seen: Observation) -> Cause | None:
         steps=(
             NextStep(
                 "waits",
-                f"mount attempt {failures + 1}" if retried else "the next sync looks again",
+                f"mount attempt {failures + 1}" if retried else "the next sync tries again",
                 window=window,
                 because="the wait after each failure doubles"
                 if retried
@@ -141,13 +149,14 @@ def _volumes(seen: Observation) -> Cause | None:
                 firm=False,
                 due="mount" if retried else None,
             ),
-            NextStep("sandbox-ready", "once the mount succeeds the sandbox is made", window=window, firm=False),
+            NextStep("sandbox-ready", "once the mount succeeds the sandbox is created", window=window, firm=False),
         ),
         remedies=(
             *(missing_remedies(absent) or (_volume_remedy(event.message),)),
             "delete the pod: one that waits for volumes ends without delay",
         ),
         facts=(event_fact(event), *missing_facts(absent), *seen.condition_facts(POD_READY_TO_START_CONTAINERS)),
+        detail=missing_words(absent) or named_object(event.message),
     )
 
 
@@ -179,7 +188,7 @@ def _network(seen: Observation) -> Cause | None:
             "install or repair the CNI plugin of the node (its configuration directory is empty or invalid)",
         )
     else:
-        window = retry_window(event_time(event))
+        window = retry_window(event_time(event), seen.periods.intervals)
         says = f"The sandbox could not be made: {event.message.strip()}"
         rule = (
             "RunPodSandbox failed, most often in the CNI plugins. The sync fails with it and is repeated after 10 "
@@ -199,7 +208,7 @@ def _network(seen: Observation) -> Cause | None:
                 because="a failed sync is repeated after 10 s, up to half as late again by jitter",
                 firm=False,
             ),
-            NextStep("sandbox-ready", "once it succeeds PodReadyToStartContainers becomes True", firm=False),
+            NextStep("sandbox-ready", f"once it succeeds {_sandbox_words(seen)}", firm=False),
         ),
         remedies=remedies,
         facts=(event_fact(event), *seen.condition_facts(POD_READY_TO_START_CONTAINERS)),
@@ -247,7 +256,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
     waiting = view.status.state.waiting
     message = waiting.message if waiting is not None else ""
     event = seen.newest_event("Failed", "FailedPostStartHook", path=view.event_path)
-    window = retry_window(event_time(event)) if event is not None else None
+    window = retry_window(event_time(event), seen.periods.intervals) if event is not None else None
     facts = [view.fact("state.waiting.reason", reason)]
     if message:
         facts.append(view.fact("state.waiting.message", message[:400]))
@@ -273,6 +282,7 @@ def _start_error(seen: Observation, view: ContainerView, reason: str) -> Cause:
         ),
         remedies=missing_remedies(absent) or (remedy,),
         facts=(*facts, *missing_facts(absent)),
+        detail=missing_words(absent) or named_object(message),
     )
 
 
@@ -285,7 +295,7 @@ def _start_error_in_events(seen: Observation, view: ContainerView) -> Cause | No
     return Cause(
         code="StartFailed",
         container=view.name,
-        says=f"{upper_first(view.words)} could not be started: {said[:200]}",
+        says=f"{upper_first(view.words)} could not be started: {said[:200].rstrip('.')}.",
         rule="A sync writes the status before it starts containers, so that the reason of a failure is shown by the "
         "sync after it; Events are sent at once.",
         ref="kubelet.go SyncPod (reason cache)",
@@ -294,6 +304,7 @@ def _start_error_in_events(seen: Observation, view: ContainerView) -> Cause | No
             NextStep("started", "and tries again", view.name, firm=False),
         ),
         facts=(event_fact(event),),
+        detail=named_object(said),
     )
 
 
@@ -314,7 +325,7 @@ def _creating(seen: Observation, view: ContainerView) -> Cause:
     return Cause(
         code=view.waiting_reason or CONTAINER_CREATING,
         container=view.name,
-        says=f"{upper_first(view.words)} is about to start: the sandbox stands, the kubelet {doing}.",
+        says=f"{upper_first(view.words)} is about to start: the sandbox is ready, the kubelet {doing}.",
         rule="With the sandbox ready, SyncPod starts what compute_pod_actions lists: image, create, start, postStart "
         "hook. The status changes when the container runs, or when the next sync reports why it does not.",
         ref="kuberuntime_manager.go SyncPod; kuberuntime_container.go startContainer",
@@ -322,12 +333,12 @@ def _creating(seen: Observation, view: ContainerView) -> Cause:
             NextStep(
                 "started", f"{view.words} runs", view.name, because="as long as pull, create, start and hook take"
             ),
-            NextStep("exited", "one that ends at once may be shown ended", view.name, firm=False),
-            NextStep("waits", "or the reason why it does not is shown", view.name, firm=False),
+            NextStep("exited", "a container that ends at once may be shown as terminated", view.name, firm=False),
+            NextStep("waits", "if it does not start, the reason is shown", view.name, firm=False),
         ),
-        remedies=("if it lasts, the image is large or slow to come: Events Pulling and Pulled tell",),
+        remedies=("if it lasts, the image is large or the registry is slow: see the Events Pulling and Pulled",),
         facts=tuple(facts),
-        unseen=() if pulling is not None else ("how far the start has come: only Events tell",),
+        unseen=() if pulling is not None else ("how far the start has got: only Events show it",),
     )
 
 
@@ -372,8 +383,8 @@ def arriving(seen: Observation) -> Cause:
     return Cause(
         code="NotSeenByKubelet",
         says=f"The pod is bound to {pod.spec.node_name}, whose kubelet has not written a status yet.",
-        rule="The kubelet of the node sees the pod by its watch, admits it against what the node can give, and "
-        "writes its first status at once; a pod it cannot take gets phase Failed instead.",
+        rule="The kubelet watches the pods that are bound to its node, checks whether the node can run a new one, and "
+        "writes its first status at once. A pod that it rejects gets phase Failed.",
         ref="kubelet.go HandlePodAdditions",
         steps=(
             NextStep(
@@ -383,8 +394,8 @@ def arriving(seen: Observation) -> Cause:
                 because="within a second on a healthy node",
                 due="accept",
             ),
-            NextStep("rejected", "or rejects it, with phase Failed and the reason", firm=False),
+            NextStep("rejected", "the kubelet rejects it, with phase Failed and the reason", firm=False),
         ),
-        remedies=("if it lasts for more than some seconds the kubelet does not run or cannot reach the API server",),
+        remedies=("if it lasts longer than a few seconds, the kubelet does not run or cannot reach the API server",),
         facts=tuple(facts),
     )

@@ -11,11 +11,12 @@ from kubesim.api.pods.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import SECOND
 from kubesim.attach.explain.observation import Observation, event_fact, event_time, moment
 from kubesim.attach.explain.runtime_truth import has_sandbox
-from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window
+from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, listed
 from kubesim.attach.explain.timing import kill_deadline
 from kubesim.attach.explain.tolerances import DOING, RELIST, TRUNCATION
 from kubesim.attach.rules.node import node_trouble
 
+FINALIZERS = "Finalizers"
 LATE = DOING["kill"] + RELIST  # beyond what is due: then something is in the way
 
 
@@ -58,7 +59,7 @@ def _not_acknowledged(seen: Observation) -> Cause:
     busy = any(view.status.state.waiting is not None for view in seen.containers()) or not seen.pod.status.conditions
     return Cause(
         code="DeletionNotSeen",
-        says="The pod is to be deleted; its kubelet has not taken that up in a status yet.",
+        says="The pod is marked for deletion; its kubelet has not acknowledged that in a status yet.",
         rule="The kubelet sees the deletionTimestamp by its watch and stops the pod's containers. Its grace counts "
         "from that moment. A sync that is under way is not cut short: containers it was about to start still start, "
         "and are stopped then.",
@@ -123,11 +124,13 @@ def _stopping(seen: Observation) -> Cause:
     windows = [kill_deadline(seen.pod, view.spec, begun) for view in running]
     latest = [window.latest for window in windows if window.latest is not None]
     window = Window(begun.earliest, max(latest) if latest else None)
-    names = ", ".join(view.name for view in running)
+    names, many = listed([view.name for view in running]), len(running) > 1
     hooks = [view.name for view in running if view.spec.lifecycle is not None and view.spec.lifecycle.pre_stop]
     grace = seen.pod.metadata.deletion_grace_period_seconds
     late = window.latest is not None and seen.now > window.latest + LATE
-    says = f"The pod is being deleted: {names} got its signal and has {grace} s to end by itself."
+    says = f"The pod is being deleted: {names} got its stop signal and has {grace} s to end by itself."
+    if many:
+        says = f"The pod is being deleted: {names} got their stop signals and have {grace} s to end by themselves."
     if hooks:
         says = f"The pod is being deleted: first the preStop hook of {', '.join(hooks)} runs, all within {grace} s."
     if late:
@@ -146,7 +149,7 @@ def _stopping(seen: Observation) -> Cause:
         steps=(
             NextStep(
                 "ended",
-                f"{names} has ended and the phase is Succeeded or Failed",
+                f"{names} {'have' if many else 'has'} ended and the phase is Succeeded or Failed",
                 window=window,
                 because=f"the grace of {grace} s counts from the kill, not from the deletion",
                 due="kill",
@@ -219,7 +222,7 @@ def _cleaning_up(seen: Observation) -> Cause:
         if late
         else "The pod has ended; the kubelet cleans up and then removes the object.",
         rule="The kubelet removes the object (DELETE with grace 0) when the phase is terminal, volumes are unmounted "
-        "and the cgroup is gone. It looks every 100 ms, and tells nobody while it waits.",
+        "and the cgroup is gone. It checks every 100 ms and reports nothing while it waits.",
         ref="status/status_manager.go canBeDeleted; kubelet.go SyncTerminatedPod",
         steps=(
             NextStep(
@@ -240,14 +243,14 @@ def _cleaning_up(seen: Observation) -> Cause:
             Fact("status.phase", seen.pod.status.phase),
             *((event_fact(unmount),) if unmount is not None else ()),
         ),
-        unseen=("which volume is still mounted: neither status nor Events tell",) if late else (),
+        unseen=("which volume is still mounted: neither the status nor Events show it",) if late else (),
     )
 
 
 def _finalizers(seen: Observation) -> Cause:
     finalizers = seen.pod.metadata.finalizers
     return Cause(
-        code="Finalizers",
+        code=FINALIZERS,
         says=f"The object cannot go before its finalizers are removed: {', '.join(finalizers)}.",
         rule="The API server keeps an object that is to be deleted until metadata.finalizers is empty. The kubelet "
         "has no part in it.",
@@ -286,7 +289,7 @@ def _mirror(seen: Observation) -> Cause:
                 "the kubelet deletes the mirror with grace 0",
                 firm=seen.pod.metadata.deletion_grace_period_seconds != 0,
             ),
-            NextStep("removed", "and it goes", firm=seen.pod.metadata.deletion_grace_period_seconds == 0),
+            NextStep("removed", "the object is removed", firm=seen.pod.metadata.deletion_grace_period_seconds == 0),
         ),
         remedies=("to stop the pod remove its manifest from the node's static pod directory",),
         facts=_deletion_facts(seen),

@@ -193,8 +193,8 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
             continue
         yield _contradicts(
             seen,
-            f"condition {kind} is {said.status} {said.reason}".rstrip()
-            + f", where the containers mean {' or '.join(sorted({one.status for one in possible}))}",
+            f"condition {kind} is {_in_short(said)}, where the containers mean "
+            f"{' or '.join(sorted({_in_short(one) for one in possible}))}",
             "Conditions are computed from the container statuses (and, for Ready, the readiness gates).",
             Fact(f"status.conditions[{kind}]", " ".join(part for part in _says(said) if part)),
             *(view.fact("ready", view.status.ready) for view in seen.containers()),
@@ -208,6 +208,10 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
             "Containers run in the sandbox: PodReadyToStartContainers is True before the first one runs.",
             Fact(f"status.conditions[{POD_READY_TO_START_CONTAINERS}]", sandbox.status),
         )
+
+
+def _in_short(condition: PodCondition) -> str:
+    return f"{condition.status} {condition.reason}".rstrip()
 
 
 def _says(condition: PodCondition) -> tuple[str, str, str]:

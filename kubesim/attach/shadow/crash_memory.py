@@ -12,7 +12,7 @@ from kubesim.api.event import Event
 from kubesim.api.pod import Container, ContainerStatus, Pod
 from kubesim.api.pods.sidecars import init_and_regular_containers
 from kubesim.attach.explain.observation import CrashEntry, event_time, moment
-from kubesim.runtime.kuberuntime.decide.backoff import new_crash_loop_backoff
+from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
 from kubesim.runtime.kuberuntime.naming import backoff_key
 
 _KILLED_FOR = ("failed liveness probe", "failed startup probe", "definition changed", "resize")
@@ -21,8 +21,9 @@ _KILLED_FOR = ("failed liveness probe", "failed startup probe", "definition chan
 class CrashMemory:
     """Of all pods of a node."""
 
-    def __init__(self) -> None:
-        self._backoff = new_crash_loop_backoff()
+    def __init__(self, periods: KubeletPeriods = DEFAULT_PERIODS) -> None:
+        self._periods = periods
+        self._backoff = periods.crash_backoff()
         self._updated: dict[str, int] = {}  # when each entry was last moved
         self._keys: dict[str, set[str]] = {}  # of each uid
 
@@ -83,7 +84,7 @@ class CrashMemory:
             self._backoff.drop(key)
 
     def forget_all(self) -> None:
-        self._backoff = new_crash_loop_backoff()
+        self._backoff = self._periods.crash_backoff()
         self._updated.clear()
         self._keys.clear()
 

@@ -19,6 +19,7 @@ from kubesim.api.pods.pod_conditions import find_condition
 from kubesim.api.timestamps import SECOND, format_micro_time
 from kubesim.attach.explain.explain import explain
 from kubesim.attach.explain.observation import Memory, Observation, event_count, event_time, moment
+from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
 from kubesim.attach.explain.statement import Fact, Stage, Statement
 from kubesim.attach.explain.timing import told_wait
 from kubesim.attach.explain.tolerances import CLOCK, TELLING, TRUNCATION
@@ -74,14 +75,15 @@ class Tracked:
 class Shadow:
     """Of the pods of one node."""
 
-    def __init__(self) -> None:
+    def __init__(self, periods: KubeletPeriods = DEFAULT_PERIODS) -> None:
+        self.periods = periods
         self.pods: dict[str, Tracked] = {}  # by uid
         self.node: Node | None = None
         self.node_gone = False
         self.clock_known = True  # until it is, no time here is held against one there
         self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that somebody looked for
         self.outcomes: dict[tuple[str, Outcome], int] = {}
-        self._crashes = CrashMemory()
+        self._crashes = CrashMemory(periods)
         self._uids: dict[tuple[str, str], str] = {}
 
     # -- what is observed ---------------------------------------------------------------------------------------
@@ -220,6 +222,7 @@ class Shadow:
             self.node_gone,
             memory,
             self.objects,
+            self.periods,
             clock_known=self.clock_known,
         )
 
@@ -343,6 +346,7 @@ def _told_at_the_wrong_time(
 
 def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
     """A message that tells another back-off than the one that was followed from restart to restart."""
+    backoff = seen.periods.crash_backoff()
     for view in seen.containers():
         told, followed = told_wait(view), seen.memory.crashes.get(view.name)
         if told is not None and followed is not None and told != followed.wait:
@@ -351,8 +355,9 @@ def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
                 "status",
                 f"the back-off of container {view.name} is {duration(followed.wait)}, but the status says "
                 f"{duration(told)}",
-                "The wait doubles with every restart after an exit, from 10 s to 5 minutes, and begins anew after 10 "
-                "minutes without one.",
+                "The wait doubles with every restart after an exit, "
+                f"from {duration(backoff.initial)} to {duration(backoff.maximum)}, "
+                "and begins again after 10 minutes without one.",
                 view.fact("state.waiting.message", view.status.state.waiting and view.status.state.waiting.message),
                 view.fact("restartCount", view.status.restart_count),
             )

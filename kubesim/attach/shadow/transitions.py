@@ -20,7 +20,6 @@ from kubesim.api.pods.pod_conditions import (
 )
 from kubesim.attach.explain.observation import Observation, moment
 from kubesim.attach.explain.statement import Fact
-from kubesim.attach.explain.timing import wait_after
 from kubesim.attach.explain.tolerances import TELLING
 from kubesim.attach.shadow.divergence import Divergence, diverges
 from kubesim.golang.text import duration
@@ -121,9 +120,9 @@ def _restarts(seen: Observation, old: ContainerStatus, new: ContainerStatus, bef
         yield _breaks(
             seen, f"restartCount of {name} went back", "Restarts are only counted up.", *_restart_counts(old, new)
         )
-    least = sum(wait_after(min(n, 1)) for n in range(old.restart_count, new.restart_count))
+    least = sum(seen.periods.crash_wait(min(n, 1)) for n in range(old.restart_count, new.restart_count))
     # The times of two observations bound a restart only as closely as the kubelet reports a status.
-    if more > 1 and seen.now - before + TELLING < least - wait_after(1):
+    if more > 1 and seen.now - before + TELLING < least - seen.periods.crash_wait(1):
         yield _breaks(
             seen,
             f"{name} was restarted {more} times within {duration(seen.now - before)}",

@@ -18,7 +18,9 @@ from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.attach.explain.observation import event_time
+from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
 from kubesim.attach.explain.tolerances import RECONNECT
+from kubesim.attach.reading.node_names import near_nodes
 from kubesim.attach.reading.read import events_about
 from kubesim.attach.reading.reference_polls import ReferencePolls
 from kubesim.attach.reading.references import references
@@ -35,9 +37,6 @@ from kubesim.sources.reflector.list_watch import CollectionListener, ListWatch, 
 KEPT = 1000  # divergences and problems; a long watch does not grow
 # After trouble with the API server: the node's kubelet may have had it too, and come back this much later.
 CATCHING_UP = RECONNECT
-# A kubelet renews its lease every 10 s (component-helpers lease controller, with 4 % jitter): by two renewals its clock
-# is measured, and one that is so late is cut off from its API server.
-MEASURING = 21 * SECOND
 TICK = 1 * SECOND
 PATIENCE_S = 5.0  # for a look at a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
@@ -71,9 +70,16 @@ class NodeFollower:
     """`run` follows for ever; `synced` is when everything that is asked for was listed once."""
 
     def __init__(
-        self, clock: LoopClock, transport: Transport, node_name: str, viewer: Viewer, *, with_references: bool = False
+        self,
+        clock: LoopClock,
+        transport: Transport,
+        node_name: str,
+        viewer: Viewer,
+        *,
+        with_references: bool = False,
+        periods: KubeletPeriods = DEFAULT_PERIODS,
     ) -> None:
-        self.shadow = Shadow()
+        self.shadow = Shadow(periods)
         self.shadow.clock_known = False
         self.node_name = node_name
         self.divergences: deque[Divergence] = deque(maxlen=KEPT)
@@ -95,6 +101,9 @@ class NodeFollower:
         self._renewed_at: int | None = None
         self._renewal_came_at = 0
         self._ahead = 0
+        # A kubelet renews its lease every 10 s by default, with 4 % jitter (component-helpers lease controller): two
+        # renewals measure its clock, and a kubelet that is later than that is cut off from its API server.
+        self._measuring = periods.lease_renewal * 21 // 10
 
     def _make_looks(self) -> ReferencePolls:
         shadow, problem = self.shadow, self._viewer.problem
@@ -133,7 +142,7 @@ class NodeFollower:
     async def _tick(self) -> None:
         while True:
             await self._clock.sleep(TICK)
-            self.shadow.clock_known = bool(self._skews) or self._clock.now() > self._started + MEASURING
+            self.shadow.clock_known = bool(self._skews) or self._clock.now() > self._started + self._measuring
             if self.kubelet_is_cut_off:
                 self.shadow.missed()
             for pod in self.shadow.overdue(self.now()):
@@ -166,6 +175,10 @@ class NodeFollower:
                 self._told.clear()
             self._told.add(reason)
             self._viewer.problem(text)
+
+    async def near_nodes(self) -> tuple[str, ...]:
+        """Nodes of the cluster whose names are like the one that is followed."""
+        return await near_nodes(self._transport, self.node_name)
 
     def followed_by(self, follower: Follower) -> None:
         """From now on tell of every pod, beginning with those that are there."""
@@ -200,7 +213,7 @@ class NodeFollower:
     def kubelet_is_cut_off(self) -> bool:
         """It renewed its lease in time before, and does not any more."""
         age = self.lease_age
-        return len(self._skews) > 1 and age is not None and age > MEASURING
+        return len(self._skews) > 1 and age is not None and age > self._measuring
 
     def has_listed(self, *kinds: str) -> bool:
         return self._listed.issuperset(kinds)

@@ -19,7 +19,7 @@ rules:
 - apiGroups: [""]
   resources: [pods, nodes, events]
   verbs: [get, list, watch]
-{references}---
+{references}{configz}---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
@@ -65,6 +65,21 @@ _REFERENCES = """\
 """
 
 
-def rbac(name: str = NAME, namespace: str = NAMESPACE, *, with_references: bool = False) -> str:
+# Kubernetes has no narrower right: who may get nodes/proxy can get every path of the kubelet, also logs and exec.
+_CONFIGZ = """\
+- apiGroups: [""]
+  resources: [nodes/proxy]  # for --configz: one GET of the node's /configz; this right opens the whole kubelet API
+  verbs: [get]
+"""
+
+
+def rbac(
+    name: str = NAME, namespace: str = NAMESPACE, *, with_references: bool = False, with_configz: bool = False
+) -> str:
     """Manifests for kubectl apply."""
-    return _RBAC.format(name=name, namespace=namespace, references=_REFERENCES if with_references else "")
+    return _RBAC.format(
+        name=name,
+        namespace=namespace,
+        references=_REFERENCES if with_references else "",
+        configz=_CONFIGZ if with_configz else "",
+    )

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND, format_time
 from kubesim.attach.explain.page import window_text
 from kubesim.attach.explain.statement import Statement
 from kubesim.attach.reading.versions import differences
+from kubesim.attach.rules.restarts import restart_count
 from kubesim.attach.shadow.shadow import Tracked
 from kubesim.attach.watch.node_follower import NodeFollower
 from kubesim.attach.watch.twin import Twin
@@ -66,6 +68,8 @@ def _facts(agent: NodeFollower) -> tuple[list[str], str]:
     facts.append("lease never seen" if age is None else f"lease renewed {duration(age // SECOND * SECOND)} ago")
     facts.append(unmeasured if skew is None else f"clock skew {duration(skew // MILLISECOND * MILLISECOND)}")
     facts.append("connected" if agent.connected else "NOT CONNECTED: what is shown may be old")
+    if configured := agent.shadow.periods.difference():
+        facts.append(f"configured: {configured}")
     facts.append(f"{len(agent.shadow.pods)} pods")
     facts.append(f"{agent.divergence_count} divergences")
     return facts, version
@@ -79,9 +83,9 @@ def table(agent: NodeFollower, twin: Twin | None = None, *, width: int = UNBOUND
     below = [_cut(f"! {format_time(one.at)} {one.namespace}/{one.name}: {one.says}", width) for one in newest]
     pods = by_need(agent.shadow.pods.values())
     room = UNBOUNDED if height is None else max(1, height - len(above) - len(below) - 3)
-    rows = [("POD", "STAGE", "WHAT HOLDS IT", *(("TWIN",) if twin is not None else ()), "NEXT")]
+    rows = [("POD", "STAGE", "RESTARTS", "WHAT HOLDS IT", *(("TWIN",) if twin is not None else ()), "NEXT")]
     for tracked in pods[:room]:
-        *columns, following = _row(agent.shadow.statement(tracked.pod.metadata.uid, now), now)
+        *columns, following = _row(tracked.pod, agent.shadow.statement(tracked.pod.metadata.uid, now), now)
         beside = () if twin is None else (twin.in_words(tracked.pod),)
         rows.append((*columns, *beside, following))
     title, *entries = _entries(rows, width)
@@ -121,10 +125,11 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
     yield current
 
 
-def _row(statement: Statement, now: int) -> tuple[str, str, str, str]:
+def _row(pod: Pod, statement: Statement, now: int) -> tuple[str, str, str, str, str]:
     cause = statement.causes[0]
     timed = next((step for step in statement.steps if step.window is not None and step.firm), None)
     first = timed or next(iter(cause.steps), None)
     when = window_text(first.window, now) if first is not None else ""
     following = "" if first is None else f"{when + ': ' if when else ''}{first.what}"
-    return f"{statement.namespace}/{statement.name}", statement.stage, cause.code, following
+    held = f"{cause.code}: {cause.detail}" if cause.detail else cause.code
+    return f"{statement.namespace}/{statement.name}", statement.stage, str(restart_count(pod)), held, following

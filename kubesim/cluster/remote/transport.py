@@ -6,6 +6,7 @@ may only read is given a `ReadOnlyTransport`, which lets nothing else through, w
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
@@ -104,10 +105,19 @@ def check_reads_only(call: Call) -> None:
     if call.verb not in READS or call.method != "GET" or call.body:
         raise ReadOnlyError(f"refused to {call.verb} {call.path}: this connection only gets, lists and watches")
     resource, subresource = _resource(call.path)
-    if subresource in CONNECTS:
+    if subresource in CONNECTS and not (call.verb == "get" and _CONFIGZ.fullmatch(call.path)):
         raise ReadOnlyError(f"refused to get {call.path}: it would open a way into a pod or a node")
     if resource in CONFIDENTIAL and call.accept not in (METADATA_ONLY, METADATA_LIST_ONLY):
         raise ReadOnlyError(f"refused to {call.verb} {call.path}: of {resource} this connection reads only metadata")
+
+
+# The one path behind a proxy that is open: what the kubelet of a node runs with. The name of a node is a DNS name.
+_CONFIGZ = re.compile(r"/api/v1/nodes/[a-z0-9]([-.a-z0-9]*[a-z0-9])?/proxy/configz")
+
+
+def configz_path(node: str) -> str:
+    """Where the API server passes on a GET to the kubelet's /configz."""
+    return f"/api/v1/nodes/{node}/proxy/configz"
 
 
 def _resource(path: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubesim.attach.watch.table import UNBOUNDED, table
 from kubesim.clock.clock import VIRTUAL_START
-from tests.support.attach.pods import pod, running, waiting
+from tests.support.attach.pods import end, pod, running, waiting
 from tests.support.attach.watching import Watching, scenario, watched
 
 
@@ -21,6 +21,28 @@ def drawn(pods: int, width: int = UNBOUNDED, height: int | None = None) -> list[
 
     watched(scenario("hello-pod"), meanwhile=draw, until=1_000_000)
     return found
+
+
+def test_restarts_and_missing_things_have_names() -> None:
+    rows: list[str] = []
+
+    async def draw(watching: Watching) -> None:
+        await watching.simulation.clock.sleep_until(VIRTUAL_START)
+        agent = watching.agent
+        often = running(restarts=18) | {"lastState": {"terminated": end(1)}}
+        config = waiting("CreateContainerConfigError", 'secret "db" not found')
+        for name, status in (("often", often), ("image", waiting("ImagePullBackOff")), ("config", config)):
+            agent.saw_pod(pod(status, metadata={"name": name, "uid": name}))
+        rows.extend(line for line in table(agent).splitlines() if line.startswith(("POD", "shop/")))
+
+    watched(scenario("hello-pod"), meanwhile=draw, until=1_000_000)
+    columns = [[part.strip() for part in row.split("  ") if part.strip()] for row in rows]
+    assert columns[0][:4] == ["POD", "STAGE", "RESTARTS", "WHAT HOLDS IT"]
+    assert {tuple(row[:4]) for row in columns[1:]} == {
+        ("shop/often", "ready", "18", "Running: 18 restarts, last: exit code 1"),
+        ("shop/image", "starting", "0", "ImagePullBackOff: nginx:1.27"),
+        ("shop/config", "starting", "0", "CreateContainerConfigError: Secret db not found"),
+    }
 
 
 def test_on_a_screen_it_fits_and_says_what_is_left_out() -> None:

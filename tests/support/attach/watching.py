@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from kubesim.app import Simulation
 from kubesim.attach.shadow.divergence import Divergence
@@ -39,7 +40,7 @@ class Notes:
 class Watching:
     """`agent` watches the first node of `simulation`; `calls` is everything that was asked of the API server."""
 
-    def __init__(self, simulation: Simulation, tasks: TaskSet, faults: Sequence[Fault] = (), **options: bool) -> None:
+    def __init__(self, simulation: Simulation, tasks: TaskSet, faults: Sequence[Fault] = (), **options: Any) -> None:
         self.simulation, self.tasks, self.notes = simulation, tasks, Notes()
         self.direct = DirectTransport(simulation.store, simulation.clock)
         transport = FaultyTransport(self.direct, simulation.clock, faults, Fault())
@@ -57,7 +58,7 @@ def watched(
     faults: Sequence[Fault] = (),
     meanwhile: Callable[[Watching], Awaitable[None]] | None = None,
     until: int | None = None,
-    **options: bool,
+    **options: Any,
 ) -> Watching:
     """Play a scenario while an agent watches its first node."""
 
