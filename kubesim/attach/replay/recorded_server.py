@@ -193,9 +193,7 @@ class _Watcher:
 
 
 class _RecordedReply:
-    def __init__(
-        self, status: int, chunks: AsyncIterator[bytes], hang_up: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, status: int, chunks: AsyncIterator[bytes], hang_up: Callable[[], None] = lambda: None) -> None:
         self.status = status
         self.retry_after_s: float | None = None
         self._chunks = chunks

@@ -1,13 +1,13 @@
 """Records what a follower sees: stands between it and its API server and writes every list, event and break.
 
 The follower has two watches of Events (of pods, of the node), the recording one stream of them: a LIST holds what both
-have listed. A watch that broke and was resumed later by its version is recorded as a break and a LIST of what was known,
-so that a replay has the same gap.
+have listed. A watch that broke and was resumed later by its version is recorded as a break and a LIST of what was
+known, so that a replay has the same gap.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -82,7 +82,7 @@ class RecordingTransport:
 class _Kind:
     """One kind of the recording, of one or more collections that the follower watches."""
 
-    def __init__(self, name: str, count: int, write: Any) -> None:
+    def __init__(self, name: str, count: int, write: Callable[[Object], None]) -> None:
         self.name = name
         self.is_down = True
         self._count = count
@@ -204,7 +204,7 @@ class _WatchTap:
         type, obj = (value.get("type"), value.get("object")) if isinstance(value, dict) else (None, None)
         if type == "ERROR" and isinstance(obj, dict):
             self._collection.failed(obj)
-        elif type in CHANGES and _is_object(obj, named=type != "BOOKMARK"):
+        elif type in CHANGES and isinstance(obj, dict) and _is_object(obj, named=type != "BOOKMARK"):
             self._change(type, redacted(obj))
 
     def _change(self, type: str, obj: Object) -> None:

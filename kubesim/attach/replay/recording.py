@@ -90,7 +90,7 @@ def _values(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _opened(path: str) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb"))  # noqa: SIM115
+    return cast(BinaryIO, gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb"))
 
 
 def _value(path: str, number: int, line: bytes) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The file of a recording while it is written: after every line it is complete, whatever happens to the process.
 
-A line is one write. A compressed file is one deflate stream that is flushed after every line, with gzip's trailer behind
-it; the next line overwrites the trailer with its own bytes and a new trailer, in one write.
+A line is one write. A compressed file is one deflate stream that is flushed after every line, with gzip's trailer
+behind it; the next line overwrites the trailer with its own bytes and a new trailer, in one write.
 """
 
 from __future__ import annotations

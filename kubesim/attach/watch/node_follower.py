@@ -7,7 +7,6 @@ retried; changes missed during that time are not blamed on the kubelet.
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
@@ -25,6 +24,7 @@ from kubesim.attach.reading.references import references
 from kubesim.attach.shadow.divergence import Divergence
 from kubesim.attach.shadow.shadow import Shadow, ShadowReport
 from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.remote.answers import Undecodable, decode_object
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
 from kubesim.cluster.store.object_watch import ObjectKey
 from kubesim.concurrency import TaskSet
@@ -148,10 +148,10 @@ class NodeFollower:
         try:
             async with self._transport.open(call) as reply:
                 body = await read_all(reply)
-                there = json.loads(body)["metadata"] if reply.status == 200 else {}
-        except (TransportError, ValueError, KeyError, TypeError):
+                there = decode_object(body, "Pod")["metadata"] if reply.status == 200 else {}
+        except (TransportError, Undecodable, KeyError):
             return False
-        return bool(there) and there.get("resourceVersion") == meta.resource_version
+        return isinstance(there, dict) and there.get("resourceVersion") == meta.resource_version
 
     def _cut_off(self, text: str) -> None:
         self._trouble = True

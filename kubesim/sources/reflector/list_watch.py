@@ -18,6 +18,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
+from kubesim.cluster.remote.answers import Undecodable
 from kubesim.cluster.remote.transport import Call, Reply, Transport, read_all
 from kubesim.errors import ApiError, TransportError
 from kubesim.sources.reflector.reflector import (
@@ -35,7 +36,6 @@ from kubesim.sources.reflector.watch_lines import (
     Change,
     LineSplitter,
     Page,
-    Undecodable,
     WatchDecoder,
     refusal,
 )
@@ -45,6 +45,7 @@ T = TypeVar("T", bound=ApiObject)
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
 PAGE = 500
+MAX_OBJECTS = 100_000  # of one list
 MIN_WATCH_S = 300  # a watch is asked to last this long, or up to twice as long
 OPENING = 90 * SECOND  # how long a watch may take to begin; something in between may wait for the first bookmark
 OVERDUE = 30 * SECOND  # how much longer a server may leave it open
@@ -132,8 +133,9 @@ class ListWatch(Generic[T]):
         version = self.reflector.list_version
         try:
             found, paged = await self._pages(version)
-        except ApiError as error:
-            if not is_unavailable(error):
+        except (ApiError, TransportError) as error:
+            # A list from the server's cache comes in one piece; one without a version comes in pages.
+            if not is_unavailable(error) and not (version and getattr(error, "too_large", False)):
                 raise
             self.reflector.version_is_unavailable()
             found, paged = await self._pages("")
@@ -158,6 +160,7 @@ class ListWatch(Generic[T]):
                     raise
                 return await self._page({"resourceVersion": version} if version else {}), True
             objects, unreadable = objects + page.objects, unreadable + page.unreadable
+            _check_count(len(objects))
         return Page(objects, whole, "", unreadable), paged
 
     async def _page(self, query: Mapping[str, str]) -> Page[T]:
@@ -197,6 +200,7 @@ class ListWatch(Generic[T]):
         while (lines := await stream.lines()) is not None:
             stream.hang_up_in(SILENCE)
             for number, line in enumerate(lines):
+                _check_count(initial.count)
                 if initial.see(self._decoder.event(line)):
                     stream.put_back(lines[number + 1 :])
                     stream.hang_up_in(stream.lasts)
@@ -321,6 +325,11 @@ class _Refused(ApiError):
 
 
 _FAILURES = (ApiError, TransportError, Undecodable)
+
+
+def _check_count(count: int) -> None:
+    if count > MAX_OBJECTS:
+        raise Undecodable(f"a list of more than {MAX_OBJECTS} objects")
 
 
 async def _check(reply: Reply) -> None:

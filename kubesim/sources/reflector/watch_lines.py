@@ -85,7 +85,9 @@ class WatchDecoder(Generic[T]):
             raise status_error(body)
         if type == "BOOKMARK":
             metadata = body.get("metadata") or {}
-            annotations = metadata.get("annotations") or {}
+            annotations = metadata.get("annotations") or {} if isinstance(metadata, dict) else None
+            if not isinstance(annotations, dict):
+                raise Undecodable("a bookmark without metadata")
             return Bookmark(str(metadata.get("resourceVersion", "")), annotations.get(INITIAL_EVENTS_END) == "true")
         raise Undecodable(f"an event of the unknown type {type}")
 
