@@ -118,14 +118,15 @@ def _warn(args: argparse.Namespace) -> None:
 
 async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, log: log_flags.LogFile) -> int:
     from kubesim.attach.watch.node_follower import NodeFollower
-    from kubesim.attach.watch.views import LinesView, QuietView, respond
+    from kubesim.attach.watch.views import HeldView, LinesView, QuietView, respond
     from kubesim.clock import LoopClock, Randomness
     from kubesim.cluster.remote.connect import connect
     from kubesim.concurrency import TaskSet
     from kubesim.kubelet.server import ReadOnlyServer, parse_address
 
     clock = LoopClock()
-    viewer: Any = LinesView(sys.stdout, sys.stderr) if output == "jsonl" else QuietView(sys.stderr)
+    quiet = HeldView(sys.stderr) if args.once else QuietView(sys.stderr)
+    viewer: Any = LinesView(sys.stdout, sys.stderr) if output == "jsonl" else quiet
     transport = connect(clock, args.kubeconfig, args.context, request_timeout_s=options.request_timeout_s(args))
     if args.record is not None:
         from kubesim.attach.replay.recorder import RecordingTransport
@@ -147,6 +148,8 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, 
             # Which moment is drawn for a retry is nobody's business to reproduce.
             agent.start(tasks, Randomness(clock.now()))
             await tasks.run_until(_watch(args, output, agent, clock, tasks, real))
+            if isinstance(quiet, HeldView):
+                quiet.release()
     finally:
         await transport.close()
     return EXIT_DIVERGED if agent.divergence_count else 0

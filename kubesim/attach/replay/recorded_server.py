@@ -94,7 +94,7 @@ class RecordedServer:
     def _get(self, path: str) -> Reply:
         """Only pods are got by name."""
         pods, parts = self._kinds["Pod"], path.strip("/").split("/")
-        if not self._is_reachable(pods):
+        if not self._is_reachable(pods) or pods.is_silent:
             raise TransportError("connection refused", refused=True)
         named = len(parts) == 6 and parts[:3] == ["api", "v1", "namespaces"] and parts[4] == "pods"
         found = pods.objects.get((parts[3], parts[5])) if named else None
@@ -124,6 +124,11 @@ class _Timeline:
     @property
     def next_at(self) -> int | None:
         return self._ahead[0].at if self._ahead else None
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the recorder is about to find out that nothing more came over its watch."""
+        return bool(self._ahead and self._ahead[0].value.get("silent"))
 
     def step(self) -> None:
         message = self._ahead.popleft()

@@ -54,7 +54,7 @@ class RecordingTransport:
         kind = COLLECTIONS.get(call.path)
         if kind is None:
             async with self._transport.open(call) as reply:
-                yield reply
+                yield self._tapped_get(call, reply)
             return
         collection = self._kinds[kind].collection(call.query.get("fieldSelector", ""))
         answered = False
@@ -66,6 +66,14 @@ class RecordingTransport:
             if not answered:
                 collection.broke(str(error))
             raise
+
+    def _tapped_get(self, call: Call, reply: Reply) -> Reply:
+        """The follower gets a pod to see whether its watch has gone silent; the replay must find out the same."""
+        parts = call.path.strip("/").split("/")
+        pods = self._kinds["Pod"].only
+        if reply.status != 200 or pods is None or parts[:3] != ["api", "v1", "namespaces"] or parts[4:5] != ["pods"]:
+            return reply
+        return _Tap(reply, _GetTap(pods))
 
     def _tapped(self, collection: _Collection, call: Call, reply: Reply) -> Reply:
         streamed = "sendInitialEvents" in call.query
@@ -91,6 +99,11 @@ class _Kind:
 
     def collection(self, selector: str) -> _Collection:
         return self._collections.setdefault(selector, _Collection(self))
+
+    @property
+    def only(self) -> _Collection | None:
+        """The collection of a kind that has one."""
+        return next(iter(self._collections.values()), None)
 
     def message(self, type: str, **fields: Any) -> None:
         self._write({"kind": self.name, "type": type, **fields})
@@ -118,12 +131,13 @@ class _Collection:
         self.version = ""
         self.is_down = False
         self.pages: list[Object] = []
+        self._is_silent = False  # its watch is open, and does not tell of changes
         self._kind = kind
 
     def listed(self, items: list[Object], version: str) -> None:
         self.objects = {_key(item): item for item in items}
         self.version = version
-        self.is_down = False
+        self.is_down = self._is_silent = False
         self._kind.write_list()
 
     def resumed(self) -> None:
@@ -139,17 +153,27 @@ class _Collection:
             self.objects[_key(obj)] = obj
         version = obj["metadata"].get("resourceVersion", "")
         self.version = max(self.version, version, key=_number)
-        if not self._kind.is_down:
+        if self._is_silent:
+            self._is_silent = False
+            self.resumed()
+        elif not self._kind.is_down:
             self._kind.message(type, object=obj)
+
+    def got(self, obj: Object) -> None:
+        """An object was asked for by name."""
+        if not self.is_down and _number(obj["metadata"]["resourceVersion"]) > _number(self.version):
+            self.broke("the watch has gone silent", silent=True)
+            self._is_silent = True
 
     def failed(self, status: Object) -> None:
         self.is_down = self._kind.is_down = True
         self._kind.message("ERROR", object=status)
 
-    def broke(self, why: str, *, relist: bool = True) -> None:
+    def broke(self, why: str, *, relist: bool = True, silent: bool = False) -> None:
+        """`silent`: the watch missed changes since its last event, which only shows now."""
         if relist:
             self.is_down = self._kind.is_down = True
-        self._kind.message("BROKEN", why=why, relist=relist)
+        self._kind.message("BROKEN", why=why, relist=relist, **({"silent": True} if silent else {}))
 
 
 class _ListTap:
@@ -181,6 +205,28 @@ class _ListTap:
 
     def broke(self, why: str) -> None:
         self._collection.broke(why)
+
+
+class _GetTap:
+    """Reads a single object."""
+
+    def __init__(self, collection: _Collection) -> None:
+        self._collection = collection
+        self._body: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> None:
+        self._body.append(chunk)
+
+    def end(self) -> None:
+        try:
+            obj = decode_json(b"".join(self._body))
+        except Undecodable:
+            return
+        if _is_object(obj):
+            self._collection.got(obj)
+
+    def broke(self, why: str) -> None:
+        """The watch may be well."""
 
 
 class _WatchTap:
@@ -230,7 +276,7 @@ class _WatchTap:
 class _Tap:
     """A reply whose bytes are also read here."""
 
-    def __init__(self, reply: Reply, tap: _ListTap | _WatchTap) -> None:
+    def __init__(self, reply: Reply, tap: _ListTap | _GetTap | _WatchTap) -> None:
         self._reply = reply
         self._tap = tap
 

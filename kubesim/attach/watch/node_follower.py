@@ -42,6 +42,7 @@ TICK = 1 * SECOND
 PATIENCE_S = 5.0  # for a look at a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
 SKEW_SAMPLES = 5
+MAX_EVENTS = 50_000  # of all pods of the cluster: Events cannot be selected by node
 OLD_EVENT = 3600 * SECOND  # an Event of the first list that explains nothing any more
 
 
@@ -109,9 +110,10 @@ class NodeFollower:
         about_node = {"fieldSelector": f"involvedObject.kind=Node,involvedObject.name={self.node_name}"}
         itself = {"fieldSelector": f"metadata.name={self.node_name}"}
         leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+        of_pods = Watched("/api/v1/events", Event, "Event", selectors=about_pods, most=MAX_EVENTS)
         # Events and the Node first: a pod is better explained with them.
         self._follow(tasks, chance, Watched("/api/v1/nodes", Node, "Node", selectors=itself), _OfNode(self))
-        self._follow(tasks, chance, Watched("/api/v1/events", Event, "Event", selectors=about_pods), _OfEvents(self))
+        self._follow(tasks, chance, of_pods, _OfEvents(self))
         of_node = Watched("/api/v1/events", Event, "Event", selectors=about_node)
         self._follow(tasks, chance, of_node, _OfEvents(self, " of the node"))
         watched = Watched(leases, NodeLease, "Lease", "coordination.k8s.io/v1", selectors=itself)

@@ -68,6 +68,22 @@ class QuietView:
         print(f"kubesim: {printable(text)}", file=self._err, flush=True)
 
 
+class HeldView(QuietView):
+    """For a single look: trouble is told when the look succeeded; if it fails, the error says why."""
+
+    def __init__(self, err: TextIO) -> None:
+        super().__init__(err)
+        self._held: list[str] = []
+
+    def problem(self, text: str) -> None:
+        self._held.append(text)
+
+    def release(self) -> None:
+        for text in self._held:
+            super().problem(text)
+        self._held.clear()
+
+
 def summary(agent: NodeFollower) -> dict[str, Any]:
     """`-o json` of a single look."""
     now = agent.now()

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-MAX_BODY = 32 << 20  # one answer, decompressed
-MAX_OPEN_BODIES = 48 << 20  # all answers that are being read at the same time
+MAX_BODY = 16 << 20  # one answer, decompressed
+MAX_OPEN_BODIES = 24 << 20  # all answers that are being read at the same time
 # A pod has a value for every 30 bytes. A body of empty objects would take 20 times its size in memory.
-MAX_VALUES = 1_500_000
+MAX_VALUES = 800_000
 MAX_DEPTH = 100  # Kubernetes' own types need fewer than 20 levels
 
 

@@ -279,6 +279,8 @@ def _words(error: BaseException) -> str:
     """Some of these errors have no text of their own, others too much."""
     if isinstance(error, TimeoutError):
         return "timed out"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"no HTTP answer: {error.message.splitlines()[0].rstrip(':') if error.message else error.status}"
     if isinstance(error, aiohttp.ClientConnectorError) and not _is_tls(error) and (error.os_error.errno or 0) > 0:
         return os.strerror(error.os_error.errno or 0).lower()
     return str(error) or type(error).__name__

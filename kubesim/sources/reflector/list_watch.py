@@ -45,7 +45,7 @@ T = TypeVar("T", bound=ApiObject)
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
 PAGE = 500
-MAX_OBJECTS = 100_000  # of one list
+MAX_OBJECTS = 10_000  # of a list, unless its `Watched` says otherwise
 MIN_WATCH_S = 300  # a watch is asked to last this long, or up to twice as long
 OPENING = 90 * SECOND  # how long a watch may take to begin; something in between may wait for the first bookmark
 OVERDUE = 30 * SECOND  # how much longer a server may leave it open
@@ -62,6 +62,7 @@ class Watched(Generic[T]):
     api_version: str = "v1"
     selectors: Mapping[str, str] | None = None
     accept: str = "application/json"
+    most: int = MAX_OBJECTS
 
 
 class CollectionListener(Protocol[T_contra]):
@@ -160,14 +161,24 @@ class ListWatch(Generic[T]):
                     raise
                 return await self._page({"resourceVersion": version} if version else {}), True
             objects, unreadable = objects + page.objects, unreadable + page.unreadable
-            _check_count(len(objects))
+            self._check_count(len(objects))
         return Page(objects, whole, "", unreadable), paged
 
     async def _page(self, query: Mapping[str, str]) -> Page[T]:
         call = self._call("list", query)
         async with self._transport.open(call) as reply:
             await _check(reply)
-            return self._decoder.page(await read_all(reply))
+            try:
+                return self._decoder.page(await read_all(reply))
+            except Undecodable as error:
+                problem = str(error)
+        # Raised outside of the handler: the first error's traceback would keep the whole answer until the next attempt.
+        raise Undecodable(problem)
+
+    def _check_count(self, count: int) -> None:
+        most = self._watched.most
+        if count > most:
+            raise Undecodable(f"a list of more than {most} objects")
 
     def _replace(self, objects: list[T], version: str) -> None:
         self.reflector.replace(objects, version)
@@ -200,7 +211,7 @@ class ListWatch(Generic[T]):
         while (lines := await stream.lines()) is not None:
             stream.hang_up_in(SILENCE)
             for number, line in enumerate(lines):
-                _check_count(initial.count)
+                self._check_count(initial.count)
                 if initial.see(self._decoder.event(line)):
                     stream.put_back(lines[number + 1 :])
                     stream.hang_up_in(stream.lasts)
@@ -325,11 +336,6 @@ class _Refused(ApiError):
 
 
 _FAILURES = (ApiError, TransportError, Undecodable)
-
-
-def _check_count(count: int) -> None:
-    if count > MAX_OBJECTS:
-        raise Undecodable(f"a list of more than {MAX_OBJECTS} objects")
 
 
 async def _check(reply: Reply) -> None:
