@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.attach.replay.recording import API_VERSIONS, Message, Recording
+from kubesim.attach.replay.recording import API_VERSIONS, Message, NodeRecording
 from kubesim.clock import LoopClock
 from kubesim.cluster.remote.transport import Call, Reply
 from kubesim.errors import TransportError
@@ -39,7 +39,7 @@ Key = tuple[str, str]
 class RecordedServer:
     """`play` lets the recorded time pass."""
 
-    def __init__(self, recording: Recording, clock: LoopClock, start: int) -> None:
+    def __init__(self, recording: NodeRecording, clock: LoopClock, start: int) -> None:
         self._clock = clock
         self._closed = recording.closed
         self._kinds = {

@@ -36,7 +36,7 @@ class Message:
 
 
 @value_object
-class Recording:
+class NodeRecording:
     """`closed` are the stretches in which the API server took no new connections, `stopped` those without a kubelet."""
 
     node: str
@@ -47,7 +47,7 @@ class Recording:
     stopped: tuple[tuple[int, int], ...] = ()
 
 
-def read_recording(path: str) -> Recording:
+def read_recording(path: str) -> NodeRecording:
     """Read a whole file; gzip if its name ends in .gz."""
     node, messages, actions, last = "", [], [], 0
     for number, value in _values(path):
@@ -66,7 +66,7 @@ def read_recording(path: str) -> Recording:
     first = {message.kind: message.at for message in reversed(messages) if message.type == "LIST"}
     if "Pod" not in first:
         raise InputError(path, "no LIST of Pods: nothing can be replayed")
-    return Recording(
+    return NodeRecording(
         node,
         tuple(messages),
         max(first.values()),

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from kubesim.api.timestamps import SECOND, format_micro_time
 from kubesim.attach.replay.recorded_server import RecordedServer
-from kubesim.attach.replay.recording import Recording
+from kubesim.attach.replay.recording import NodeRecording
 from kubesim.attach.shadow.divergence import Divergence
 from kubesim.attach.shadow.shadow import ShadowReport
 from kubesim.attach.watch.node_follower import NodeFollower
@@ -27,7 +27,7 @@ SEED = 1
 EXCUSED = "the kubelet was stopped; not counted"
 
 
-class Listener(Protocol):
+class ReplayListener(Protocol):
     """Hears of the followers and their findings as they come."""
 
     def follows(self, begin: int, end: int) -> None: ...
@@ -46,7 +46,7 @@ class Visit:
 class Tally:
     """What all followers found. `outcomes` counts predictions by what they are about and how they came out."""
 
-    def __init__(self, recording: Recording, listener: Listener) -> None:
+    def __init__(self, recording: NodeRecording, listener: ReplayListener) -> None:
         self.divergences = 0
         self.statements = 0
         self.outcomes: Counter[tuple[str, str]] = Counter()
@@ -70,7 +70,7 @@ class Tally:
         self._listener.problem(text)
 
 
-def visits(recording: Recording, late_by: int = 0, every: int = 0) -> Iterator[Visit]:
+def visits(recording: NodeRecording, late_by: int = 0, every: int = 0) -> Iterator[Visit]:
     """The first follower stays to the end; with `every`, others come later and stay for two minutes."""
     first = recording.begin + late_by
     yield Visit(first, recording.end)
@@ -79,7 +79,7 @@ def visits(recording: Recording, late_by: int = 0, every: int = 0) -> Iterator[V
             yield Visit(begin, min(recording.end, begin + STAY))
 
 
-def replay(recording: Recording, listener: Listener, late_by: int = 0, every: int = 0) -> Tally:
+def replay(recording: NodeRecording, listener: ReplayListener, late_by: int = 0, every: int = 0) -> Tally:
     tally = Tally(recording, listener)
     for visit in visits(recording, late_by, every):
         listener.follows(visit.begin, visit.end)
@@ -88,7 +88,7 @@ def replay(recording: Recording, listener: Listener, late_by: int = 0, every: in
     return tally
 
 
-async def _follow(recording: Recording, visit: Visit, tally: Tally) -> dict[tuple[str, str], int]:
+async def _follow(recording: NodeRecording, visit: Visit, tally: Tally) -> dict[tuple[str, str], int]:
     clock = LoopClock(visit.begin)
     server = RecordedServer(recording, clock, visit.begin)
     follower = NodeFollower(clock, server, recording.node, tally)
@@ -98,14 +98,14 @@ async def _follow(recording: Recording, visit: Visit, tally: Tally) -> dict[tupl
     return {(due, outcome): count for (due, outcome), count in follower.shadow.outcomes.items()}
 
 
-def moment(at: int, recording: Recording) -> str:
+def moment(at: int, recording: NodeRecording) -> str:
     """`12:00:10.123 (+1m5s)`: the time of day, and the time since the first lists."""
     away = (at - recording.begin) // (SECOND // 10) * (SECOND // 10)
     since = f"+{duration(away)}" if away >= 0 else f"-{duration(-away)}"
     return f"{format_micro_time(at)[11:23]} ({since})"
 
 
-def divergence_line(divergence: Divergence, recording: Recording, excused: bool) -> str:
+def divergence_line(divergence: Divergence, recording: NodeRecording, excused: bool) -> str:
     pod = f"{divergence.namespace}/{divergence.name}"
     note = f" [{EXCUSED}]" if excused else ""
     return f"{moment(divergence.at, recording)} {divergence.kind} {pod}: {divergence.says}{note}"

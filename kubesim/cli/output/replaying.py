@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from kubesim.attach.explain.page import json_text
-from kubesim.attach.replay.recording import Recording, read_recording
+from kubesim.attach.replay.recording import NodeRecording, read_recording
 from kubesim.attach.replay.replay import (
     divergence_line,
     last_line,
@@ -39,7 +39,7 @@ def replay_file(args: argparse.Namespace, output: str) -> int:
     return EXIT_DIVERGED if tally.divergences else 0
 
 
-def _length(recording: Recording) -> str:
+def _length(recording: NodeRecording) -> str:
     from kubesim.api.timestamps import SECOND
     from kubesim.golang.text import duration
 
@@ -47,7 +47,7 @@ def _length(recording: Recording) -> str:
 
 
 class _Text:
-    def __init__(self, recording: Recording, several: bool) -> None:
+    def __init__(self, recording: NodeRecording, several: bool) -> None:
         self._recording = recording
         self._several = several
 
@@ -63,7 +63,7 @@ class _Text:
 
 
 class _Lines(_Text):
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: NodeRecording) -> None:
         super().__init__(recording, several=False)
 
     def diverged(self, divergence: Divergence, excused: bool) -> None:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from kubesim.clock import Clock
 from kubesim.cluster.remote.kubeconfig import find_access
 from kubesim.cluster.remote.refusals import DecisiveTransport
-from kubesim.cluster.remote.transport import ReadOnlyTransport, Transport
+from kubesim.cluster.remote.transport import PATIENCE_S, ReadOnlyTransport, Transport
 from kubesim.errors import UsageError
 
 
@@ -20,7 +20,7 @@ def connect(
     context: str = "",
     *,
     may_write: bool = False,
-    request_timeout_s: float | None = 60.0,
+    request_timeout_s: float | None = PATIENCE_S,
 ) -> Transport:
     """To the cluster of a kubeconfig (see `find_access`). Nothing is sent before the first call.
 

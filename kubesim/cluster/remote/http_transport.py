@@ -28,11 +28,11 @@ from kubesim.clock import Clock
 from kubesim.cluster.remote.access import Access, AccessLoader
 from kubesim.cluster.remote.bodies import BadBody, BodyBudget, unpacked
 from kubesim.cluster.remote.resolver import OwnThreadResolver
-from kubesim.cluster.remote.transport import Call, Reply
+from kubesim.cluster.remote.transport import PATIENCE_S, Call, Reply
 from kubesim.errors import TransportError, UsageError
 
 CONNECT_S = 30.0
-REQUEST_TIMEOUT_S = 60.0
+REQUEST_TIMEOUT_S = PATIENCE_S
 MAX_HEADER = 16 << 10
 READ_BUFFER = 2**18
 _KEEP_ALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 3))
@@ -135,7 +135,8 @@ class HttpTransport:
         if call.content_type:
             headers[hdrs.CONTENT_TYPE] = call.content_type
         total = None if call.verb == "watch" else self._timeout_s
-        timeout = ClientTimeout(total=total, sock_connect=CONNECT_S, sock_read=call.patience_s)
+        silence = None if call.patience_s == PATIENCE_S else call.patience_s
+        timeout = ClientTimeout(total=total, sock_connect=CONNECT_S, sock_read=silence)
         try:
             return await session.http.request(
                 call.method,
