@@ -1,7 +1,8 @@
 """Objects as a recording keeps them: without values that could be secret, managed fields, and the machine's identity.
 
 Redacted are the values of environment variables, annotations, Secrets and the headers of HTTP probes and hooks. Of the
-annotations only those remain that the kubelet itself writes on mirror pods: a hash, a source and a time.
+annotations only those remain that the kubelet itself writes on mirror pods: a hash, a source and a time. In messages
+(of Events, containers and conditions) text with the form of a credential is replaced.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from kubesim.trace.klog.redact import Redaction
+
 REDACTED = "REDACTED"
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _HANDLERS = ("livenessProbe", "readinessProbe", "startupProbe", "postStart", "preStop")
+_CREDENTIALS = Redaction()
 _IDENTITY = ("machineID", "systemUUID", "bootID")
 _KUBELETS_OWN = {
     "kubernetes.io/config.hash": re.compile(r"[0-9a-f]{32,64}"),
@@ -30,7 +34,10 @@ def redacted(obj: dict[str, Any]) -> dict[str, Any]:
         out["metadata"] = _metadata(metadata)
     if isinstance(spec := out.get("spec"), dict):
         out["spec"] = _spec(spec)
-    status = out.get("status")
+    if isinstance(message := out.get("message"), str):
+        out["message"] = _CREDENTIALS.text(message)
+    if isinstance(status := out.get("status"), dict):
+        status = out["status"] = _messages(status)
     if isinstance(status, dict) and isinstance(info := status.get("nodeInfo"), dict):
         hidden = {name: re.sub(r"[0-9A-Za-z]", "0", str(info[name])) for name in _IDENTITY if name in info}
         out["status"] = {**status, "nodeInfo": {**info, **hidden}}
@@ -38,6 +45,15 @@ def redacted(obj: dict[str, Any]) -> dict[str, Any]:
         if isinstance(values := out.get(field), dict):
             out[field] = dict.fromkeys(values, REDACTED)
     return out
+
+
+def _messages(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            name: _CREDENTIALS.text(inner) if name == "message" and isinstance(inner, str) else _messages(inner)
+            for name, inner in value.items()
+        }
+    return [_messages(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _metadata(metadata: dict[str, Any]) -> dict[str, Any]:

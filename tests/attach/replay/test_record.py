@@ -135,6 +135,12 @@ def test_values_that_may_be_secret_are_not_written() -> None:
     main, *_ = out["spec"]["containers"]
     assert [one["name"] for one in main["env"]] == ["PASSWORD", "KEY"]
     assert main["env"][1]["valueFrom"]["secretKeyRef"] == {"name": "keys", "key": "a"}
+    event = {
+        "kind": "Event",
+        "message": "Get https://user:secret@host/: 401",
+        "status": {"a": [{"message": "Bearer secret"}]},
+    }
+    assert "secret" not in json.dumps(redacted(event))
     secret = {"kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "secret"}, "stringData": {"b": "secret"}}
     assert "secret" not in json.dumps(redacted(secret))
     node = {"kind": "Node", "status": {"nodeInfo": {"machineID": "ab-12", "kubeletVersion": "v1.36.4"}}}
