@@ -67,10 +67,12 @@ class ApiError(KubesimError):
 
 
 class TransportError(KubesimError):
-    """There is no way to an API server; `refused` if it is known that nobody listens there."""
+    """There is no way to an API server; `refused` if it is known that nobody listens there, `too_large` if an answer
+    was cut off because of its size."""
 
-    def __init__(self, message: str, *, refused: bool = False) -> None:
+    def __init__(self, message: str, *, refused: bool = False, too_large: bool = False) -> None:
         self.refused = refused
+        self.too_large = too_large
         super().__init__(message)
 
 

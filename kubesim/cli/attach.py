@@ -4,12 +4,11 @@ rules."""
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kubesim.cli.flags import log_flags, node_periods, options, runtime_flags
+from kubesim.cli.flags import log_flags, node_periods, options, recording_flags, runtime_flags
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ Exits with 3 if there was a divergence (with --once and --for)."""
 FORMATS = ("text", "json", "jsonl")
 VIEWS = ("shadow", "twin")
 EXIT_DIVERGED = 3
-PATIENCE_S = 30
 CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -51,8 +49,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
     parser.add_argument("--view", type=options.one_of(VIEWS), metavar="|".join(VIEWS), default="shadow", help=view)
+    options.add_request_timeout(parser)
     options.add_references(parser)
     node_periods.add(parser)
+    recording_flags.add(parser)
     log_flags.add(parser)
     runtime_flags.add_private(parser)
     parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
@@ -64,9 +64,14 @@ def execute(args: argparse.Namespace) -> int:
 
         sys.stdout.write(rbac(with_references=args.references, with_configz=args.configz))
         return 0
+    output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
+    recording_flags.check(args, output)
+    if args.replay is not None:
+        from kubesim.cli.output.replaying import replay_file
+
+        return replay_file(args, output)
     if not args.node:
         raise UsageError("--node NAME says which node to watch (kubectl get nodes lists them)")
-    output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
     if args.view == "twin" and args.once:
         raise UsageError("--view twin needs time to run: leave --once out, or give --for DURATION")
     if args.runtime is not None and args.view != "twin":
@@ -114,15 +119,21 @@ def _warn(args: argparse.Namespace) -> None:
 
 async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, log: log_flags.LogFile) -> int:
     from kubesim.attach.watch.node_follower import NodeFollower
-    from kubesim.attach.watch.views import LinesView, QuietView, respond
+    from kubesim.attach.watch.views import HeldView, LinesView, QuietView, respond
     from kubesim.clock import LoopClock, Randomness
     from kubesim.cluster.remote.connect import connect
     from kubesim.concurrency import TaskSet
     from kubesim.kubelet.server import ReadOnlyServer, parse_address
 
     clock = LoopClock()
-    viewer: Any = LinesView(sys.stdout, sys.stderr) if output == "jsonl" else QuietView(sys.stderr)
-    transport = connect(clock, args.kubeconfig, args.context)
+    quiet = HeldView(sys.stderr) if args.once else QuietView(sys.stderr)
+    viewer: Any = LinesView(sys.stdout, sys.stderr) if output == "jsonl" else quiet
+    transport = connect(clock, args.kubeconfig, args.context, request_timeout_s=options.request_timeout_s(args))
+    if args.record is not None:
+        from kubesim.attach.replay.recorder import RecordingTransport
+        from kubesim.attach.replay.recording_file import RecordingFile
+
+        transport = RecordingTransport(transport, RecordingFile(args.record), clock, args.node)
     if (logger := log.logger()) is not None:
         from kubesim.attach.watch.watch_log import AttachLog, LoggedTransport, LoggedViewer
 
@@ -139,6 +150,8 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, 
             # Which moment is drawn for a retry is nobody's business to reproduce.
             agent.start(tasks, Randomness(clock.now()))
             await tasks.run_until(_watch(args, output, agent, clock, tasks, real))
+            if isinstance(quiet, HeldView):
+                quiet.release()
     finally:
         await transport.close()
     return EXIT_DIVERGED if agent.divergence_count else 0
@@ -147,13 +160,14 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, 
 async def _watch(
     args: argparse.Namespace, output: str, agent: NodeFollower, clock: LoopClock, tasks: TaskSet, real: CniNodes | None
 ) -> None:
+    from kubesim.attach.explain.page import json_text
     from kubesim.attach.watch.table import header, table
     from kubesim.attach.watch.views import summary
 
-    await _listed(agent, clock, args.once or bool(args.duration))
+    await _listed(agent, clock, args.once or bool(args.duration), options.request_timeout_s(args))
     if args.once:
         if output == "json":
-            print(json.dumps(summary(agent), ensure_ascii=False, indent=2))
+            print(json_text(summary(agent), indent=2))
         elif output == "text":
             sys.stdout.write(table(agent, width=_screen()[0]))
         return
@@ -205,6 +219,7 @@ def _simulation(
     """A cluster of our own in memory with a node like the real one, in step with the wall clock."""
     from kubesim.api.pod import Pod
     from kubesim.app import Simulation
+    from kubesim.attach.explain.page import json_text
     from kubesim.attach.watch.twin import twin_scenario
     from kubesim.cluster.store.watches import WatchEvent
     from kubesim.kubelet.status.summary import status_summary
@@ -216,7 +231,7 @@ def _simulation(
         pod = change.object
         if isinstance(pod, Pod):
             told = {"type": "twin", "pod": f"{pod.metadata.namespace}/{pod.metadata.name}", "change": change.type}
-            print(json.dumps({**told, "status": status_summary(pod.status)}, ensure_ascii=False), flush=True)
+            print(json_text({**told, "status": status_summary(pod.status)}), flush=True)
 
     if output == "jsonl":
         simulation.store.watch("Pod", tell)
@@ -225,11 +240,12 @@ def _simulation(
     return simulation
 
 
-async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool) -> None:
-    """Until the pods and the node are known; who only wants one look is told when that takes too long."""
+async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool, patience_s: float | None) -> None:
+    """Wait until the pods and the node are known; raises UsageError if the server does not answer in time."""
     from kubesim.api.timestamps import MILLISECOND, SECOND
 
     begin = clock.now()
+    deadline = None if patience_s is None else begin + round(patience_s * SECOND)
     while not agent.has_listed("Pod", "Node") or (
         not agent.has_listed("Event", "Lease") and clock.now() - begin < 2 * SECOND
     ):
@@ -237,13 +253,12 @@ async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool) -> None:
         denied = next(
             (text for text in agent.problems if "orbidden" in text and ("Pods" in text or "Nodes" in text)), None
         )
-        if in_time and (denied is not None or clock.now() - begin > PATIENCE_S * SECOND):
-            if denied is not None:
-                raise UsageError(f"{_reason(denied)}; `kubesim attach --print-rbac` prints the rights that are enough")
-            raise UsageError(
-                f"the cluster is out of reach: {_reason(agent.problems[-1] if agent.problems else 'silence')}"
-            )
-    while in_time and not agent.looked and clock.now() - begin < PATIENCE_S * SECOND:
+        if in_time and denied is not None:
+            raise UsageError(f"{_reason(denied)}; `kubesim attach --print-rbac` prints the rights that are enough")
+        if deadline is not None and clock.now() > deadline:
+            problem = _reason(agent.problems[-1]) if agent.problems else f"no answer within {patience_s:g} s"
+            raise UsageError(f"the cluster is out of reach: {problem}")
+    while in_time and not agent.looked and (deadline is None or clock.now() < deadline):
         await clock.sleep(20 * MILLISECOND)
     if agent.shadow.node_gone and not agent.shadow.pods:
         from kubesim.attach.reading.node_names import no_such_node

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from kubesim.cli.flags import node_periods, options
-from kubesim.errors import UsageError
+from kubesim.errors import TransportError, UsageError
 
 if TYPE_CHECKING:
     from kubesim.attach.explain.observation import Observation
@@ -35,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--events", metavar="FILE", help="what `kubectl get events -o json` printed")
     parser.add_argument("--node", metavar="FILE", help="what `kubectl get node NAME -o json` printed")
     parser.add_argument("--at", type=_time, metavar="TIME", help="as of this time (2026-01-31T12:00:00Z); default: now")
+    options.add_request_timeout(parser)
     options.add_references(parser)
     node_periods.add(parser)
     shape = "|".join(FORMATS)
@@ -99,12 +99,15 @@ def _from_cluster(args: argparse.Namespace) -> Observation:
 
     async def main() -> Observation:
         clock = LoopClock()
-        transport = connect(clock, args.kubeconfig, args.context)
+        timeout_s = options.request_timeout_s(args)
+        transport = connect(clock, args.kubeconfig, args.context, request_timeout_s=timeout_s)
         try:
             now = clock.now() if args.at is None else args.at
             where = namespace or args.namespace
             seen = await look(transport, where, name, now, with_references=args.references)
             return replace(seen, periods=await node_periods.of_node(args, transport, seen.pod.spec.node_name))
+        except TransportError as error:
+            raise UsageError(f"the cluster is out of reach: {error}") from None
         finally:
             await transport.close()
 
@@ -119,13 +122,13 @@ def _is_meant(meta: object, wanted: str | None) -> bool:
 
 
 def _print(statements: list[Statement], output: str) -> None:
-    from kubesim.attach.explain.page import as_json, page
+    from kubesim.attach.explain.page import as_json, json_text, page
 
     if output == "jsonl":
         for statement in statements:
-            print(json.dumps(as_json(statement), ensure_ascii=False))
+            print(json_text(as_json(statement)))
     elif output == "json":
         told = [as_json(statement) for statement in statements]
-        print(json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False, indent=2))
+        print(json_text(told[0] if len(told) == 1 else told, indent=2))
     else:
         sys.stdout.write("\n".join(page(statement) for statement in statements))

@@ -87,7 +87,9 @@ def _end_process(code: int) -> NoReturn:
 
 
 def _complain(problem: str, code: int) -> int:
-    line = " ".join(problem.split())
+    from kubesim.golang.text import printable
+
+    line = printable(" ".join(problem.split()))
     print(f"kubesim: error: {line}", file=sys.stderr)
     return code
 

@@ -26,6 +26,11 @@ def quoted(text: str) -> str:
     return '"' + "".join(out) + '"'
 
 
+def printable(text: str) -> str:
+    """The text with every control character, and whatever else a terminal could take for a command, escaped."""
+    return text if text.isprintable() else "".join(c if c.isprintable() or c == '"' else quoted(c)[1:-1] for c in text)
+
+
 def quoted_bytes(data: bytes) -> str:
     """`%q` of bytes: those that are not UTF-8 are shown as they are."""
     text = data.decode("utf-8", "surrogateescape")

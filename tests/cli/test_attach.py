@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,33 @@ def test_the_log_of_an_attached_agent(config: str, tmp_path: Path) -> None:
     assert {line["type"] for line in lines if line["msg"] == "Watch close"} <= listed
     assert TOKEN not in log.read_text()
     assert "uthorization" not in log.read_text()
+
+
+@pytest.mark.parametrize("name", ["node.jsonl", "node.jsonl.gz"])
+def test_a_recording_can_be_replayed_after_the_process_was_killed(
+    config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    path = tmp_path / name
+    command = ["attach", "--node", "node-a", "--kubeconfig", config, "-o", "jsonl", "--record", str(path)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kubesim", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert process.stdout is not None
+    with process.stdout as lines:
+        seen = next(line for line in lines if '"statement"' in line)
+    process.kill()
+    process.wait()
+    assert "shop" in seen
+    raw = path.read_bytes()
+    recorded = [json.loads(line) for line in (gzip.decompress(raw) if name.endswith("gz") else raw).splitlines()]
+    assert recorded[0]["header"]["node"] == "node-a"
+    pods = next(line for line in recorded if line.get("kind") == "Pod")
+    assert [item["metadata"]["name"] for item in pods["items"]] == ["ok", "web"]
+    assert TOKEN not in json.dumps(recorded)
+    later = {"t": recorded[-1]["t"] + 30, "action": "end"}
+    (tmp_path / "longer.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [*recorded, later]))
+    assert main(["attach", "--replay", str(tmp_path / "longer.jsonl")]) in (0, 3)
+    assert capsys.readouterr().out.splitlines()[-1].endswith(" statements")
 
 
 def test_trouble_with_the_cluster_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
 import textwrap
 from typing import Any
 
 from kubesim.api.timestamps import SECOND, format_time
 from kubesim.attach.explain.statement import Cause, NextStep, Statement, Window
-from kubesim.golang.text import duration
+from kubesim.golang.text import duration, printable
 
 WIDTH = 100
 _LABEL = 8
 _MAX_FACT = 240
+_UNPRINTABLE = re.compile(r"[^ -~]")
 
 
 def page(statement: Statement, width: int = WIDTH) -> str:
     """Plain text; the first cause is what holds the pod, the others stand beside it."""
     node = f" on node {statement.node}" if statement.node else ""
     lines = [
-        f"Pod {statement.namespace}/{statement.name}{node}: {statement.stage}",
+        printable(f"Pod {statement.namespace}/{statement.name}{node}: {statement.stage}"),
         f"as of {format_time(statement.as_of)}",
     ]
     for number, cause in enumerate(statement.causes):
@@ -44,7 +47,7 @@ def _cause(cause: Cause, now: int, width: int, number: int) -> list[str]:
 def _entry(label: str, text: str, width: int, bullet: bool = False) -> list[str]:
     first = f"{label:<{_LABEL}}" + ("- " if bullet else "")
     rest = " " * (_LABEL + (2 if bullet else 0))
-    flat = " ".join(text.split())
+    flat = printable(" ".join(text.split()))
     return textwrap.wrap(flat, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
 
 
@@ -77,6 +80,16 @@ def _clock(moment: int, now: int) -> str:
     apart = f"in {duration(away * SECOND)}" if away >= 0 else f"{duration(-away * SECOND)} ago"
     text = format_time(moment)
     return f"{text[11:]} ({apart})" if abs(moment - now) < 86_400 * SECOND else f"{text} ({apart})"
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """JSON without characters that a terminal could take for a command."""
+    return _UNPRINTABLE.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    char = found.group()
+    return char if char == "\n" or char.isprintable() else json.dumps(char)[1:-1]
 
 
 def as_json(statement: Statement) -> dict[str, Any]:

@@ -3,36 +3,42 @@ there. Only gets and lists."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from typing import TypeVar
 
 from kubesim.api.event import Event
+from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
+from kubesim.api.schema.codec import DecodeError
 from kubesim.attach.explain.observation import Observation
 from kubesim.attach.reading.references import is_there, references
+from kubesim.cluster.remote.answers import Undecodable, decode_object
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, Verb, read_all
 from kubesim.errors import UsageError
+from kubesim.sources.reflector.watch_lines import refusal
+
+T = TypeVar("T", bound=ApiObject)
 
 
 async def look(
     transport: Transport, namespace: str, name: str, now: int, *, with_references: bool = False
 ) -> Observation:
-    """What is to be seen of the pod at this moment. Events and node are left out if they may not be read."""
+    """The pod as it is now. Events and node are left out if they may not be read."""
     reads = ReadOnlyTransport(transport)
-    status, value = await _ask(reads, "get", f"/api/v1/namespaces/{namespace}/pods/{name}")
+    status, body = await _ask(reads, "get", f"/api/v1/namespaces/{namespace}/pods/{name}")
+    what = f"pod {namespace}/{name}"
     if status != 200:
-        problem = "there is no such pod" if status == 404 else str(value.get("message") or f"answer {status}")
-        raise UsageError(f"pod {namespace}/{name}: {problem}")
-    pod = Pod.from_json(value)
+        problem = "there is no such pod" if status == 404 else refusal(status, body).message
+        raise UsageError(f"{what}: {problem}")
+    pod = _read(Pod, body, what)
     about = f"involvedObject.kind=Pod,involvedObject.name={name}"
-    status, value = await _ask(reads, "list", f"/api/v1/namespaces/{namespace}/events", {"fieldSelector": about})
-    found = value.get("items") or [] if status == 200 else []
-    events = tuple(event for event in map(Event.from_json, found) if _is_about(event, pod))
+    status, body = await _ask(reads, "list", f"/api/v1/namespaces/{namespace}/events", {"fieldSelector": about})
+    events = tuple(event for event in _events(body) if _is_about(event, pod)) if status == 200 else ()
     node, gone = None, False
     if pod.spec.node_name:
-        status, value = await _ask(reads, "get", f"/api/v1/nodes/{pod.spec.node_name}")
-        node, gone = (Node.from_json(value) if status == 200 else None), status == 404
+        status, body = await _ask(reads, "get", f"/api/v1/nodes/{pod.spec.node_name}")
+        node = _read(Node, body, f"node {pod.spec.node_name}") if status == 200 else None
+        gone = status == 404
     keys = {reference.key: None for reference in references(pod)} if with_references else {}
     objects = {key: await is_there(reads, key) for key in keys}
     return Observation(pod, now, events, node, gone, objects=objects)
@@ -43,13 +49,27 @@ def _is_about(event: Event, pod: Pod) -> bool:
     return not event.involved_object.uid or event.involved_object.uid in own
 
 
-async def _ask(
-    transport: Transport, verb: Verb, path: str, query: dict[str, str] | None = None
-) -> tuple[int, dict[str, Any]]:
+def _read(model: type[T], body: bytes, what: str) -> T:
+    """The object that was asked for; any other answer is an error."""
+    try:
+        read = model.from_json(decode_object(body, model.__name__))
+    except (Undecodable, DecodeError, RecursionError) as error:
+        raise UsageError(f"{what}: the server's answer is not what was asked for: {error}") from None
+    if not read.metadata.name:
+        raise UsageError(f"{what}: the server's answer is not what was asked for: it has no name")
+    return read
+
+
+def _events(body: bytes) -> list[Event]:
+    try:
+        items = decode_object(body, "EventList").get("items") or []
+        if not isinstance(items, list):
+            raise Undecodable("its items are no list")
+        return [Event.from_json({"kind": "Event", **item}) for item in items if isinstance(item, dict)]
+    except (Undecodable, DecodeError, RecursionError) as error:
+        raise UsageError(f"Events: the server's answer is not what was asked for: {error}") from None
+
+
+async def _ask(transport: Transport, verb: Verb, path: str, query: dict[str, str] | None = None) -> tuple[int, bytes]:
     async with transport.open(Call(verb, path, query or {})) as reply:
-        body = await read_all(reply)
-        try:
-            value = json.loads(body)
-        except ValueError:
-            value = {}
-        return reply.status, value if isinstance(value, dict) else {}
+        return reply.status, await read_all(reply)

@@ -6,11 +6,11 @@ annotation can hold a value, if somebody used `kubectl apply` on a Secret.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from kubesim.api.pod import Container, Pod
+from kubesim.cluster.remote.answers import Undecodable, decode_json
 from kubesim.cluster.remote.transport import METADATA_ONLY, Call, Transport, read_all
 from kubesim.cluster.store.object_watch import ObjectKey
 from kubesim.errors import UsageError
@@ -87,9 +87,9 @@ async def is_there(transport: Transport, key: ObjectKey) -> bool:
     if reply.status == 404:
         return False
     try:
-        told = json.loads(body)
+        told = decode_json(body)
         said = told.get("message") if reply.status != 200 else told.get("kind")
-    except (ValueError, AttributeError):
+    except (Undecodable, AttributeError):
         said = None
     if reply.status != 200:
         raise UsageError(f"{kind} {namespace}/{name}: {said or f'answer {reply.status}'}")

@@ -7,7 +7,6 @@ retried; changes missed during that time are not blamed on the kubelet.
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
@@ -27,6 +26,7 @@ from kubesim.attach.reading.references import references
 from kubesim.attach.shadow.divergence import Divergence
 from kubesim.attach.shadow.shadow import Shadow, ShadowReport
 from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.remote.answers import Undecodable, decode_object
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
 from kubesim.cluster.store.object_watch import ObjectKey
 from kubesim.concurrency import TaskSet
@@ -41,6 +41,7 @@ TICK = 1 * SECOND
 PATIENCE_S = 5.0  # for a look at a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
 SKEW_SAMPLES = 5
+MAX_EVENTS = 50_000  # of all pods of the cluster: Events cannot be selected by node
 OLD_EVENT = 3600 * SECOND  # an Event of the first list that explains nothing any more
 
 
@@ -118,9 +119,10 @@ class NodeFollower:
         about_node = {"fieldSelector": f"involvedObject.kind=Node,involvedObject.name={self.node_name}"}
         itself = {"fieldSelector": f"metadata.name={self.node_name}"}
         leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+        of_pods = Watched("/api/v1/events", Event, "Event", selectors=about_pods, most=MAX_EVENTS)
         # Events and the Node first: a pod is better explained with them.
         self._follow(tasks, chance, Watched("/api/v1/nodes", Node, "Node", selectors=itself), _OfNode(self))
-        self._follow(tasks, chance, Watched("/api/v1/events", Event, "Event", selectors=about_pods), _OfEvents(self))
+        self._follow(tasks, chance, of_pods, _OfEvents(self))
         of_node = Watched("/api/v1/events", Event, "Event", selectors=about_node)
         self._follow(tasks, chance, of_node, _OfEvents(self, " of the node"))
         watched = Watched(leases, NodeLease, "Lease", "coordination.k8s.io/v1", selectors=itself)
@@ -157,10 +159,10 @@ class NodeFollower:
         try:
             async with self._transport.open(call) as reply:
                 body = await read_all(reply)
-                there = json.loads(body)["metadata"] if reply.status == 200 else {}
-        except (TransportError, ValueError, KeyError, TypeError):
+                there = decode_object(body, "Pod")["metadata"] if reply.status == 200 else {}
+        except (TransportError, Undecodable, KeyError):
             return False
-        return bool(there) and there.get("resourceVersion") == meta.resource_version
+        return isinstance(there, dict) and there.get("resourceVersion") == meta.resource_version
 
     def _cut_off(self, text: str) -> None:
         self._trouble = True

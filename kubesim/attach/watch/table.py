@@ -17,7 +17,7 @@ from kubesim.attach.rules.restarts import restart_count
 from kubesim.attach.shadow.shadow import Tracked
 from kubesim.attach.watch.node_follower import NodeFollower
 from kubesim.attach.watch.twin import Twin
-from kubesim.golang.text import duration
+from kubesim.golang.text import duration, printable
 
 # What holds a pod up comes first.
 _ORDER = (
@@ -54,7 +54,7 @@ def header(agent: NodeFollower, *, brief: bool = False) -> list[str]:
     notes = differences(version) if version else ()
     if brief and len(notes) > 1:
         notes = (f"kubelet {version} differs in {len(notes)} known ways from these rules; --once lists them",)
-    return [" · ".join(facts), *(f"note: {text}" for text in notes)]
+    return [printable(" · ".join(facts)), *(printable(f"note: {text}") for text in notes)]
 
 
 def _facts(agent: NodeFollower) -> tuple[list[str], str]:
@@ -80,14 +80,16 @@ def table(agent: NodeFollower, twin: Twin | None = None, *, width: int = UNBOUND
     now = agent.now()
     above = [part for line in header(agent, brief=height is not None) for part in _wrapped(line, width)]
     newest = list(agent.divergences)[-SHOWN_DIVERGENCES:]
-    below = [_cut(f"! {format_time(one.at)} {one.namespace}/{one.name}: {one.says}", width) for one in newest]
+    below = [
+        _cut(printable(f"! {format_time(one.at)} {one.namespace}/{one.name}: {one.says}"), width) for one in newest
+    ]
     pods = by_need(agent.shadow.pods.values())
     room = UNBOUNDED if height is None else max(1, height - len(above) - len(below) - 3)
     rows = [("POD", "STAGE", "RESTARTS", "WHAT HOLDS IT", *(("TWIN",) if twin is not None else ()), "NEXT")]
     for tracked in pods[:room]:
         *columns, following = _row(tracked.pod, agent.shadow.statement(tracked.pod.metadata.uid, now), now)
         beside = () if twin is None else (twin.in_words(tracked.pod),)
-        rows.append((*columns, *beside, following))
+        rows.append(tuple(map(printable, (*columns, *beside, following))))
     title, *entries = _entries(rows, width)
     shown = entries[: room // max(1, max((len(entry) for entry in entries), default=1))]
     left = [f"... and {len(pods) - len(shown)} more pods; --once shows all"] if len(shown) < len(pods) else []

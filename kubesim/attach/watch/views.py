@@ -5,17 +5,17 @@ Never a value of a Secret, an environment variable or an annotation: only status
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TextIO
 
 from kubesim.api.timestamps import SECOND
-from kubesim.attach.explain.page import as_json, window_text
+from kubesim.attach.explain.page import as_json, json_text, window_text
 from kubesim.attach.shadow.divergence import Divergence
 from kubesim.attach.shadow.shadow import ShadowReport
 from kubesim.attach.watch.node_follower import NodeFollower
 from kubesim.attach.watch.table import by_need, header
+from kubesim.golang.text import printable
 
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 
@@ -46,10 +46,10 @@ class LinesView:
         self._write({"type": "divergence", **divergence.to_json()})
 
     def problem(self, text: str) -> None:
-        print(f"kubesim: {text}", file=self._err, flush=True)
+        print(f"kubesim: {printable(text)}", file=self._err, flush=True)
 
     def _write(self, value: dict[str, Any]) -> None:
-        print(json.dumps(value, ensure_ascii=False), file=self._out, flush=True)
+        print(json_text(value), file=self._out, flush=True)
 
 
 class QuietView:
@@ -65,7 +65,23 @@ class QuietView:
         """The table shows it."""
 
     def problem(self, text: str) -> None:
-        print(f"kubesim: {text}", file=self._err, flush=True)
+        print(f"kubesim: {printable(text)}", file=self._err, flush=True)
+
+
+class HeldView(QuietView):
+    """For a single look: trouble is told when the look succeeded; if it fails, the error says why."""
+
+    def __init__(self, err: TextIO) -> None:
+        super().__init__(err)
+        self._held: list[str] = []
+
+    def problem(self, text: str) -> None:
+        self._held.append(text)
+
+    def release(self) -> None:
+        for text in self._held:
+            super().problem(text)
+        self._held.clear()
 
 
 def summary(agent: NodeFollower) -> dict[str, Any]:

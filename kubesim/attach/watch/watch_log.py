@@ -19,6 +19,7 @@ from kubesim.attach.watch.node_follower import Viewer
 from kubesim.clock import Clock
 from kubesim.cluster.remote.transport import Call, Reply, Transport
 from kubesim.errors import TransportError
+from kubesim.golang.text import printable
 from kubesim.trace.klog.line import KlogLine, Ref, error, info
 
 if TYPE_CHECKING:
@@ -94,16 +95,16 @@ class LoggedViewer:
     def reported(self, report: ShadowReport) -> None:
         for verdict in report.verdicts:
             due = verdict.prediction
-            outcome = {"outcome": verdict.outcome, "container": due.container, "expected": due.what}
+            outcome = {"outcome": verdict.outcome, "container": due.container, "expected": printable(due.what)}
             self._log.put(info(_HERE, 4, "Prediction judged", **outcome))
         self._viewer.reported(report)
 
     def diverged(self, divergence: Divergence) -> None:
-        pod = Ref(f"{divergence.namespace}/{divergence.name}")
-        found = {"pod": pod, "podUID": divergence.uid, "kind": divergence.kind, "rule": divergence.rule}
-        self._log.put(error(_HERE, divergence.says, "The kubelet diverges from its rules", **found))
+        pod = Ref(printable(f"{divergence.namespace}/{divergence.name}"))
+        found = {"pod": pod, "podUID": printable(divergence.uid), "kind": divergence.kind, "rule": divergence.rule}
+        self._log.put(error(_HERE, printable(divergence.says), "The kubelet diverges from its rules", **found))
         self._viewer.diverged(divergence)
 
     def problem(self, text: str) -> None:
-        self._log.put(error(_HERE, text, "Cannot follow the cluster"))
+        self._log.put(error(_HERE, printable(text), "Cannot follow the cluster"))
         self._viewer.problem(text)

@@ -14,6 +14,8 @@ from kubesim.errors import UsageError
 
 T = TypeVar("T")
 
+DEFAULT_REQUEST_TIMEOUT_S = 10.0
+
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")
 
@@ -62,6 +64,36 @@ def duration(text: str) -> int:
     if micros <= 0:
         raise argparse.ArgumentTypeError(f"must be longer than 0: {text!r}")
     return micros
+
+
+def request_timeout(text: str) -> int:
+    """Microseconds from a timeout as kubectl takes it: whole seconds, or a duration as Go writes it; 0 is none."""
+    from kubesim.golang.durations import MAX_DURATION, parse_duration
+
+    try:
+        micros = int(text) * 1_000_000 if text.isascii() and text.isdigit() and len(text) < 10 else parse_duration(text)
+    except ValueError:
+        micros = MAX_DURATION + 1
+    if micros > MAX_DURATION:
+        raise argparse.ArgumentTypeError(
+            f"must be an integer in seconds, or an integer with a time unit (1s, 2m, 3h), not {text!r}"
+        )
+    return micros
+
+
+def add_request_timeout(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--request-timeout",
+        type=request_timeout,
+        metavar="DURATION",
+        help="how long to wait for an answer of the API server before giving up (1s, 2m, 3h); 0: forever; default: 10s",
+    )
+
+
+def request_timeout_s(args: argparse.Namespace) -> float | None:
+    """In seconds; None: wait forever."""
+    given: int | None = args.request_timeout
+    return DEFAULT_REQUEST_TIMEOUT_S if given is None else given / 1_000_000 or None
 
 
 def gate_settings(text: str) -> dict[str, bool]:

@@ -9,16 +9,27 @@ from importlib.util import find_spec
 
 from kubesim.clock import Clock
 from kubesim.cluster.remote.kubeconfig import find_access
-from kubesim.cluster.remote.transport import ReadOnlyTransport, Transport
+from kubesim.cluster.remote.refusals import DecisiveTransport
+from kubesim.cluster.remote.transport import PATIENCE_S, ReadOnlyTransport, Transport
 from kubesim.errors import UsageError
 
 
-def connect(clock: Clock, kubeconfig: str = "", context: str = "", *, may_write: bool = False) -> Transport:
-    """To the cluster of a kubeconfig (see `find_access`). Nothing is sent before the first call."""
+def connect(
+    clock: Clock,
+    kubeconfig: str = "",
+    context: str = "",
+    *,
+    may_write: bool = False,
+    request_timeout_s: float | None = PATIENCE_S,
+) -> Transport:
+    """To the cluster of a kubeconfig (see `find_access`). Nothing is sent before the first call.
+
+    Each get and list must be answered completely within `request_timeout_s`; None: whenever.
+    """
     for package in ("aiohttp", "kubernetes"):
         if find_spec(package) is None:
             raise UsageError(f"a cluster cannot be reached without {package}: pip install 'kubesim[cluster]'")
     from kubesim.cluster.remote.http_transport import HttpTransport
 
-    transport = HttpTransport(find_access(kubeconfig, context), clock)
+    transport = DecisiveTransport(HttpTransport(find_access(kubeconfig, context), clock, request_timeout_s))
     return transport if may_write else ReadOnlyTransport(transport)

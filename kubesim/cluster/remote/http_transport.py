@@ -1,4 +1,6 @@
-"""Calls to an API server over HTTP, with credentials that are loaded anew when they expire or are refused.
+"""Calls to an API server over HTTP, with credentials that are loaded again when they expire or are refused.
+
+Every answer is bounded: its size (compressed or not) and, but for a watch, the time until it is complete.
 
 Mirrors: client-go/transport (bearer tokens, exec credentials renewed after a 401, certificates that rotate);
 net/http's dialer (timeouts, keep-alive, proxies from the environment)
@@ -11,8 +13,8 @@ import ipaddress
 import os
 import socket
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -24,46 +26,57 @@ from aiohttp import ClientTimeout, hdrs
 from kubesim import __version__
 from kubesim.clock import Clock
 from kubesim.cluster.remote.access import Access, AccessLoader
+from kubesim.cluster.remote.bodies import BadBody, BodyBudget, unpacked
 from kubesim.cluster.remote.resolver import OwnThreadResolver
-from kubesim.cluster.remote.transport import Call, Reply
+from kubesim.cluster.remote.transport import PATIENCE_S, Call, Reply
 from kubesim.errors import TransportError, UsageError
 
 CONNECT_S = 30.0
+REQUEST_TIMEOUT_S = PATIENCE_S
+MAX_HEADER = 16 << 10
 READ_BUFFER = 2**18
 _KEEP_ALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 3))
 
 
 class HttpTransport:
-    """One session; connections are used again. `close` leaves none, and no thread."""
+    """Keeps one session; connections are used again. `close` leaves no connection and no thread.
 
-    def __init__(self, loader: AccessLoader, clock: Clock) -> None:
+    A get or list must be answered completely within `request_timeout_s`; None: whenever.
+    """
+
+    def __init__(self, loader: AccessLoader, clock: Clock, request_timeout_s: float | None = REQUEST_TIMEOUT_S) -> None:
         self._loader = loader
         self._clock = clock
+        self._timeout_s = request_timeout_s
         self._access: Access | None = None
-        self._session: aiohttp.ClientSession | None = None
+        self._session: _Session | None = None
+        self._retired: set[_Session] = set()  # of earlier credentials: other calls still use them
         self._loading = anyio.Lock()
+        self._budget = BodyBudget()
 
     @asynccontextmanager
     async def open(self, call: Call) -> AsyncIterator[Reply]:
-        response = await self._request(call)
-        try:
-            yield _HttpReply(response)
-        finally:
-            response.close()
+        async with AsyncExitStack() as stack:
+            response = await self._request(call, stack)
+            reply = _HttpReply(response, None if call.verb == "watch" else self._budget, self._words)
+            stack.callback(reply.finish)
+            yield reply
 
     async def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        sessions = [*self._retired, *([self._session] if self._session is not None else [])]
+        self._session = None
+        self._retired.clear()
+        for session in sessions:
+            await session.http.close()
 
-    async def _request(self, call: Call) -> aiohttp.ClientResponse:
-        """Credentials that are refused, in the handshake or by a 401, are loaded anew once."""
+    async def _request(self, call: Call, stack: AsyncExitStack) -> aiohttp.ClientResponse:
+        """Credentials that are refused, in the handshake or by a 401, are loaded again once."""
         used = self._access
         fresh = used is None or (used.expires_at is not None and used.expires_at <= self._clock.now())
         if fresh or self._session is None:
             used = await self._renew(used)
         try:
-            response = await self._send(call)
+            response = await self._send(call, stack)
             if response.status != 401 or fresh:
                 return response
             response.close()
@@ -71,19 +84,29 @@ class HttpTransport:
             if fresh:
                 raise
         await self._renew(used)
-        return await self._send(call)
+        return await self._send(call, stack)
 
     async def _renew(self, used: Access | None) -> Access:
-        """Load credentials, unless somebody else has done so since these were used."""
+        """Load credentials, unless another call has done so since these were used.
+
+        The session of the old ones stays open until the last call that uses it has ended.
+        """
         async with self._loading:
             if self._access is None or self._access is used or self._session is None:
                 access = await self._load()
-                await self.close()
-                self._access, self._session = access, _session(access)
+                old, self._access, self._session = self._session, access, _Session(_session(access))
+                if old is not None:
+                    self._retired.add(old)
+                    await self._close_unused()
             return self._access
 
+    async def _close_unused(self) -> None:
+        for session in [one for one in self._retired if one.users == 0]:
+            self._retired.discard(session)
+            await session.http.close()
+
     async def _load(self) -> Access:
-        """Who cannot even begin is told so; later on it is a failure like any other, and may pass."""
+        """A failure of the first load is the user's to correct; later it is a failure like any other, and may pass."""
         try:
             return await self._loader.load()
         except UsageError as error:
@@ -91,18 +114,31 @@ class HttpTransport:
                 raise
             raise TransportError(f"no new credentials: {error}") from error
 
-    async def _send(self, call: Call) -> aiohttp.ClientResponse:
-        access, session = self._access, self._session
-        assert access is not None
+    @asynccontextmanager
+    async def _in_use(self) -> AsyncIterator[_Session]:
+        session = self._session
         assert session is not None
-        headers = {hdrs.ACCEPT: call.accept}
+        session.users += 1
+        try:
+            yield session
+        finally:
+            session.users -= 1
+            await self._close_unused()
+
+    async def _send(self, call: Call, stack: AsyncExitStack) -> aiohttp.ClientResponse:
+        access = self._access
+        assert access is not None
+        session = await stack.enter_async_context(self._in_use())
+        headers = {hdrs.ACCEPT: call.accept, hdrs.ACCEPT_ENCODING: "gzip"}
         if access.authorization:
             headers[hdrs.AUTHORIZATION] = access.authorization
         if call.content_type:
             headers[hdrs.CONTENT_TYPE] = call.content_type
-        timeout = ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=call.patience_s)
+        total = None if call.verb == "watch" else self._timeout_s
+        silence = None if call.patience_s == PATIENCE_S else call.patience_s
+        timeout = ClientTimeout(total=total, sock_connect=CONNECT_S, sock_read=silence)
         try:
-            return await session.request(
+            return await session.http.request(
                 call.method,
                 access.server.rstrip("/") + call.path,
                 params=call.query,
@@ -115,8 +151,21 @@ class HttpTransport:
             )
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             if _is_tls(error) or (access.certificate and isinstance(error, aiohttp.ServerDisconnectedError)):
-                raise _TlsError(f"{access.server}: {_words(error)}") from error
-            raise TransportError(f"{access.server}: {_words(error)}", refused=_is_refused(error)) from error
+                raise _TlsError(f"{access.server}: {self._words(error)}") from error
+            raise TransportError(f"{access.server}: {self._words(error)}", refused=_is_refused(error)) from error
+
+    def _words(self, error: BaseException) -> str:
+        if type(error) is TimeoutError and self._timeout_s is not None:
+            return f"the answer was not complete within {self._timeout_s:g} s"
+        return _words(error)
+
+
+class _Session:
+    """A session of aiohttp, and how many calls use it."""
+
+    def __init__(self, http: aiohttp.ClientSession) -> None:
+        self.http = http
+        self.users = 0
 
 
 class _TlsError(TransportError):
@@ -124,8 +173,15 @@ class _TlsError(TransportError):
 
 
 class _HttpReply:
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
+    """`budget` bounds the body; a watch has none: its lines are bounded by whoever reads them."""
+
+    def __init__(
+        self, response: aiohttp.ClientResponse, budget: BodyBudget | None, words: Callable[[BaseException], str]
+    ) -> None:
         self._response = response
+        self._budget = budget
+        self._words = words
+        self._read = 0
         self._closed = False
 
     @property
@@ -135,21 +191,38 @@ class _HttpReply:
     @property
     def retry_after_s(self) -> float | None:
         text = self._response.headers.get(hdrs.RETRY_AFTER, "")
-        return float(text) if text.isdigit() else None
+        return float(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
+
+    @property
+    def location(self) -> str:
+        return self._response.headers.get(hdrs.LOCATION, "")
 
     async def chunks(self) -> AsyncIterator[bytes]:
+        encoding = self._response.headers.get(hdrs.CONTENT_ENCODING, "")
         try:
-            async for chunk in self._response.content.iter_any():
+            async for chunk in unpacked(self._response.content.iter_any(), encoding):
+                if self._budget is not None:
+                    self._read = self._budget.take(self._read, len(chunk))
                 yield chunk
                 if self._closed:
                     return
+        except BadBody as error:
+            self.close()
+            raise TransportError(str(error), too_large=error.too_large) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             if not self._closed:
-                raise TransportError(_words(error)) from error
+                raise TransportError(self._words(error)) from error
 
     def close(self) -> None:
         self._closed = True
         self._response.close()
+
+    def finish(self) -> None:
+        """The reader is done: what it read does not count any more."""
+        self._response.close()
+        if self._budget is not None:
+            self._budget.give_back(self._read)
+            self._read = 0
 
 
 def _session(access: Access) -> aiohttp.ClientSession:
@@ -159,6 +232,9 @@ def _session(access: Access) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=connector,
         read_bufsize=READ_BUFFER,
+        auto_decompress=False,  # `bodies.py` does it, piece by piece
+        max_line_size=MAX_HEADER,
+        max_field_size=MAX_HEADER,
         headers={hdrs.USER_AGENT: f"kubesim/{__version__}"},
         cookie_jar=aiohttp.DummyCookieJar(),
     )
@@ -204,6 +280,8 @@ def _words(error: BaseException) -> str:
     """Some of these errors have no text of their own, others too much."""
     if isinstance(error, TimeoutError):
         return "timed out"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"no HTTP answer: {error.message.splitlines()[0].rstrip(':') if error.message else error.status}"
     if isinstance(error, aiohttp.ClientConnectorError) and not _is_tls(error) and (error.os_error.errno or 0) > 0:
         return os.strerror(error.os_error.errno or 0).lower()
     return str(error) or type(error).__name__

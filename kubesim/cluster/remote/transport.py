@@ -27,6 +27,7 @@ METHODS: Mapping[Verb, str] = {
     "deletecollection": "DELETE",
 }
 READS: frozenset[Verb] = frozenset({"get", "list", "watch"})
+PATIENCE_S = 60.0
 # A GET of these opens a way into a container or a node: to the server that is reading, to the container it is not.
 CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
 # Of these only the metadata is read. A server that cannot give it refuses: there is no second choice.
@@ -37,7 +38,8 @@ METADATA_LIST_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 
 @value_object
 class Call:
-    """`patience_s` is how long the server may be silent before the connection counts as broken; None: for ever."""
+    """`patience_s` is how long the server may be silent before the connection counts as broken; None: forever. A
+    transport with a limit for the whole answer may use that instead of the usual patience."""
 
     verb: Verb
     path: str
@@ -45,7 +47,7 @@ class Call:
     accept: str = "application/json"
     body: bytes = b""
     content_type: str = ""
-    patience_s: float | None = 60.0
+    patience_s: float | None = PATIENCE_S
 
     @property
     def method(self) -> str:

@@ -18,6 +18,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
+from kubesim.cluster.remote.answers import Undecodable
 from kubesim.cluster.remote.transport import Call, Reply, Transport, read_all
 from kubesim.errors import ApiError, TransportError
 from kubesim.sources.reflector.reflector import (
@@ -35,7 +36,6 @@ from kubesim.sources.reflector.watch_lines import (
     Change,
     LineSplitter,
     Page,
-    Undecodable,
     WatchDecoder,
     refusal,
 )
@@ -45,6 +45,7 @@ T = TypeVar("T", bound=ApiObject)
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
 PAGE = 500
+MAX_OBJECTS = 10_000  # of a list, unless its `Watched` says otherwise
 MIN_WATCH_S = 300  # a watch is asked to last this long, or up to twice as long
 OPENING = 90 * SECOND  # how long a watch may take to begin; something in between may wait for the first bookmark
 OVERDUE = 30 * SECOND  # how much longer a server may leave it open
@@ -61,6 +62,7 @@ class Watched(Generic[T]):
     api_version: str = "v1"
     selectors: Mapping[str, str] | None = None
     accept: str = "application/json"
+    most: int = MAX_OBJECTS
 
 
 class CollectionListener(Protocol[T_contra]):
@@ -132,8 +134,9 @@ class ListWatch(Generic[T]):
         version = self.reflector.list_version
         try:
             found, paged = await self._pages(version)
-        except ApiError as error:
-            if not is_unavailable(error):
+        except (ApiError, TransportError) as error:
+            # A list from the server's cache comes in one piece; one without a version comes in pages.
+            if not is_unavailable(error) and not (version and getattr(error, "too_large", False)):
                 raise
             self.reflector.version_is_unavailable()
             found, paged = await self._pages("")
@@ -158,13 +161,24 @@ class ListWatch(Generic[T]):
                     raise
                 return await self._page({"resourceVersion": version} if version else {}), True
             objects, unreadable = objects + page.objects, unreadable + page.unreadable
+            self._check_count(len(objects))
         return Page(objects, whole, "", unreadable), paged
 
     async def _page(self, query: Mapping[str, str]) -> Page[T]:
         call = self._call("list", query)
         async with self._transport.open(call) as reply:
             await _check(reply)
-            return self._decoder.page(await read_all(reply))
+            try:
+                return self._decoder.page(await read_all(reply))
+            except Undecodable as error:
+                problem = str(error)
+        # Raised outside of the handler: the first error's traceback would keep the whole answer until the next attempt.
+        raise Undecodable(problem)
+
+    def _check_count(self, count: int) -> None:
+        most = self._watched.most
+        if count > most:
+            raise Undecodable(f"a list of more than {most} objects")
 
     def _replace(self, objects: list[T], version: str) -> None:
         self.reflector.replace(objects, version)
@@ -197,6 +211,7 @@ class ListWatch(Generic[T]):
         while (lines := await stream.lines()) is not None:
             stream.hang_up_in(SILENCE)
             for number, line in enumerate(lines):
+                self._check_count(initial.count)
                 if initial.see(self._decoder.event(line)):
                     stream.put_back(lines[number + 1 :])
                     stream.hang_up_in(stream.lasts)

@@ -122,6 +122,10 @@ class InitialEvents(Generic[T]):
         return False
 
     @property
+    def count(self) -> int:
+        return len(self._objects) + len(self._gone)
+
+    @property
     def objects(self) -> list[T]:
         return list(self._objects.values())
 

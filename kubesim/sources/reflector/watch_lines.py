@@ -7,21 +7,17 @@ Mirrors: apimachinery/pkg/watch streamwatcher.go; client-go/rest/watch decoder.g
 
 from __future__ import annotations
 
-import json
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.schema.codec import DecodeError
+from kubesim.cluster.remote.answers import Undecodable, decode_json
 from kubesim.errors import ApiError
 
 T = TypeVar("T", bound=ApiObject)
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
-MAX_LINE = 32 * 1024 * 1024  # no object is nearly that long: whoever sends this does not send lines
-
-
-class Undecodable(ValueError):
-    """Something that is no event, or no object of the kind that was asked for."""
+MAX_LINE = 8 << 20  # an API server takes no object of more than 3 MiB
 
 
 class Change(NamedTuple, Generic[T]):
@@ -49,22 +45,23 @@ class LineSplitter:
     __slots__ = ("_rest",)
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that are complete now."""
-        if b"\n" not in chunk:
-            self._rest += chunk
-            if len(self._rest) > MAX_LINE:
-                raise Undecodable(f"a line of more than {MAX_LINE} bytes")
+        first, newline, after = chunk.partition(b"\n")
+        self._rest += first
+        if len(self._rest) > MAX_LINE:
+            raise Undecodable(f"a line of more than {MAX_LINE} bytes")
+        if not newline:
             return []
-        *lines, rest = (self._rest + chunk).split(b"\n")
-        self._rest = rest
+        lines = [bytes(self._rest), *after.split(b"\n")]
+        self._rest = bytearray(lines.pop())
         return [line for line in lines if line and not line.isspace()]
 
     def rest(self) -> bytes:
         """What is left of a line that was not finished."""
-        rest, self._rest = self._rest, b""
+        rest, self._rest = bytes(self._rest), bytearray()
         return rest
 
 
@@ -88,7 +85,9 @@ class WatchDecoder(Generic[T]):
             raise status_error(body)
         if type == "BOOKMARK":
             metadata = body.get("metadata") or {}
-            annotations = metadata.get("annotations") or {}
+            annotations = metadata.get("annotations") or {} if isinstance(metadata, dict) else None
+            if not isinstance(annotations, dict):
+                raise Undecodable("a bookmark without metadata")
             return Bookmark(str(metadata.get("resourceVersion", "")), annotations.get(INITIAL_EVENTS_END) == "true")
         raise Undecodable(f"an event of the unknown type {type}")
 
@@ -96,6 +95,8 @@ class WatchDecoder(Generic[T]):
         """The answer to a list."""
         value = _object(body)
         metadata, items = value.get("metadata") or {}, value.get("items") or []
+        if value.get("kind") != f"{self._kind}List":
+            raise Undecodable(f"no {self._kind}List, but {_kind_in_words(value)}")
         if not isinstance(metadata, dict) or not isinstance(items, list) or not metadata.get("resourceVersion"):
             raise Undecodable(f"a list of kind {value.get('kind')} without a version or items")
         objects, unreadable = [], []
@@ -116,7 +117,7 @@ class WatchDecoder(Generic[T]):
             metadata.pop("managedFields", None)
         try:
             obj = self._model.from_json(value)
-        except DecodeError as error:
+        except (DecodeError, RecursionError) as error:
             raise Undecodable(f"no {self._kind}: {error}") from None
         name = obj.metadata.name
         if obj.kind != self._kind or not name or not obj.metadata.resource_version:
@@ -125,13 +126,15 @@ class WatchDecoder(Generic[T]):
 
 
 def _object(text: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(text.decode())
-    except (ValueError, RecursionError) as error:
-        raise Undecodable(f"no JSON: {error}") from None
+    value = decode_json(text)
     if not isinstance(value, dict):
         raise Undecodable("no JSON object")
     return value
+
+
+def _kind_in_words(value: dict[str, Any]) -> str:
+    kind = value.get("kind")
+    return f"a {kind}" if isinstance(kind, str) and kind else "an object without a kind"
 
 
 def _name(item: Any) -> str:
@@ -155,8 +158,8 @@ def status_error(body: dict[str, Any]) -> ApiError:
 def refusal(status: int, body: bytes) -> ApiError:
     """The answer to a call that failed; not everything between here and the server speaks its language."""
     try:
-        value = json.loads(body)
-    except ValueError:
+        value = decode_json(body)
+    except Undecodable:
         value = None
     if isinstance(value, dict) and value.get("kind") == "Status":
         return status_error({**value, "code": status})

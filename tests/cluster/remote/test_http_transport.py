@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import socket
 import ssl
 import threading
@@ -239,6 +240,87 @@ def test_a_server_that_asks_for_peace() -> None:
             transport = transport_to(listener.address)
             async with transport.open(PODS) as reply:
                 assert (reply.status, reply.retry_after_s) == (429, 7.0)
+            await transport.close()
+
+    run(main)
+
+
+class _Renewed:
+    """Credentials of which each load gives the next."""
+
+    def __init__(self, server: str, *tokens: str) -> None:
+        self._server, self._tokens = server, list(tokens)
+
+    async def load(self) -> Access:
+        return Access(self._server, authorization=f"Bearer {self._tokens.pop(0)}")
+
+
+def test_new_credentials_leave_a_watch_of_the_old_ones_open() -> None:
+    async def main() -> None:
+        clock = LoopClock()
+        store = new_store(clock)
+        tokens = {"first"}
+        server = ClusterServer(store, clock, tokens=tokens)
+        await server.start()
+        transport = HttpTransport(_Renewed(server.address, "first", "second"), clock)
+        async with transport.open(WATCH) as watch:
+            chunks = watch.chunks()
+            store.create(new_pod("a"))
+            assert b'"a"' in await anext(chunks)
+            server.tokens = frozenset({"second"})
+            async with transport.open(PODS) as reply:
+                assert reply.status == 200
+            store.create(new_pod("b"))
+            assert b'"b"' in await anext(chunks)
+        async with transport.open(PODS) as reply:
+            assert reply.status == 200
+        await transport.close()
+        await until(lambda: server.connections == 0)
+        await server.close()
+
+    run(main)
+
+
+def test_a_compressed_answer_is_unpacked() -> None:
+    body = b'{"kind":"PodList"}' * 10_000
+    packed = gzip.compress(body)
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+
+    async def main() -> None:
+        async with Listener(head + packed) as listener:
+            transport = transport_to(listener.address)
+            async with transport.open(PODS) as reply:
+                assert await read_all(reply) == body
+            await transport.close()
+            assert b"Accept-Encoding: gzip\r\n" in listener.heads[0]
+
+    run(main)
+
+
+def test_what_was_read_does_not_count_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kubesim.cluster.remote.bodies.MAX_BODY", 100)
+    monkeypatch.setattr("kubesim.cluster.remote.bodies.MAX_OPEN_BODIES", 150)
+
+    def answer(size: int) -> bytes:
+        return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size
+
+    async def main() -> None:
+        async with Listener(answer(100)) as listener:
+            transport = transport_to(listener.address)
+            for _ in range(3):
+                async with transport.open(PODS) as reply:
+                    assert len(await read_all(reply)) == 100
+            async with transport.open(PODS) as reply, transport.open(PODS) as other:
+                await read_all(reply)
+                with pytest.raises(TransportError, match="at the same time") as told:
+                    await read_all(other)
+                assert told.value.too_large
+            await transport.close()
+        async with Listener(answer(101)) as listener:
+            transport = transport_to(listener.address)
+            with pytest.raises(TransportError, match="the answer has more than"):
+                async with transport.open(PODS) as reply:
+                    await read_all(reply)
             await transport.close()
 
     run(main)

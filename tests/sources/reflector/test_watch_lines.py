@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubesim.api.pod import Pod
+from kubesim.cluster.remote.answers import Undecodable
 from kubesim.errors import ApiError
 from kubesim.sources.reflector import watch_lines
-from kubesim.sources.reflector.watch_lines import Bookmark, Change, LineSplitter, Undecodable, WatchDecoder, refusal
+from kubesim.sources.reflector.watch_lines import Bookmark, Change, LineSplitter, WatchDecoder, refusal
 
 DECODER: WatchDecoder[Pod] = WatchDecoder(Pod, "Pod")
 POD: dict[str, Any] = {

@@ -1,0 +1,58 @@
+"""Reads the JSON of an API server's answer within limits: its size, its number of values and its depth.
+
+The server is not trusted. An answer that breaks a limit, or is not JSON, raises `Undecodable`; nothing of it is used.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+MAX_BODY = 16 << 20  # one answer, decompressed
+MAX_OPEN_BODIES = 24 << 20  # all answers that are being read at the same time
+# A pod has a value for every 30 bytes. A body of empty objects would take 20 times its size in memory.
+MAX_VALUES = 800_000
+MAX_DEPTH = 100  # Kubernetes' own types need fewer than 20 levels
+
+
+class Undecodable(ValueError):
+    """Text that is not the JSON that was asked for."""
+
+
+def decode_json(body: bytes) -> Any:
+    """The value of a body; raises Undecodable."""
+    if body.count(b",") + body.count(b"[") + body.count(b"{") > MAX_VALUES:
+        raise Undecodable(f"the JSON has more than {MAX_VALUES} values")
+    try:
+        value = json.loads(body.decode())
+    except RecursionError:
+        raise Undecodable("the JSON is nested too deeply") from None
+    except ValueError as error:
+        raise Undecodable(f"no JSON: {error}") from None
+    if is_deeper_than(value, MAX_DEPTH):
+        raise Undecodable("the JSON is nested too deeply")
+    return value
+
+
+def decode_object(body: bytes, kind: str) -> dict[str, Any]:
+    """An object of one kind; raises Undecodable."""
+    value = decode_json(body)
+    if not isinstance(value, dict) or value.get("kind") != kind:
+        found = value.get("kind") if isinstance(value, dict) else None
+        raise Undecodable(f"no {kind}, but {f'a {found}' if isinstance(found, str) and found else 'something else'}")
+    return value
+
+
+def is_deeper_than(value: Any, depth: int) -> bool:
+    """Whether objects and lists are nested in more than `depth` levels; goes level by level, without recursion."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(depth):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return bool(level)

@@ -1,0 +1,1 @@
+"""Recordings of a node: writing and replaying them."""
