@@ -54,6 +54,7 @@ class Memory:
     # When the exit of the present attempt was first seen in a status: the kubelet looked then.
     exits_seen: Mapping[str, int] = field(default_factory=dict)
     watched_since: int | None = None
+    kubelet_since: int = 0  # when the node's kubelet started; 0 = not known
 
 
 @value_object

@@ -84,9 +84,11 @@ def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
         return None
     entry, known_from = _crash_entry(seen, view)
     finished = moment(ended.finished_at)
-    looked = seen.memory.exits_seen.get(view.name, seen.now)
     if entry is None or finished is None:
+        looked = seen.memory.exits_seen.get(view.name, seen.now)
         return CrashWait(0, finished, Window(finished, looked), known_from, True)
+    # The jitter is drawn over the whole wait, by the sync that finds the exit.
+    looked = seen.memory.exits_seen.get(view.name, finished)
     backoff = new_crash_loop_backoff(gates=seen.gates)
     backoff.restore(backoff_key(seen.pod, view.spec), entry.wait, entry.last_update)
     in_back_off = do_back_off(backoff, seen.pod, view.spec, runtime_status(seen), finished)
@@ -94,8 +96,9 @@ def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
         return CrashWait(0, finished, Window(finished, looked), "the attempt ran longer than 10 minutes", True)
     expires_at = in_back_off.retry_at
     latest = latest_sync(expires_at + TRUNCATION, looked)
-    window = Window(expires_at, max(latest, expires_at + TRUNCATION))
-    return CrashWait(entry.wait, finished, window, known_from, known_from != COUNTED)
+    certain = known_from != COUNTED
+    window = Window(expires_at if certain else None, max(latest, expires_at + TRUNCATION))
+    return CrashWait(entry.wait, finished, window, known_from, certain)
 
 
 def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | None, str]:
@@ -107,7 +110,9 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
     last_start = moment(ended.started_at) if ended is not None else None
     last_update = last_start if last_start is not None else seen.now
     told = told_wait(view)
-    if told is not None:
+    finished = moment(ended.finished_at) if ended is not None else None
+    # A back-off that a kubelet before this one wrote is forgotten.
+    if told is not None and (finished is None or finished + TRUNCATION > seen.memory.kubelet_since):
         return CrashEntry(told, last_update), "told by the message of the waiting state"
     if view.status.restart_count == 0:
         return None, "a first crash is answered at once"

@@ -81,7 +81,7 @@ class NodeFollower:
         self.problems: deque[str] = deque(maxlen=KEPT)
         self.observations = 0
         self._clock = clock
-        self._started = clock.now()
+        self._lease_listed_at: int | None = None
         self._transport = ReadOnlyTransport(transport)
         self._viewer = viewer
         self._followers: list[Follower] = []
@@ -133,7 +133,8 @@ class NodeFollower:
     async def _tick(self) -> None:
         while True:
             await self._clock.sleep(TICK)
-            self.shadow.clock_known = bool(self._skews) or self._clock.now() > self._started + MEASURING
+            measuring = self._lease_listed_at is None or self._clock.now() <= self._lease_listed_at + MEASURING
+            self.shadow.clock_known = bool(self._skews) or not measuring
             if self.kubelet_is_cut_off:
                 self.shadow.missed()
             for pod in self.shadow.overdue(self.now()):
@@ -217,6 +218,8 @@ class NodeFollower:
     # -- what was observed --------------------------------------------------------------------------------------
 
     def listed(self, kind: str) -> None:
+        if kind == "Lease" and self._lease_listed_at is None:
+            self._lease_listed_at = self._clock.now()
         self._listed.add(kind)
 
     def heard(self) -> None:
@@ -239,7 +242,7 @@ class NodeFollower:
             mine = events_about(pod, self._unclaimed)
             for event in mine:
                 self._unclaimed.remove(event)
-                self.saw_event(event)
+                self.saw_event(event, history=True)
 
     def lost_pod(self, pod: Pod) -> None:
         self.observations += 1
@@ -247,14 +250,14 @@ class NodeFollower:
         for follower in self._followers:
             follower.lost(pod)
 
-    def saw_event(self, event: Event) -> None:
+    def saw_event(self, event: Event, *, history: bool = False) -> None:
         self.observations += 1
         if not self.shadow.knows(event):
             # The watches are not in step: an Event may come before its pod.
             if event.source.host in ("", self.node_name):
                 self._unclaimed.append(event)
             return
-        self._report(self.shadow.observe_event(event, self.now()))
+        self._report(self.shadow.observe_event(event, self.now(), history=history))
 
     def saw_lease(self, lease: NodeLease) -> None:
         text = (lease.extra.get("spec") or {}).get("renewTime")
@@ -327,10 +330,12 @@ class _OfEvents(_Told):
         self._what = what
 
     def replaced(self, objects: Iterable[Event]) -> None:
+        """What a list holds is history: when each Event came is not known, nor which were missed."""
         now = self.agent.now()
+        self.agent.shadow.missed_events()
         for event in sorted(objects, key=event_time):
-            if now - event_time(event) < OLD_EVENT and not (self._what and event.reason == "Starting"):
-                self.agent.saw_event(event)
+            if now - event_time(event) < OLD_EVENT:
+                self.agent.saw_event(event, history=True)
         self.agent.listed("Event" + self._what)
 
     def changed(self, obj: Event) -> None:
