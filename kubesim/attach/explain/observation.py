@@ -167,6 +167,11 @@ def event_time(event: Event) -> int:
     return 0
 
 
+def first_time(event: Event) -> int:
+    """When an Event was first said."""
+    return parse_time(event.first_timestamp) if event.first_timestamp else event_time(event)
+
+
 def event_count(event: Event) -> int:
     series = event.series or {}
     return int(series.get("count") or event.count or 1)

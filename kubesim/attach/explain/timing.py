@@ -17,12 +17,13 @@ from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.attach.explain.observation import ContainerView, CrashEntry, Observation, moment
 from kubesim.attach.explain.runtime_truth import newest_end, runtime_status
 from kubesim.attach.explain.statement import Window
-from kubesim.attach.explain.tolerances import RECONCILER, TRUNCATION
+from kubesim.attach.explain.tolerances import RECONCILER, TRUNCATION, WORK
 from kubesim.errors import BackoffError, SyncError
 from kubesim.golang.durations import parse_duration
 from kubesim.podworkers.requeue import JITTER_FACTOR, Intervals, requeue_after
 from kubesim.runtime.kuberuntime.decide.backoff import (
     CRASH_LOOP_RESET_AFTER,
+    MAX_IMAGE_BACK_OFF,
     Backoff,
     do_back_off,
     new_crash_loop_backoff,
@@ -150,10 +151,17 @@ def pull_wait(failures: int) -> int:
     return backoff.get("")
 
 
-def pull_window(failed_at: int, failures: int) -> Window:
-    """When the next pull begins: at the first sync after the wait, and those come every 10 to 15 s."""
-    expires_at = failed_at + pull_wait(failures)
-    return Window(expires_at, expires_at + stretched(INTERVALS.backoff))
+def pull_window(failed_at: int, at_least: int, at_most: int) -> Window:
+    """When the next pull begins after that many failures in a row: at the first sync after the wait, and those come
+    every 10 to 15 s."""
+    latest = failed_at + pull_wait(at_most) + stretched(INTERVALS.backoff)
+    return Window(failed_at + pull_wait(at_least), latest)
+
+
+def pulls_in_a_row(failures: int, span: int) -> bool:
+    """Whether this many failures within this time followed each other without the rest that ends a back-off."""
+    longest = sum(pull_wait(n) + stretched(INTERVALS.backoff) + WORK for n in range(1, min(failures, 1000)))
+    return span <= max(longest, 2 * MAX_IMAGE_BACK_OFF)
 
 
 # -- volumes --------------------------------------------------------------------------------------------------------

@@ -6,9 +6,16 @@ Mirrors: images/image_manager.go EnsureImageExists, images/types.go
 from __future__ import annotations
 
 from kubesim.api.event import Event
-from kubesim.attach.explain.observation import ContainerView, Observation, event_count, event_fact, event_time
+from kubesim.attach.explain.observation import (
+    ContainerView,
+    Observation,
+    event_count,
+    event_fact,
+    event_time,
+    first_time,
+)
 from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, upper_first
-from kubesim.attach.explain.timing import pull_wait, pull_window, retry_window
+from kubesim.attach.explain.timing import pull_wait, pull_window, pulls_in_a_row, retry_window
 from kubesim.attach.rules.missing import missing, missing_facts, missing_remedies
 from kubesim.golang.text import duration, quoted
 from kubesim.runtime.images.image_manager import (
@@ -82,7 +89,10 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         because = f"a pull is under way, attempt {event_count(pulling)}"
     elif failed is not None:
         failures, failed_at = event_count(failed), event_time(failed)
-        window = pull_window(failed_at, failures)
+        # An error that varies makes Events of their own, each with its count; every attempt says Pulling.
+        at_most = max(failures, event_count(pulling)) if pulling is not None else failures
+        at_least = failures if pulls_in_a_row(failures, failed_at - first_time(failed)) else 1
+        window = pull_window(failed_at, at_least, at_most)
         held = f"after failure {failures} pulls rest for {duration(pull_wait(failures))}"
         because = f"{held}, then the next sync (they come every 10 to 15 s) pulls"
     else:

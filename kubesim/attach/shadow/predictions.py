@@ -111,8 +111,13 @@ def _may_pull(pod: Pod, name: str) -> bool:
     if container is None or container.image_pull_policy == "Always":
         return container is not None
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-    ran = next((one.image for one in statuses if one.name == name), "")
-    return image_reference(ran) != image_reference(container.image)
+    status = next((one for one in statuses if one.name == name), None)
+    if status is None or not status.image:
+        return False
+    digest = container.image.partition("@")[2]
+    if digest:
+        return digest not in status.image_id
+    return image_reference(status.image) != image_reference(container.image)
 
 
 def _is_behind_a_sidecar(pod: Pod, name: str) -> bool:

@@ -107,9 +107,9 @@ class Shadow:
                 *status_divergences(seen, old.status),
                 *(() if tracked.excused else transition_divergences(seen, old, before)),
                 *(_told_at_the_wrong_time(seen, old, found, tracked.excused) if self.clock_known else ()),
-                *_wrong_wait(seen),
             ]
             self._remember(tracked, old, found, now)
+            divergences += _wrong_wait(self._observation(tracked, now))
         verdicts = self._settle(tracked, found, now)
         divergences += (divergence_of(v, pod, now) for v in verdicts if v.outcome in ("early", "late"))
         tracked.excused = False

@@ -38,6 +38,7 @@ CATCHING_UP = RECONNECT
 # A kubelet renews its lease every 10 s (component-helpers lease controller, with 4 % jitter): by two renewals its clock
 # is measured, and one that is so late is cut off from its API server.
 MEASURING = 21 * SECOND
+RENEWAL = 9 * SECOND  # the shortest time between two renewals of one kubelet, and a second for its clock
 TICK = 1 * SECOND
 PATIENCE_S = 5.0  # for a look at a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
@@ -266,6 +267,8 @@ class NodeFollower:
         renewed, now = parse_time(text), self._clock.now()
         # Two that come as far apart as they were written came right after that; one of a list may be old.
         if self._renewed_at is not None and renewed > self._renewed_at:
+            if renewed - self._renewed_at < RENEWAL:
+                self.shadow.kubelet_started(renewed)  # off its rhythm: a new kubelet renews at once
             apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
             if abs(apart) < SECOND:
                 self._skews.append(renewed - now)
