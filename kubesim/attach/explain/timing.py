@@ -60,13 +60,10 @@ def stretched(delay: int) -> int:
 
 
 def latest_sync(expires_at: int, looked: int, intervals: Intervals = INTERVALS) -> int:
-    """The latest moment of the sync that finds a back-off expired, given when the worker last looked."""
+    """The latest moment of the sync that finds a back-off expired, given a sync before it. Others may follow that one
+    at any time; the last one before the end draws jitter over what is left, a resync at most."""
     delay = requeue_after(intervals, False, BackoffError("", expires_at), looked).delay
-    by_jitter = looked + stretched(delay)
-    if looked + delay >= expires_at:
-        return by_jitter
-    # Longer than a resync: the worker looks in between, and the rest is stretched anew.
-    return max(by_jitter, latest_sync(expires_at, looked + delay, intervals))
+    return expires_at + stretched(delay) - delay
 
 
 def retry_window(looked: int, intervals: Intervals = INTERVALS) -> Window:

@@ -94,6 +94,24 @@ def _kills(lines: list[Json], pod: str) -> list[int]:
     ]
 
 
+def _pulls(lines: list[Json], pod: str) -> list[int]:
+    """Pulls after one that failed."""
+    return [
+        number
+        for number, line in enumerate(lines)
+        if line.get("object", {}).get("reason") == "Pulling" and _failed_before(lines, number)
+    ]
+
+
+def _failed_before(lines: list[Json], number: int) -> str:
+    """When the pull before failed, if it was watched."""
+    for line in reversed(lines[:number]):
+        if line.get("object", {}).get("message", "").startswith("Failed to pull"):
+            failed: str = line["object"]["lastTimestamp"]
+            return failed
+    return ""
+
+
 def _running_before(lines: list[Json], number: int) -> str | None:
     """When the container began that ran by then."""
     for line in reversed(lines[:number]):
@@ -150,7 +168,7 @@ def _waits_long(before: Json, now: Json) -> bool:
 
 
 def _counted(before: Json, now: Json) -> bool:
-    return _main(before)["restartCount"] > 0
+    return bool(_main(before)["restartCount"] > 0)
 
 
 # -- edits ----------------------------------------------------------------------------------------------------------
@@ -221,12 +239,31 @@ def _kill_early(lines: list[Json], place: int) -> None:
     lines[place]["object"]["lastTimestamp"] = shifted(began, 1)
 
 
+def _pull_early(lines: list[Json], place: int) -> None:
+    """The pull began right after the one before had failed."""
+    lines[place]["object"]["lastTimestamp"] = shifted(_failed_before(lines, place), 2)
+
+
+def _not_counted(lines: list[Json], place: int) -> None:
+    """From here on every status has one restart less."""
+    for line in lines[place:]:
+        if line.get("kind") == "Pod" and "object" in line:
+            _main(line["object"]["status"])["restartCount"] -= 1
+
+
 def _flip_ready(status: Json) -> None:
     for kind in ("Ready", "ContainersReady"):
         one = condition(status, kind)
         one["status"] = "False" if one["status"] == "True" else "True"
         one.pop("reason", None)
         one.pop("message", None)
+
+
+def _report_late(lines: list[Json], place: int) -> None:
+    """Statuses come later than what they report."""
+    for line in lines[place:]:
+        if line.get("kind") == "Pod":
+            line["t"] += 25
 
 
 def _other_exit(status: Json) -> None:
@@ -277,6 +314,9 @@ KINDS: dict[str, tuple[str, Sequence[str], Places, Edit]] = {
         _kills,
         _kill_early,
     ),
+    "a pull before its back-off is over": ("before the rules allow it", ("no-image", "img-bad"), _pulls, _pull_early),
+    "a pull long after its back-off": ("after it was due at the latest", ("no-image", "img-bad"), _pulls, _stretch(60)),
+    "a restart that is not counted": ("restartCount stayed", CRASHING, _statuses(_restarted), _not_counted),
     "a restart count that goes back": (
         "went back",
         CRASHING,
@@ -311,8 +351,7 @@ KINDS: dict[str, tuple[str, Sequence[str], Places, Edit]] = {
         "is told",
         ("crash-slow", "retry-ok"),
         _statuses(_ended),
-        lambda lines, place: [line.update(t=line["t"] + 25) for line in lines[place:] if line.get("kind") == "Pod"]
-        and None,
+        _report_late,
     ),
     "an end that changes": (
         "is reported differently than before",

@@ -42,7 +42,7 @@ def recording() -> list[Json]:
 
 
 def at(line: Json) -> int:
-    return round(line["t"] * SECOND)
+    return round(float(line["t"]) * SECOND)
 
 
 def beginning(lines: Sequence[Json]) -> int:
