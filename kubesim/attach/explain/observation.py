@@ -183,6 +183,15 @@ def event_fact(event: Event) -> Fact:
     return Fact(f"event {event.reason}", f"{said.strip()}{f' (x{times})' if times > 1 else ''}")
 
 
+def newest_time(pod: Pod) -> int:
+    """The latest time that the kubelet has written in a status; 0 if there is none."""
+    states = [one.state for one in (*pod.status.init_container_statuses, *pod.status.container_statuses)]
+    texts = [condition.last_transition_time for condition in pod.status.conditions]
+    texts += [state.running.started_at for state in states if state.running is not None]
+    texts += [state.terminated.finished_at for state in states if state.terminated is not None]
+    return max((moment(text) or 0 for text in texts), default=0)
+
+
 def moment(text: str | None) -> int | None:
     """The microseconds of a time in a status; the epoch itself is containerd's way of saying that there is none."""
     if not text:

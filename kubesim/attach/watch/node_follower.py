@@ -17,14 +17,14 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND, parse_time
-from kubesim.attach.explain.observation import event_time
+from kubesim.attach.explain.observation import event_time, newest_time
 from kubesim.attach.explain.tolerances import RECONNECT
 from kubesim.attach.reading.read import events_about
 from kubesim.attach.reading.reference_polls import ReferencePolls
 from kubesim.attach.reading.references import references
 from kubesim.attach.shadow.divergence import Divergence
 from kubesim.attach.shadow.shadow import Shadow, ShadowReport
-from kubesim.clock import LoopClock, Randomness
+from kubesim.clock import NEVER, LoopClock, Randomness
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
 from kubesim.cluster.store.object_watch import ObjectKey
 from kubesim.concurrency import TaskSet
@@ -96,6 +96,7 @@ class NodeFollower:
         self._renewed_at: int | None = None
         self._renewal_came_at = 0
         self._ahead = 0
+        self._reached = -NEVER  # how far behind ours the node's clock is at most, by the times in statuses
 
     def _make_looks(self) -> ReferencePolls:
         shadow, problem = self.shadow, self._viewer.problem
@@ -187,6 +188,7 @@ class NodeFollower:
         Of a single renewal only this is sure: the node cannot have written a time that it has not reached.
         """
         best = max(self._skews) if self._skews else self._ahead  # of several, the one that was least held up on its way
+        best = max(best, self._reached)
         return best if abs(best) >= SECOND else 0
 
     @property
@@ -236,6 +238,8 @@ class NodeFollower:
     def saw_pod(self, pod: Pod) -> None:
         self.observations += 1
         new = pod.metadata.uid not in self.shadow.pods
+        # A watch of the lease that is held up looks like a clock that is behind.
+        self._reached = max(self._reached, min(0, newest_time(pod) - self._clock.now()))
         self._report(self.shadow.observe_pod(pod, self.now()))
         for follower in self._followers:
             follower.saw(pod)
@@ -260,7 +264,7 @@ class NodeFollower:
             return
         self._report(self.shadow.observe_event(event, self.now(), history=history))
 
-    def saw_lease(self, lease: NodeLease) -> None:
+    def saw_lease(self, lease: NodeLease, *, listed: bool = False) -> None:
         text = (lease.extra.get("spec") or {}).get("renewTime")
         if not text:
             return
@@ -270,7 +274,7 @@ class NodeFollower:
             if renewed - self._renewed_at < RENEWAL:
                 self.shadow.kubelet_started(renewed)  # off its rhythm: a new kubelet renews at once
             apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
-            if abs(apart) < SECOND:
+            if abs(apart) < SECOND and not listed:
                 self._skews.append(renewed - now)
         self._ahead = max(0, renewed - now)
         self._renewed_at, self._renewal_came_at = renewed, now
@@ -363,7 +367,7 @@ class _OfNode(_Told):
 class _OfLease(_Told):
     def replaced(self, objects: Iterable[NodeLease]) -> None:
         for lease in objects:
-            self.agent.saw_lease(lease)
+            self.agent.saw_lease(lease, listed=True)
         self.agent.listed("Lease")
 
     def changed(self, obj: NodeLease) -> None:
