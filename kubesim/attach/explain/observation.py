@@ -143,6 +143,10 @@ class Observation:
         ]
         return tuple(sorted(found, key=event_time))
 
+    def is_of_earlier_kubelet(self, event: Event) -> bool:
+        """Whether the kubelet has restarted since: the new one remembers no back-off, and tries at once."""
+        return event_time(event) < self.memory.kubelet_since
+
     def newest_event(self, *reasons: str, path: str | None = None) -> Event | None:
         found = self.events_of(*reasons, path=path)
         return found[-1] if found else None

@@ -87,6 +87,8 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
     window: Window | None = None
     if failed is not None and pulling is not None and event_time(pulling) > event_time(failed):
         because = f"a pull is under way, attempt {event_count(pulling)}"
+    elif failed is not None and seen.is_of_earlier_kubelet(failed):
+        because = "the kubelet has restarted since the last failure, and its back-off begins again"
     elif failed is not None:
         failures, failed_at = event_count(failed), event_time(failed)
         # An error that varies makes Events of their own, each with its count; every attempt says Pulling.
@@ -155,7 +157,8 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
 
 def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple[NextStep, ...]:
     event = seen.newest_event(*reasons, path=view.event_path)
-    window = retry_window(event_time(event)) if event is not None else None
+    known = event is not None and not seen.is_of_earlier_kubelet(event)
+    window = retry_window(event_time(event)) if event is not None and known else None
     return (
         NextStep(
             "waits",

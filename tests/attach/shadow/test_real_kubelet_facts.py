@@ -160,3 +160,14 @@ def test_errors_of_a_pull_that_vary_do_not_shorten_its_back_off() -> None:
     assert step.window is not None
     assert step.window.earliest == NOW + 5 * SECOND
     assert step.window.latest == NOW + (300 + 15 - 5) * SECOND
+
+
+def test_a_kubelet_that_restarted_does_not_wait_for_an_earlier_pull_or_mount() -> None:
+    failed = event("Failed", 'Failed to pull image "nginx:1.27": no', 30, 6, "main")
+    mount = event("FailedMount", "MountVolume.SetUp failed for volume x", 30, 6)
+    pulls, mounts = pod(waiting("ErrImagePull")), pod(waiting("ContainerCreating"), sandbox=False)
+    new = Memory(kubelet_since=NOW - 10 * SECOND)
+    assert cause(pulls, failed).steps[0].window is not None
+    assert cause(pulls, failed, memory=new).steps[0].window is None
+    assert cause(mounts, mount).steps[0].window is not None
+    assert cause(mounts, mount, memory=new).steps[0].window is None
