@@ -251,6 +251,16 @@ def _not_counted(lines: list[Json], place: int) -> None:
             _main(line["object"]["status"])["restartCount"] -= 1
 
 
+def _remove_restart(lines: list[Json], place: int) -> None:
+    """No status shows this attempt."""
+    count = _main(lines[place]["object"]["status"])["restartCount"]
+    lines[:] = [
+        line
+        for line in lines
+        if line.get("kind") != "Pod" or "object" not in line or _main(line["object"]["status"])["restartCount"] != count
+    ]
+
+
 def _flip_ready(status: Json) -> None:
     for kind in ("Ready", "ContainersReady"):
         one = condition(status, kind)
@@ -316,6 +326,12 @@ KINDS: dict[str, tuple[str, Sequence[str], Places, Edit]] = {
     ),
     "a pull before its back-off is over": ("before the rules allow it", ("no-image", "img-bad"), _pulls, _pull_early),
     "a pull long after its back-off": ("after it was due at the latest", ("no-image", "img-bad"), _pulls, _stretch(60)),
+    "a restart that no status shows": (
+        "after it was due at the latest",
+        ("crash-slow", "crash-fast", "retry-ok"),
+        _statuses(_restarted),
+        _remove_restart,
+    ),
     "a restart that is not counted": ("restartCount stayed", CRASHING, _statuses(_restarted), _not_counted),
     "a restart count that goes back": (
         "went back",
