@@ -55,6 +55,7 @@ class Memory:
     # When the exit of the present attempt was first seen in a status: the kubelet looked then.
     exits_seen: Mapping[str, int] = field(default_factory=dict)
     watched_since: int | None = None
+    kubelet_since: int = 0  # when the node's kubelet started; 0 = not known
 
 
 @value_object
@@ -147,6 +148,10 @@ class Observation:
         ]
         return tuple(sorted(found, key=event_time))
 
+    def is_of_earlier_kubelet(self, event: Event) -> bool:
+        """Whether the kubelet has restarted since: the new one remembers no back-off, and tries at once."""
+        return event_time(event) < self.memory.kubelet_since
+
     def newest_event(self, *reasons: str, path: str | None = None) -> Event | None:
         found = self.events_of(*reasons, path=path)
         return found[-1] if found else None
@@ -171,6 +176,11 @@ def event_time(event: Event) -> int:
     return 0
 
 
+def first_time(event: Event) -> int:
+    """When an Event was first said."""
+    return parse_time(event.first_timestamp) if event.first_timestamp else event_time(event)
+
+
 def event_count(event: Event) -> int:
     series = event.series or {}
     return int(series.get("count") or event.count or 1)
@@ -180,6 +190,15 @@ def event_fact(event: Event) -> Fact:
     times = event_count(event)
     said = event.message if len(event.message) <= 300 else event.message[:297] + "..."
     return Fact(f"event {event.reason}", f"{said.strip()}{f' (x{times})' if times > 1 else ''}")
+
+
+def newest_time(pod: Pod) -> int:
+    """The latest time that the kubelet has written in a status; 0 if there is none."""
+    states = [one.state for one in (*pod.status.init_container_statuses, *pod.status.container_statuses)]
+    texts = [condition.last_transition_time for condition in pod.status.conditions]
+    texts += [state.running.started_at for state in states if state.running is not None]
+    texts += [state.terminated.finished_at for state in states if state.terminated is not None]
+    return max((moment(text) or 0 for text in texts), default=0)
 
 
 def moment(text: str | None) -> int | None:

@@ -17,12 +17,13 @@ from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.attach.explain.observation import ContainerView, CrashEntry, Observation, moment
 from kubesim.attach.explain.runtime_truth import newest_end, runtime_status
 from kubesim.attach.explain.statement import Window
-from kubesim.attach.explain.tolerances import RECONCILER, TRUNCATION
+from kubesim.attach.explain.tolerances import RECONCILER, TRUNCATION, WORK
 from kubesim.errors import BackoffError, SyncError
 from kubesim.golang.durations import parse_duration
 from kubesim.podworkers.requeue import JITTER_FACTOR, Intervals, requeue_after
 from kubesim.runtime.kuberuntime.decide.backoff import (
     CRASH_LOOP_RESET_AFTER,
+    MAX_IMAGE_BACK_OFF,
     Backoff,
     do_back_off,
     new_image_backoff,
@@ -58,13 +59,10 @@ def stretched(delay: int) -> int:
 
 
 def latest_sync(expires_at: int, looked: int, intervals: Intervals = INTERVALS) -> int:
-    """The latest moment of the sync that finds a back-off expired, given when the worker last looked."""
+    """The latest moment of the sync that finds a back-off expired, given a sync before it. Others may follow that one
+    at any time; the last one before the end draws jitter over what is left, a resync at most."""
     delay = requeue_after(intervals, False, BackoffError("", expires_at), looked).delay
-    by_jitter = looked + stretched(delay)
-    if looked + delay >= expires_at:
-        return by_jitter
-    # Longer than a resync: the worker looks in between, and the rest is stretched anew.
-    return max(by_jitter, latest_sync(expires_at, looked + delay, intervals))
+    return expires_at + stretched(delay) - delay
 
 
 def retry_window(looked: int, intervals: Intervals = INTERVALS) -> Window:
@@ -83,9 +81,11 @@ def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
         return None
     entry, known_from = _crash_entry(seen, view)
     finished = moment(ended.finished_at)
-    looked = seen.memory.exits_seen.get(view.name, seen.now)
     if entry is None or finished is None:
+        looked = seen.memory.exits_seen.get(view.name, seen.now)
         return CrashWait(0, finished, Window(finished, looked), known_from, True)
+    # The jitter is drawn over the whole wait, by the sync that finds the exit.
+    looked = seen.memory.exits_seen.get(view.name, finished)
     backoff = seen.periods.crash_backoff()
     backoff.restore(backoff_key(seen.pod, view.spec), entry.wait, entry.last_update)
     in_back_off = do_back_off(backoff, seen.pod, view.spec, runtime_status(seen), finished)
@@ -93,8 +93,9 @@ def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
         return CrashWait(0, finished, Window(finished, looked), "the attempt ran longer than 10 minutes", True)
     expires_at = in_back_off.retry_at
     latest = latest_sync(expires_at + TRUNCATION, looked, seen.periods.intervals)
-    window = Window(expires_at, max(latest, expires_at + TRUNCATION))
-    return CrashWait(entry.wait, finished, window, known_from, known_from != COUNTED)
+    certain = known_from != COUNTED
+    window = Window(expires_at if certain else None, max(latest, expires_at + TRUNCATION))
+    return CrashWait(entry.wait, finished, window, known_from, certain)
 
 
 def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | None, str]:
@@ -106,7 +107,9 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
     last_start = moment(ended.started_at) if ended is not None else None
     last_update = last_start if last_start is not None else seen.now
     told = told_wait(view)
-    if told is not None:
+    finished = moment(ended.finished_at) if ended is not None else None
+    # A back-off that a kubelet before this one wrote is forgotten.
+    if told is not None and (finished is None or finished + TRUNCATION > seen.memory.kubelet_since):
         return CrashEntry(told, last_update), "read from the message of the waiting state"
     if view.status.restart_count == 0:
         return None, "a first crash is answered at once"
@@ -136,10 +139,18 @@ def pull_wait(failures: int) -> int:
     return backoff.get("")
 
 
-def pull_window(failed_at: int, failures: int, intervals: Intervals = INTERVALS) -> Window:
-    """When the next pull begins: at the first sync after the wait, and those come every 10 to 15 s."""
-    expires_at = failed_at + pull_wait(failures)
-    return Window(expires_at, expires_at + stretched(min(intervals.backoff, intervals.resync)))
+def pull_window(failed_at: int, at_least: int, at_most: int, intervals: Intervals = INTERVALS) -> Window:
+    """When the next pull begins after that many failures in a row: at the first sync after the wait, and those come
+    every 10 to 15 s."""
+    latest = failed_at + pull_wait(at_most) + stretched(min(intervals.backoff, intervals.resync))
+    return Window(failed_at + pull_wait(at_least), latest)
+
+
+def pulls_in_a_row(failures: int, span: int, intervals: Intervals = INTERVALS) -> bool:
+    """Whether this many failures within this time followed each other without the rest that ends a back-off."""
+    retry = stretched(min(intervals.backoff, intervals.resync))
+    longest = sum(pull_wait(n) + retry + WORK for n in range(1, min(failures, 1000)))
+    return span <= max(longest, 2 * MAX_IMAGE_BACK_OFF)
 
 
 # -- volumes --------------------------------------------------------------------------------------------------------

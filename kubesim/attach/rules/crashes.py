@@ -44,7 +44,10 @@ def crashed(seen: Observation, view: ContainerView) -> Cause | None:
     because = explain_restart(view.spec, seen.pod, ended.exit_code, seen.gates)
     steps = _steps(seen, view, wait)
     code = CRASH_LOOP_BACK_OFF if wait.wait else "Restarting"
-    held = f"waits out its back-off of {duration(wait.wait)}" if wait.wait else "is started again at once"
+    held = "is started again at once"
+    if wait.wait:
+        most = "" if wait.certain else "at most "
+        held = f"waits out its back-off of {most}{duration(wait.wait)}"
     rule = (
         f"A container that ended is started again because {because}. The first restart comes at once; after that each "
         f"one waits {duration(seen.periods.crash_wait(1))} from the exit, then twice as long every time, at most "
@@ -71,9 +74,7 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
         f"{view.words} is started again, as restart {view.status.restart_count + 1}",
         container=view.name,
         window=wait.window,
-        because=(
-            f"{duration(wait.wait)} after the exit, plus jitter of the worker" if wait.wait else "no back-off is due"
-        ),
+        because=_because(wait),
         due="restart" if wait.certain else "restart-by",
     )
     shown = NextStep(
@@ -102,6 +103,13 @@ def _steps(seen: Observation, view: ContainerView, wait: CrashWait) -> tuple[Nex
         firm=False,
     )
     return (*steps, again)
+
+
+def _because(wait: CrashWait) -> str:
+    if not wait.wait:
+        return "no back-off is due"
+    latest = "" if wait.certain else " at the latest"
+    return f"{duration(wait.wait)} after the exit{latest}, plus jitter of the worker"
 
 
 def stays_down(seen: Observation, view: ContainerView) -> Cause:

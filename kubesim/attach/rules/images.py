@@ -6,9 +6,16 @@ Mirrors: images/image_manager.go EnsureImageExists, images/types.go
 from __future__ import annotations
 
 from kubesim.api.event import Event
-from kubesim.attach.explain.observation import ContainerView, Observation, event_count, event_fact, event_time
+from kubesim.attach.explain.observation import (
+    ContainerView,
+    Observation,
+    event_count,
+    event_fact,
+    event_time,
+    first_time,
+)
 from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, upper_first
-from kubesim.attach.explain.timing import pull_wait, pull_window, retry_window
+from kubesim.attach.explain.timing import pull_wait, pull_window, pulls_in_a_row, retry_window
 from kubesim.attach.rules.missing import missing, missing_facts, missing_remedies
 from kubesim.golang.text import duration, quoted
 from kubesim.runtime.images.image_manager import (
@@ -78,9 +85,15 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
     window: Window | None = None
     if failed is not None and pulling is not None and event_time(pulling) > event_time(failed):
         because = f"a pull is under way, attempt {event_count(pulling)}"
+    elif failed is not None and seen.is_of_earlier_kubelet(failed):
+        because = "the kubelet has restarted since the last failure, and its back-off begins again"
     elif failed is not None:
         failures, failed_at = event_count(failed), event_time(failed)
-        window = pull_window(failed_at, failures, seen.periods.intervals)
+        # An error that varies makes Events of their own, each with its count; every attempt says Pulling.
+        at_most = max(failures, event_count(pulling)) if pulling is not None else failures
+        intervals = seen.periods.intervals
+        at_least = failures if pulls_in_a_row(failures, failed_at - first_time(failed), intervals) else 1
+        window = pull_window(failed_at, at_least, at_most, intervals)
         held = f"after failure {failures} the kubelet does not pull for {duration(pull_wait(failures))}"
         because = f"{held}, then the next sync (they come every {seen.periods.retry_words}) pulls"
     else:
@@ -148,7 +161,8 @@ def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
 
 def _tries_again(seen: Observation, view: ContainerView, *reasons: str) -> tuple[NextStep, ...]:
     event = seen.newest_event(*reasons, path=view.event_path)
-    window = retry_window(event_time(event), seen.periods.intervals) if event is not None else None
+    known = event is not None and not seen.is_of_earlier_kubelet(event)
+    window = retry_window(event_time(event), seen.periods.intervals) if event is not None and known else None
     return (
         NextStep(
             "waits",

@@ -328,7 +328,12 @@ def runs_another_image(view: ContainerView) -> bool:
 
 
 def _repository(image: str) -> str:
-    name = image.rpartition(":")[0] if ":" in image.rpartition("/")[2] else image
+    return image_reference(image).rpartition(":")[0]
+
+
+def image_reference(image: str) -> str:
+    """Repository and tag, without what is implied in a name."""
+    name = image if ":" in image.rpartition("/")[2] else f"{image}:latest"
     for prefix in ("index.docker.io/", "docker.io/", "library/"):
         name = name.removeprefix(prefix)
     return name

@@ -131,7 +131,11 @@ def _volumes(seen: Observation) -> Cause | None:
     # The other kind of FailedMount is said by a sync that gave up waiting.
     retried = event.reason == "FailedMount" and event.message.startswith("MountVolume.")
     absent = missing(seen, "volume")
-    window = mount_window(failed_at, failures) if retried else retry_window(failed_at, seen.periods.intervals)
+    window: Window | None = mount_window(failed_at, failures)
+    if not retried:
+        window = retry_window(failed_at, seen.periods.intervals)
+    if seen.is_of_earlier_kubelet(event):
+        window = None
     return Cause(
         code=event.reason,
         says=f"The pod waits for a volume: {event.message.strip()}",

@@ -116,6 +116,16 @@ def kill_begun(seen: Observation) -> Window:
     return Window(asked, None if asked is None else asked + TRUNCATION)
 
 
+def _deleted_again(seen: Observation, begun: Window) -> bool:
+    """Whether the containers were asked to stop before the deletion that the object names: then by an earlier one. The
+    API server writes the shorter grace; the containers may still have that of the first."""
+    meta = seen.pod.metadata
+    deadline = moment(meta.deletion_timestamp)
+    if deadline is None or begun.latest is None:
+        return False
+    return begun.latest < deadline - (meta.deletion_grace_period_seconds or 0) * SECOND
+
+
 def _stopping(seen: Observation) -> Cause:
     running = [view for view in seen.containers() if view.status.state.running is not None]
     if not running:
@@ -123,7 +133,7 @@ def _stopping(seen: Observation) -> Cause:
     begun = kill_begun(seen)
     windows = [kill_deadline(seen.pod, view.spec, begun) for view in running]
     latest = [window.latest for window in windows if window.latest is not None]
-    window = Window(begun.earliest, max(latest) if latest else None)
+    window = Window(begun.earliest, max(latest) if latest and not _deleted_again(seen, begun) else None)
     names, many = listed([view.name for view in running]), len(running) > 1
     hooks = [view.name for view in running if view.spec.lifecycle is not None and view.spec.lifecycle.pre_stop]
     grace = seen.pod.metadata.deletion_grace_period_seconds

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesim.api.pod import ContainerStateTerminated, ContainerStatus, Pod, PodCondition, PodStatus
-from kubesim.api.pods.phases import PENDING, RUNNING, TERMINAL_PHASES
+from kubesim.api.pods.phases import FAILED, PENDING, RUNNING, TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import (
     CONTAINERS_READY,
     DISRUPTION_TARGET,
@@ -21,12 +21,14 @@ from kubesim.api.pods.pod_conditions import (
     TRUE,
     find_condition,
 )
+from kubesim.api.timestamps import SECOND
 from kubesim.attach.explain.observation import ContainerView, Observation, moment
 from kubesim.attach.explain.statement import Fact
 from kubesim.attach.explain.timing import success_earliest
 from kubesim.attach.explain.tolerances import CLOCK
 from kubesim.attach.shadow.divergence import Divergence, diverges
 from kubesim.kubelet.status.generate.conditions import (
+    conditions_by_kubelet,
     generate_containers_ready_condition,
     generate_pod_initialized_condition,
     generate_pod_ready_condition,
@@ -169,21 +171,78 @@ def _phase(seen: Observation) -> Iterator[Divergence]:
     )
 
 
-def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence]:
+def _computed(seen: Observation, old: PodStatus | None) -> dict[str, list[PodCondition]]:
+    """The conditions that these containers can mean."""
     pod, status = seen.pod, seen.pod.status
     before = status if old is None else old
     statuses = (*status.init_container_statuses, *status.container_statuses)
     # Conditions are computed with the phase of that moment; a terminal one is written later, or was decided by others.
-    phases = sorted(_phases(pod) | {status.phase, RUNNING})
+    phases = _phases(pod) | {status.phase, RUNNING}
+    if is_over_deadline(seen):
+        phases.add(FAILED)  # the conditions are already those of a failed pod while its containers are being stopped
     computed: dict[str, list[PodCondition]] = {CONTAINERS_READY: [], READY: [], INITIALIZED: []}
-    for phase in phases:
+    for phase in sorted(phases):
         containers_ready = generate_containers_ready_condition(pod, before, statuses, phase, seen.gates)
         computed[CONTAINERS_READY].append(containers_ready)
-        computed[READY].append(
-            generate_pod_ready_condition(pod, before, status.conditions, containers_ready, seen.gates)
-        )
-        computed[INITIALIZED].append(generate_pod_initialized_condition(pod, before, statuses, phase, seen.gates))
-    for kind, possible in computed.items():
+        for conditions in _gates(seen, old):
+            ready = generate_pod_ready_condition(pod, before, conditions, containers_ready, seen.gates)
+            computed[READY].append(ready)
+        for known in (statuses, _before_startup(seen, old)):
+            computed[INITIALIZED].append(generate_pod_initialized_condition(pod, before, known, phase, seen.gates))
+    return computed
+
+
+def is_over_deadline(seen: Observation) -> bool:
+    limit, start = seen.pod.spec.active_deadline_seconds, moment(seen.pod.status.start_time)
+    if limit is None or start is None:
+        return False
+    return not seen.clock_known or seen.now >= start + limit * SECOND - CLOCK
+
+
+def _gates(seen: Observation, old: PodStatus | None) -> list[tuple[PodCondition, ...]]:
+    """The conditions that Ready may have been computed from: those of a readiness gate are written by somebody else,
+    and the kubelet's answer follows. Without an earlier status, the gates may have had any value."""
+    status, gates = seen.pod.status, [gate.condition_type for gate in seen.pod.spec.readiness_gates]
+    if not gates:
+        return [status.conditions]
+    others = tuple(one for one in status.conditions if one.type not in gates)
+    satisfied = tuple(PodCondition(type=gate, status=TRUE) for gate in gates)
+    return [status.conditions, old.conditions if old is not None else (*others, *satisfied)]
+
+
+def _before_startup(seen: Observation, old: PodStatus | None) -> tuple[ContainerStatus, ...]:
+    """The statuses as they were before a startup probe succeeded: the status manager writes `started` by itself, and
+    the sync that follows computes Initialized from it (SetContainerStartup)."""
+    status = seen.pod.status
+    known = {one.name: one for one in old.init_container_statuses} if old is not None else {}
+    probed = {view.name for view in seen.containers() if view.kind == "sidecar" and view.spec.startup_probe is not None}
+    inits = tuple(
+        one.changed(started=False)
+        if one.name in probed and not one.ready and not (one.name in known and known[one.name].started)
+        else one
+        for one in status.init_container_statuses
+    )
+    return (*inits, *status.container_statuses)
+
+
+def _is_written_by_others(status: PodStatus, old: PodStatus | None) -> bool:
+    """Whether nothing of what the kubelet writes has changed."""
+    if old is None or status.conditions == old.conditions:
+        return False
+    owned = conditions_by_kubelet()
+    return (
+        status.container_statuses == old.container_statuses
+        and status.init_container_statuses == old.init_container_statuses
+        and [one for one in status.conditions if one.type in owned]
+        == [one for one in old.conditions if one.type in owned]
+    )
+
+
+def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence]:
+    pod, status = seen.pod, seen.pod.status
+    if _is_written_by_others(status, old):
+        return
+    for kind, possible in _computed(seen, old).items():
         said = find_condition(status.conditions, kind)
         if said is None or any(_says(said) == _says(one) for one in possible):
             continue

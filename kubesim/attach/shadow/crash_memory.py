@@ -66,6 +66,9 @@ class CrashMemory:
             return
         if was.state.running is not None and _was_killed(was, container, known):
             return
+        if was.state.running is not None and (container.liveness_probe or container.startup_probe):
+            self._forget(pod, container.name)  # the Event of a kill may still be under way, or was dropped
+            return
         key = backoff_key(pod, container)
         if was.restart_count > 0 and not self._backoff.get(key):
             return  # restarted before it was watched: how long it waits cannot be known

@@ -10,10 +10,12 @@ from collections.abc import Iterable
 from typing import Literal
 
 from kubesim.api.pod import Pod
+from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.timestamps import MILLISECOND, format_micro_time
 from kubesim.attach.explain.page import window_text
 from kubesim.attach.explain.statement import Due, Fact, Statement, Window
 from kubesim.attach.explain.tolerances import DOING, EARLY, RELIST
+from kubesim.attach.rules.living import image_reference
 from kubesim.attach.shadow.changes import ObservedChange
 from kubesim.attach.shadow.divergence import Divergence, DivergenceKind
 from kubesim.golang.text import duration
@@ -86,20 +88,48 @@ def predictions_of(statement: Statement, pod: Pod) -> Iterable[Prediction]:
             if step.due is None or step.window is None:
                 continue
             window = step.window
-            if step.due in _BY_THE_WORKER and _may_pull_first(pod, step.container, step.due):
+            if step.due in _BY_THE_WORKER and _may_take_longer(pod, step.container, step.due):
                 window = Window(window.earliest, None)
             yield Prediction(step.due, step.container, step.what, step.because, cause.rule, window, statement.as_of)
 
 
-def _may_pull_first(pod: Pod, name: str, due: Due) -> bool:
-    """A worker does one thing after the other, and a pull takes as long as it takes."""
-    container = pod.spec.find_container(name)
-    own = due in ("restart", "restart-by") and container is not None and container.image_pull_policy == "Always"
+def _may_take_longer(pod: Pod, name: str, due: Due) -> bool:
+    """A worker does one thing after the other: a pull takes as long as it takes, and may fail."""
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-    return own or any(
+    own = due in ("restart", "restart-by") and _may_pull(pod, name)
+    others = any(
         one.name != name and one.state.waiting is not None and one.state.waiting.reason not in _HELD_BACK
         for one in statuses
     )
+    return own or others or _is_behind_a_sidecar(pod, name)
+
+
+def _may_pull(pod: Pod, name: str) -> bool:
+    """Whether the image is pulled before a restart: always, or because it is another one than that of the last
+    attempt."""
+    container = pod.spec.find_container(name)
+    if container is None or container.image_pull_policy == "Always":
+        return container is not None
+    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    status = next((one for one in statuses if one.name == name), None)
+    if status is None or not status.image:
+        return False
+    digest = container.image.partition("@")[2]
+    if digest:
+        return digest not in status.image_id
+    return image_reference(status.image) != image_reference(container.image)
+
+
+def _is_behind_a_sidecar(pod: Pod, name: str) -> bool:
+    """A sidecar in its back-off holds back the containers after it: that sync starts nothing else."""
+    status_of = {one.name: one for one in pod.status.init_container_statuses}
+    for container in pod.spec.init_containers:
+        if container.name == name:
+            return False
+        status = status_of.get(container.name)
+        if is_restartable_init_container(container) and status is not None and status.state.running is None:
+            return True
+    return False
 
 
 def judge_change(prediction: Prediction, change: ObservedChange) -> PredictionVerdict | None:

@@ -8,17 +8,18 @@ from __future__ import annotations
 from kubesim.api.event import Event
 from kubesim.api.pod import Probe
 from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.attach.explain.observation import Observation, moment
+from kubesim.attach.explain.observation import ContainerView, Observation, event_time, moment
 from kubesim.attach.explain.statement import Fact
-from kubesim.attach.explain.timing import failure_window, period
+from kubesim.attach.explain.timing import failure_window, first_probe, period
 from kubesim.attach.explain.tolerances import TRUNCATION
 from kubesim.attach.rules.readiness import arithmetic
 from kubesim.attach.shadow.divergence import Divergence, diverges
 from kubesim.golang.text import duration
 
 
-def killed_too_early(seen: Observation, event: Event, at: int) -> list[Divergence]:
-    """An Event Killing for a failed liveness or startup probe, held against the probe's delay, period and threshold."""
+def killed_too_early(seen: Observation, event: Event, at: int, before: Event | None = None) -> list[Divergence]:
+    """An Event Killing for a failed liveness or startup probe, checked against the probe's delay, period and threshold.
+    `before` is the kill before it, for the same reason."""
     if event.reason != "Killing":
         return []
     for view in seen.containers():
@@ -30,9 +31,11 @@ def killed_too_early(seen: Observation, event: Event, at: int) -> list[Divergenc
         elif "failed startup probe" in event.message:
             probe, kind = view.spec.startup_probe, "startup"
         started = moment(view.status.state.running.started_at)
-        if probe is None or started is None:
+        if probe is None or started is None or _is_of_earlier_attempt(view, at, started):
             return []
         earliest = failure_window(probe, started).earliest
+        if not _counts_from_zero(view, before):
+            earliest = first_probe(probe, started)
         assert earliest is not None
         # A probe that takes longer than its period makes the next one follow at once.
         slow = period(probe) if (probe.timeout_seconds or 1) * SECOND >= period(probe) else 0
@@ -50,3 +53,19 @@ def killed_too_early(seen: Observation, event: Event, at: int) -> list[Divergenc
             )
         ]
     return []
+
+
+def _is_of_earlier_attempt(view: ContainerView, at: int, started: int) -> bool:
+    ended = view.status.last_state.terminated
+    over = moment(ended.finished_at) if ended is not None else None
+    return at < started or (over is not None and at <= over)
+
+
+def _counts_from_zero(view: ContainerView, before: Event | None) -> bool:
+    """Whether the attempt began without failures. The worker keeps its count (`resultRun`) over a restart, unless the
+    attempt before was killed for this very probe."""
+    if view.status.restart_count == 0:
+        return True
+    ended = view.status.last_state.terminated
+    began = moment(ended.started_at) if ended is not None else None
+    return before is not None and began is not None and event_time(before) >= began

@@ -15,6 +15,7 @@ from kubesim.api.event import Event
 from kubesim.api.meta import CONFIG_HASH
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import find_condition
 from kubesim.api.timestamps import SECOND, format_micro_time
 from kubesim.attach.explain.explain import explain
@@ -28,6 +29,7 @@ from kubesim.attach.shadow.consistency import status_divergences
 from kubesim.attach.shadow.crash_memory import CrashMemory
 from kubesim.attach.shadow.divergence import Divergence, diverges
 from kubesim.attach.shadow.predictions import (
+    TOLD_BY_EVENTS,
     Key,
     Outcome,
     Prediction,
@@ -81,6 +83,7 @@ class Shadow:
         self.node: Node | None = None
         self.node_gone = False
         self.clock_known = True  # until it is, no time here is held against one there
+        self.kubelet_since = 0  # when the kubelet started, as far as known
         self.objects: dict[ObjectKey, bool] = {}  # ConfigMaps and Secrets that somebody looked for
         self.outcomes: dict[tuple[str, Outcome], int] = {}
         self._crashes = CrashMemory(periods)
@@ -106,9 +109,9 @@ class Shadow:
                 *status_divergences(seen, old.status),
                 *(() if tracked.excused else transition_divergences(seen, old, before)),
                 *(_told_at_the_wrong_time(seen, old, found, tracked.excused) if self.clock_known else ()),
-                *_wrong_wait(seen),
             ]
             self._remember(tracked, old, found, now)
+            divergences += _wrong_wait(self._observation(tracked, now))
         verdicts = self._settle(tracked, found, now)
         divergences += (divergence_of(v, pod, now) for v in verdicts if v.outcome in ("early", "late"))
         tracked.excused = False
@@ -131,38 +134,58 @@ class Shadow:
         told = tuple(divergence_of(v, pod, now) for v in verdicts if v.outcome in ("early", "late"))
         return ShadowReport(None, found, tuple(verdicts), told)
 
-    def observe_event(self, event: Event, now: int) -> ShadowReport:
-        """An Event was said, or said again."""
-        about = event.involved_object
+    def observe_event(self, event: Event, now: int, *, history: bool = False) -> ShadowReport:
+        """An Event was emitted, or emitted again. `history`: it comes with a list, and may be of any age."""
+        about, at = event.involved_object, event_time(event) or now
         if about.kind == "Node" and event.reason == "Starting" and event.source.component in ("kubelet", ""):
-            self.kubelet_started()
+            self.kubelet_started(at)
             return ShadowReport(None)
         tracked = self._tracked(event)
         if tracked is None:
             return ShadowReport(None)
-        _keep(tracked, event)
-        at = event_time(event) or now
-        verdicts = [self._count(judge_event(p, at)) for p in _told_by(event, tracked.open.values())]
-        for verdict in verdicts:
-            tracked.open.pop(verdict.prediction.key, None)
-        seen = self._observation(tracked, now)
-        divergences = [
-            divergence_of(v, tracked.pod, now, (_said(event),)) for v in verdicts if v.outcome in ("early", "late")
-        ]
-        divergences += killed_too_early(seen, event, at)
-        statement = explain(seen)
+        before = _keep(tracked, event)
+        is_news = not history and not tracked.excused and self.clock_known and not _is_known(before, event)
+        verdicts, divergences = self._judge_event(tracked, event, before, now) if is_news else ([], [])
+        if not is_news:
+            self._drop(tracked, [p.key for p in _told_by(event, tracked.open.values())])
+        statement = explain(self._observation(tracked, now))
         tracked.stage = statement.stage
         self._expect(tracked, statement)
         return ShadowReport(statement, (), tuple(verdicts), tuple(divergences))
 
+    def _judge_event(
+        self, tracked: Tracked, event: Event, before: Event | None, now: int
+    ) -> tuple[list[PredictionVerdict], list[Divergence]]:
+        at = event_time(event) or now
+        complete = before is not None and event_count(event) == event_count(before) + 1
+        judged = [judge_event(p, at) for p in _told_by(event, tracked.open.values())]
+        # The kubelet's recorder counts the Events that it drops: after a gap, nobody knows when the first one was due.
+        verdicts = [self._count(v) for v in judged if complete or v.outcome != "late"]
+        self._drop(tracked, [v.prediction.key for v in judged if not complete and v.outcome == "late"])
+        for verdict in verdicts:
+            tracked.open.pop(verdict.prediction.key, None)
+        divergences = [
+            divergence_of(v, tracked.pod, now, (_said(event),)) for v in verdicts if v.outcome in ("early", "late")
+        ]
+        divergences += killed_too_early(self._observation(tracked, now), event, at, before if complete else None)
+        return verdicts, divergences
+
     def observe_node(self, node: Node | None) -> None:
         self.node, self.node_gone = node, node is None
 
-    def kubelet_started(self) -> None:
+    def kubelet_started(self, at: int) -> None:
         """A new kubelet remembers no back-off and draws new jitter: what was expected of the old one is void."""
+        if at <= self.kubelet_since:
+            return
+        self.kubelet_since = at
         self._crashes.forget_all()
         for tracked in self.pods.values():
             self._drop(tracked)
+
+    def missed_events(self) -> None:
+        """For a while no Event was received: one that comes now says nothing about those before it."""
+        for tracked in self.pods.values():
+            self._drop(tracked, [key for key in tracked.open if key[0] in TOLD_BY_EVENTS])
 
     def missed(self, uid: str | None = None) -> None:
         """For a while nothing was heard (of one pod, or of all): what is found now may have happened in time."""
@@ -212,7 +235,7 @@ class Shadow:
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _observation(self, tracked: Tracked, now: int) -> Observation:
-        memory = Memory(self._crashes.entries(tracked.pod), tracked.exits_seen, tracked.since)
+        memory = Memory(self._crashes.entries(tracked.pod), tracked.exits_seen, tracked.since, self.kubelet_since)
         events = tuple(tracked.events.values())
         return Observation(
             tracked.pod,
@@ -273,10 +296,10 @@ class Shadow:
         for key, prediction in wanted.items():
             tracked.open.setdefault(key, prediction)
 
-    def _drop(self, tracked: Tracked) -> None:
-        for prediction in tracked.open.values():
-            self._count(PredictionVerdict(prediction, "dropped", tracked.seen_at, tracked.seen_at))
-        tracked.open.clear()
+    def _drop(self, tracked: Tracked, keys: Iterable[Key] | None = None) -> None:
+        """Give up these predictions, or all."""
+        for key in list(tracked.open) if keys is None else keys:
+            self._count(PredictionVerdict(tracked.open.pop(key), "dropped", tracked.seen_at, tracked.seen_at))
 
     def _count(self, verdict: PredictionVerdict) -> PredictionVerdict:
         key = (verdict.prediction.due, verdict.outcome)
@@ -284,12 +307,23 @@ class Shadow:
         return verdict
 
 
-def _keep(tracked: Tracked, event: Event) -> None:
+def _keep(tracked: Tracked, event: Event) -> Event | None:
+    """Returns the Event that it replaces: the same text, with the count and time before."""
     key = (event.involved_object.field_path, event.reason, event.message)
-    tracked.events.pop(key, None)
-    tracked.events[key] = event
+    before = tracked.events.pop(key, None)
+    newest = event if before is None or event_time(before) <= event_time(event) else before
+    tracked.events[key] = newest
     if len(tracked.events) > KEPT_EVENTS:
         del tracked.events[next(iter(tracked.events))]
+    return before
+
+
+def _is_known(before: Event | None, event: Event) -> bool:
+    """Whether nothing is new in an Event, or something newer is known."""
+    if before is None:
+        return False
+    time, time_before = event_time(event), event_time(before)
+    return time < time_before or (time == time_before and event_count(event) == event_count(before))
 
 
 def _said(event: Event) -> Fact:
@@ -330,7 +364,8 @@ def _told_at_the_wrong_time(
             )
     if excused or _worker_is_busy(seen, old):
         return
-    for what, at in (*_own_times(found), *_changed_conditions(old, seen.pod)):
+    own = () if _is_terminating(seen, old) else _own_times(found)
+    for what, at in (*own, *_changed_conditions(old, seen.pod)):
         lag = seen.now - at - TRUNCATION
         if lag > TELLING + CLOCK:
             yield diverges(
@@ -371,6 +406,11 @@ def _worker_is_busy(seen: Observation, old: Pod) -> bool:
     waits = any(view.status.state.waiting is not None for view in seen.containers())
     waited = any(s.state.waiting for s in (*old.status.container_statuses, *old.status.init_container_statuses))
     return hooks or waits or waited
+
+
+def _is_terminating(seen: Observation, old: Pod) -> bool:
+    """While the kubelet stops a whole pod it writes no status: exits are reported when the last container has ended."""
+    return old.metadata.deletion_timestamp is not None or seen.pod.status.phase in TERMINAL_PHASES
 
 
 def _own_times(found: Iterable[ObservedChange]) -> Iterator[tuple[str, int]]:

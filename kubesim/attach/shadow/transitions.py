@@ -18,6 +18,7 @@ from kubesim.api.pods.pod_conditions import (
     READY,
     find_condition,
 )
+from kubesim.api.pods.pod_kinds import is_mirror_pod
 from kubesim.attach.explain.observation import Observation, moment
 from kubesim.attach.explain.statement import Fact
 from kubesim.attach.explain.tolerances import TELLING
@@ -38,7 +39,10 @@ def transition_divergences(seen: Observation, old: Pod, before: int) -> Iterator
             "A terminal phase is final.",
             Fact("status.phase", status.phase),
         )
-    if was.start_time is not None and status.start_time != was.start_time:
+    moved = was.start_time is not None and status.start_time != was.start_time
+    # A kubelet that starts sees a static pod for the first time, and its times begin again.
+    begun_again = moved and is_mirror_pod(seen.pod)
+    if moved and not begun_again:
         yield _breaks(
             seen,
             "startTime changed",
@@ -63,7 +67,8 @@ def transition_divergences(seen: Observation, old: Pod, before: int) -> Iterator
                 "The status manager refuses a status in which a container that may not restart is alive again.",
                 Fact("spec.restartPolicy", seen.pod.spec.restart_policy),
             )
-    yield from _times(seen, old)
+    if not begun_again:
+        yield from _times(seen, old)
     for field in ("init_container_statuses", "container_statuses"):
         known = {one.name: one for one in getattr(was, field)}
         for new in getattr(status, field):
@@ -81,6 +86,7 @@ def transition_divergences(seen: Observation, old: Pod, before: int) -> Iterator
 
 
 def _times(seen: Observation, old: Pod) -> Iterator[Divergence]:
+    restarted = _attempts(old) != _attempts(seen.pod)
     for kind in _TIMED:
         was = find_condition(old.status.conditions, kind)
         now = find_condition(seen.pod.status.conditions, kind)
@@ -88,6 +94,8 @@ def _times(seen: Observation, old: Pod) -> Iterator[Divergence]:
             continue
         then, since = moment(was.last_transition_time), moment(now.last_transition_time)
         if was.status == now.status and then != since:
+            if restarted and kind in (READY, CONTAINERS_READY) and (then or 0) < (since or 0):
+                continue  # a write with the other value was overtaken: only the newest status is written
             yield _breaks(
                 seen,
                 f"lastTransitionTime of {kind} moved although it stayed {now.status}",
@@ -103,6 +111,11 @@ def _times(seen: Observation, old: Pod) -> Iterator[Divergence]:
                 Fact("before", str(was.last_transition_time)),
                 Fact(f"status.conditions[{kind}].lastTransitionTime", str(now.last_transition_time)),
             )
+
+
+def _attempts(pod: Pod) -> list[tuple[str, int, str]]:
+    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    return [(one.name, one.restart_count, one.container_id) for one in statuses]
 
 
 def _container(seen: Observation, old: ContainerStatus, new: ContainerStatus, before: int) -> Iterator[Divergence]:

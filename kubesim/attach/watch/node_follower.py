@@ -16,7 +16,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND, parse_time
-from kubesim.attach.explain.observation import event_time
+from kubesim.attach.explain.observation import event_time, newest_time
 from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
 from kubesim.attach.explain.tolerances import RECONNECT
 from kubesim.attach.reading.node_names import near_nodes
@@ -25,7 +25,7 @@ from kubesim.attach.reading.reference_polls import ReferencePolls
 from kubesim.attach.reading.references import references
 from kubesim.attach.shadow.divergence import Divergence
 from kubesim.attach.shadow.shadow import Shadow, ShadowReport
-from kubesim.clock import LoopClock, Randomness
+from kubesim.clock import NEVER, LoopClock, Randomness
 from kubesim.cluster.remote.answers import Undecodable, decode_object
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
 from kubesim.cluster.store.object_watch import ObjectKey
@@ -88,7 +88,7 @@ class NodeFollower:
         self.problems: deque[str] = deque(maxlen=KEPT)
         self.observations = 0
         self._clock = clock
-        self._started = clock.now()
+        self._lease_listed_at: int | None = None
         self._transport = ReadOnlyTransport(transport)
         self._viewer = viewer
         self._followers: list[Follower] = []
@@ -105,6 +105,9 @@ class NodeFollower:
         # A kubelet renews its lease every 10 s by default, with 4 % jitter (component-helpers lease controller): two
         # renewals measure its clock, and a kubelet that is later than that is cut off from its API server.
         self._measuring = periods.lease_renewal * 21 // 10
+        # The shortest time between two renewals of one kubelet, with a second for its clock.
+        self._renewal = periods.lease_renewal - SECOND
+        self._reached = -NEVER  # how far behind ours the node's clock is at most, by the times in statuses
 
     def _make_looks(self) -> ReferencePolls:
         shadow, problem = self.shadow, self._viewer.problem
@@ -144,7 +147,8 @@ class NodeFollower:
     async def _tick(self) -> None:
         while True:
             await self._clock.sleep(TICK)
-            self.shadow.clock_known = bool(self._skews) or self._clock.now() > self._started + self._measuring
+            measuring = self._lease_listed_at is None or self._clock.now() <= self._lease_listed_at + self._measuring
+            self.shadow.clock_known = bool(self._skews) or not measuring
             if self.kubelet_is_cut_off:
                 self.shadow.missed()
             for pod in self.shadow.overdue(self.now()):
@@ -200,6 +204,7 @@ class NodeFollower:
         Of a single renewal only this is sure: the node cannot have written a time that it has not reached.
         """
         best = max(self._skews) if self._skews else self._ahead  # of several, the one that was least held up on its way
+        best = max(best, self._reached)
         return best if abs(best) >= SECOND else 0
 
     @property
@@ -232,6 +237,8 @@ class NodeFollower:
     # -- what was observed --------------------------------------------------------------------------------------
 
     def listed(self, kind: str) -> None:
+        if kind == "Lease" and self._lease_listed_at is None:
+            self._lease_listed_at = self._clock.now()
         self._listed.add(kind)
 
     def heard(self) -> None:
@@ -247,6 +254,8 @@ class NodeFollower:
     def saw_pod(self, pod: Pod) -> None:
         self.observations += 1
         new = pod.metadata.uid not in self.shadow.pods
+        # A watch of the lease that is held up looks like a clock that is behind.
+        self._reached = max(self._reached, min(0, newest_time(pod) - self._clock.now()))
         self._report(self.shadow.observe_pod(pod, self.now()))
         for follower in self._followers:
             follower.saw(pod)
@@ -254,7 +263,7 @@ class NodeFollower:
             mine = events_about(pod, self._unclaimed)
             for event in mine:
                 self._unclaimed.remove(event)
-                self.saw_event(event)
+                self.saw_event(event, history=True)
 
     def lost_pod(self, pod: Pod) -> None:
         self.observations += 1
@@ -262,24 +271,26 @@ class NodeFollower:
         for follower in self._followers:
             follower.lost(pod)
 
-    def saw_event(self, event: Event) -> None:
+    def saw_event(self, event: Event, *, history: bool = False) -> None:
         self.observations += 1
         if not self.shadow.knows(event):
             # The watches are not in step: an Event may come before its pod.
             if event.source.host in ("", self.node_name):
                 self._unclaimed.append(event)
             return
-        self._report(self.shadow.observe_event(event, self.now()))
+        self._report(self.shadow.observe_event(event, self.now(), history=history))
 
-    def saw_lease(self, lease: NodeLease) -> None:
+    def saw_lease(self, lease: NodeLease, *, listed: bool = False) -> None:
         text = (lease.extra.get("spec") or {}).get("renewTime")
         if not text:
             return
         renewed, now = parse_time(text), self._clock.now()
         # Two that come as far apart as they were written came right after that; one of a list may be old.
         if self._renewed_at is not None and renewed > self._renewed_at:
+            if renewed - self._renewed_at < self._renewal:
+                self.shadow.kubelet_started(renewed)  # off its rhythm: a new kubelet renews at once
             apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
-            if abs(apart) < SECOND:
+            if abs(apart) < SECOND and not listed:
                 self._skews.append(renewed - now)
         self._ahead = max(0, renewed - now)
         self._renewed_at, self._renewal_came_at = renewed, now
@@ -342,10 +353,12 @@ class _OfEvents(_Told):
         self._what = what
 
     def replaced(self, objects: Iterable[Event]) -> None:
+        """What a list holds is history: when each Event came is not known, nor which were missed."""
         now = self.agent.now()
+        self.agent.shadow.missed_events()
         for event in sorted(objects, key=event_time):
-            if now - event_time(event) < OLD_EVENT and not (self._what and event.reason == "Starting"):
-                self.agent.saw_event(event)
+            if now - event_time(event) < OLD_EVENT:
+                self.agent.saw_event(event, history=True)
         self.agent.listed("Event" + self._what)
 
     def changed(self, obj: Event) -> None:
@@ -370,7 +383,7 @@ class _OfNode(_Told):
 class _OfLease(_Told):
     def replaced(self, objects: Iterable[NodeLease]) -> None:
         for lease in objects:
-            self.agent.saw_lease(lease)
+            self.agent.saw_lease(lease, listed=True)
         self.agent.listed("Lease")
 
     def changed(self, obj: NodeLease) -> None:

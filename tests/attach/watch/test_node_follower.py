@@ -36,7 +36,7 @@ def test_a_kubelet_that_starts_again_says_so_and_has_lost_its_back_offs() -> Non
     """Without the Event, what the new one does looks wrong."""
 
     async def never_hears(watching: Watching) -> None:
-        watching.agent.shadow.kubelet_started = lambda: None  # type: ignore[method-assign]
+        watching.agent.shadow.kubelet_started = lambda at: None  # type: ignore[method-assign]
 
     assert watched(scenario("kubelet-restart")).notes.divergences == []
     found = watched(scenario("kubelet-restart"), meanwhile=never_hears).notes.divergences
@@ -155,7 +155,7 @@ def test_until_the_nodes_clock_is_measured_no_time_is_held_against_it() -> None:
             started = running() | {"state": {"running": {"startedAt": format_time(clock.now() + ahead - 8 * SECOND)}}}
             return pod(started, spec=spec, metadata={"name": name, "uid": name})
 
-        agent._started, agent.shadow.clock_known = clock.now(), False  # as if it came just now
+        agent._lease_listed_at, agent.shadow.clock_known = clock.now(), False  # as if it came just now
         agent.saw_pod(ready("early"))
         assert watching.notes.divergences == []
         for _ in range(3):

@@ -24,14 +24,14 @@ def shifted(text: str, seconds: float) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _move_times(value: Any, since: str, seconds: float) -> None:
+def shift_times(value: Any, since: str, seconds: float) -> None:
     """Every time from `since` on, in place. RFC 3339 in UTC sorts as text."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         if isinstance(item, str) and len(item) == 20 and item.endswith("Z") and item[4] == "-" and item >= since:
             value[key] = shifted(item, seconds)
         else:
-            _move_times(item, since, seconds)
+            shift_times(item, since, seconds)
 
 
 def delay(number: int, seconds: float, since: str) -> Tamper:
@@ -42,7 +42,7 @@ def delay(number: int, seconds: float, since: str) -> Tamper:
         for entry in (*story["statuses"], *story["events"]):
             if entry["t"] >= t:
                 entry["t"] = round(entry["t"] + seconds, 3)
-                _move_times(entry, since, seconds)
+                shift_times(entry, since, seconds)
 
     return change
 
