@@ -38,7 +38,7 @@ CATCHING_UP = RECONNECT
 # A kubelet renews its lease every 10 s (component-helpers lease controller, with 4 % jitter): by two renewals its clock
 # is measured, and one that is so late is cut off from its API server.
 MEASURING = 21 * SECOND
-RENEWAL = 9 * SECOND  # the shortest time between two renewals of one kubelet, and a second for its clock
+LEASE_DURATION_S = 40  # nodeLeaseDurationSeconds, unless the lease names another
 TICK = 1 * SECOND
 PATIENCE_S = 5.0  # for a look at a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
@@ -265,13 +265,16 @@ class NodeFollower:
         self._report(self.shadow.observe_event(event, self.now(), history=history))
 
     def saw_lease(self, lease: NodeLease, *, listed: bool = False) -> None:
-        text = (lease.extra.get("spec") or {}).get("renewTime")
+        spec = lease.extra.get("spec") or {}
+        text = spec.get("renewTime")
         if not text:
             return
+        # A kubelet renews after a quarter of the duration, or later; a tenth is left for its clock.
+        rhythm = int(spec.get("leaseDurationSeconds") or LEASE_DURATION_S) * SECOND * 9 // 40
         renewed, now = parse_time(text), self._clock.now()
         # Two that come as far apart as they were written came right after that; one of a list may be old.
         if self._renewed_at is not None and renewed > self._renewed_at:
-            if renewed - self._renewed_at < RENEWAL:
+            if renewed - self._renewed_at < rhythm:
                 self.shadow.kubelet_started(renewed)  # off its rhythm: a new kubelet renews at once
             apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
             if abs(apart) < SECOND and not listed:
