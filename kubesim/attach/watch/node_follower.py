@@ -37,6 +37,7 @@ from kubesim.sources.reflector.list_watch import CollectionListener, ListWatch, 
 KEPT = 1000  # divergences and problems; a long watch does not grow
 # After trouble with the API server: the node's kubelet may have had it too, and come back this much later.
 CATCHING_UP = RECONNECT
+LEASE_DURATION_S = 40  # nodeLeaseDurationSeconds, unless the lease names another
 TICK = 1 * SECOND
 PATIENCE_S = 5.0  # for a look at a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
@@ -105,8 +106,6 @@ class NodeFollower:
         # A kubelet renews its lease every 10 s by default, with 4 % jitter (component-helpers lease controller): two
         # renewals measure its clock, and a kubelet that is later than that is cut off from its API server.
         self._measuring = periods.lease_renewal * 21 // 10
-        # The shortest time between two renewals of one kubelet, with a second for its clock.
-        self._renewal = periods.lease_renewal - SECOND
         self._reached = -NEVER  # how far behind ours the node's clock is at most, by the times in statuses
 
     def _make_looks(self) -> ReferencePolls:
@@ -281,13 +280,16 @@ class NodeFollower:
         self._report(self.shadow.observe_event(event, self.now(), history=history))
 
     def saw_lease(self, lease: NodeLease, *, listed: bool = False) -> None:
-        text = (lease.extra.get("spec") or {}).get("renewTime")
+        spec = lease.extra.get("spec") or {}
+        text = spec.get("renewTime")
         if not text:
             return
+        # A kubelet renews after a quarter of the duration, or later; a tenth is left for its clock.
+        rhythm = int(spec.get("leaseDurationSeconds") or LEASE_DURATION_S) * SECOND * 9 // 40
         renewed, now = parse_time(text), self._clock.now()
         # Two that come as far apart as they were written came right after that; one of a list may be old.
         if self._renewed_at is not None and renewed > self._renewed_at:
-            if renewed - self._renewed_at < self._renewal:
+            if renewed - self._renewed_at < rhythm:
                 self.shadow.kubelet_started(renewed)  # off its rhythm: a new kubelet renews at once
             apart = (now - self._renewal_came_at) - (renewed - self._renewed_at)
             if abs(apart) < SECOND and not listed:

@@ -215,3 +215,18 @@ def test_only_a_watch_of_pods_that_fails_excuses_the_kubelet() -> None:
         assert not agent.connected
 
     watched(scenario("hello-pod"), meanwhile=play, until=10 * SECOND)
+
+
+def test_a_lease_off_its_rhythm_is_that_of_a_new_kubelet() -> None:
+    async def play(watching: Watching) -> None:
+        clock, agent = watching.simulation.clock, watching.agent
+        await clock.sleep_until(VIRTUAL_START + 1 * SECOND)
+        start = clock.now() + MINUTE
+        for seconds in (0, 10, 20):
+            agent.saw_lease(renewed(start + seconds * SECOND))
+        known = agent.shadow.kubelet_since
+        assert known < start
+        agent.saw_lease(renewed(start + 26 * SECOND))
+        assert agent.shadow.kubelet_since == start + 26 * SECOND
+
+    watched(IDLE, meanwhile=play, until=5 * SECOND)
