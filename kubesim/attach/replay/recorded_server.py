@@ -49,8 +49,8 @@ class RecordedServer:
         self._advance(start)
 
     async def play(self, end: int) -> None:
-        while (moment := min((k.next_at for k in self._kinds.values() if k.next_at is not None), default=end)) < end:
-            await self._clock.sleep_until(moment)
+        while moments := [at for kind in self._kinds.values() if (at := kind.next_at) is not None and at <= end]:
+            await self._clock.sleep_until(min(moments))
             self._advance(self._clock.now())
         await self._clock.sleep_until(end)
 

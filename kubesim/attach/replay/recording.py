@@ -11,7 +11,7 @@ import gzip
 import json
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, cast
 
 from kubesim.api.timestamps import SECOND
@@ -49,8 +49,13 @@ class NodeRecording:
 
 def read_recording(path: str) -> NodeRecording:
     """Read a whole file; gzip if its name ends in .gz."""
+    return recording_of(_values(path), path)
+
+
+def recording_of(values: Iterable[tuple[int, dict[str, Any]]], path: str) -> NodeRecording:
+    """The recording that these numbered lines of a file are."""
     node, messages, actions, last = "", [], [], 0
-    for number, value in _values(path):
+    for number, value in values:
         at = _time(path, number, value)
         last = max(last, at)
         if number == 1:

@@ -22,7 +22,7 @@ KEPT = {
     "restart": 33,
     "restart-by": 4,
     "pull": 12,
-    "mount": 18,
+    "mount": 17,
     "retry": 23,
     "startup": 2,
     "readiness": 4,
