@@ -30,7 +30,7 @@ def decode_json(body: bytes) -> Any:
         raise Undecodable("the JSON is nested too deeply") from None
     except ValueError as error:
         raise Undecodable(f"no JSON: {error}") from None
-    # Without the count, going through the levels of every pod takes a fifth of the time to decode it.
+    # Pods have fewer openings than that: not going through their levels saves 14 of 160 us for each.
     if openings > MAX_DEPTH and is_deeper_than(value, MAX_DEPTH):
         raise Undecodable("the JSON is nested too deeply")
     return value
