@@ -21,7 +21,8 @@ class Undecodable(ValueError):
 
 def decode_json(body: bytes) -> Any:
     """The value of a body; raises Undecodable."""
-    if body.count(b",") + body.count(b"[") + body.count(b"{") > MAX_VALUES:
+    openings = body.count(b"[") + body.count(b"{")
+    if body.count(b",") + openings > MAX_VALUES:
         raise Undecodable(f"the JSON has more than {MAX_VALUES} values")
     try:
         value = json.loads(body.decode())
@@ -29,7 +30,8 @@ def decode_json(body: bytes) -> Any:
         raise Undecodable("the JSON is nested too deeply") from None
     except ValueError as error:
         raise Undecodable(f"no JSON: {error}") from None
-    if is_deeper_than(value, MAX_DEPTH):
+    # Pods have fewer openings than that: not going through their levels saves 14 of 160 us for each.
+    if openings > MAX_DEPTH and is_deeper_than(value, MAX_DEPTH):
         raise Undecodable("the JSON is nested too deeply")
     return value
 
