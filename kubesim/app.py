@@ -30,6 +30,7 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.language.document import Scenario, Spec
 from kubesim.scenario.play.expectations import Judge
+from kubesim.scenario.play.live_node import LiveNode
 from kubesim.scenario.play.player import Player
 from kubesim.scenario.play.settings import cni_settings, node_plans
 from kubesim.scenario.play.simulated_node import NodeContext, SimulatedNode
@@ -142,12 +143,13 @@ class Simulation:
         *,
         latencies: Latencies = DEFAULT_LATENCIES,
         real: CniNodes | None = None,
+        live: LiveNode | None = None,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
         self.tasks = tasks
         self.gates = scenario.gates
-        self.clock = LoopClock(VIRTUAL_START - LEAD)
+        self.clock = LoopClock(VIRTUAL_START - LEAD if live is None else None)
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
         self._sinks = sinks
@@ -173,6 +175,7 @@ class Simulation:
             traced=bool(sinks),
             health=self.health,
             real=real,
+            live=live,
         )
         NodeTaints(self.clock, self.store)
         VolumeBinder(self.clock, self.store)
@@ -194,9 +197,18 @@ class Simulation:
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
         await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until, self._look).play()
         judge.close()
+        await self.close()
+        return self._result(witness, judge)
+
+    def begin_attached(self) -> None:
+        """Start the nodes at once and record from the beginning: a run beside a live cluster has no story."""
+        self._begin(0.0)
+        for node in self.nodes.values():
+            node.start()
+
+    async def close(self) -> None:
         for node in self.nodes.values():
             await node.close()
-        return self._result(witness, judge)
 
     def _look(self) -> None:
         self._networks = [picture for node in self.nodes.values() if (picture := node.network_picture())]

@@ -9,6 +9,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
+from kubesim.cli import attach_agent
 from kubesim.cli.flags import log_flags, options, runtime_flags
 from kubesim.errors import UsageError
 
@@ -52,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
     parser.add_argument("--view", type=options.one_of(VIEWS), metavar="|".join(VIEWS), default="shadow", help=view)
     options.add_references(parser)
+    attach_agent.configure(parser)
     log_flags.add(parser)
     runtime_flags.add_private(parser)
     parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
@@ -66,15 +68,18 @@ def execute(args: argparse.Namespace) -> int:
     if not args.node:
         raise UsageError("--node NAME says which node to watch (kubectl get nodes lists them)")
     output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
+    attach_agent.check(args)
     if args.view == "twin" and args.once:
         raise UsageError("--view twin needs time to run: leave --once out, or give --for DURATION")
-    if args.runtime is not None and args.view != "twin":
-        raise UsageError("--runtime is that of the twin: give --view twin, or leave it out")
+    if args.runtime is not None and args.view != "twin" and not args.agent:
+        raise UsageError("--runtime is that of the agent: give --agent or --view twin, or leave it out")
     if output == "json" and not args.once:
         raise UsageError("-o json needs --once; to follow use -o jsonl")
     import anyio
 
     _warn(args)
+    if args.agent:
+        return attach_agent.execute(args, output)
     real = _private_node(args)
     try:
         with log_flags.opened(args) as log:

@@ -31,12 +31,12 @@ def wanted(pods: Iterable[Pod]) -> dict[ObjectKey, None]:
     return {
         reference.key: None
         for pod in pods
-        if pod.status.phase not in TERMINAL_PHASES and not _is_ready(pod)
+        if pod.status.phase not in TERMINAL_PHASES and not is_ready(pod)
         for reference in references(pod)
     }
 
 
-def _is_ready(pod: Pod) -> bool:
+def is_ready(pod: Pod) -> bool:
     ready = find_condition(pod.status.conditions, READY)
     return ready is not None and ready.status == TRUE
 

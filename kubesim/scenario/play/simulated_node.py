@@ -45,6 +45,7 @@ from kubesim.runtime.simulated.settings import Latencies, SimulatedSettings
 from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language.document import NodeItem, Spec
+from kubesim.scenario.play.live_node import LiveNode
 from kubesim.scenario.play.machine import Machine
 from kubesim.scenario.play.settings import behaviours, coming_up, kubelet_settings, runtime_settings
 from kubesim.scenario.play.static_sources import file_plan, url_plan
@@ -93,6 +94,7 @@ class NodeContext:
     traced: bool
     health: NodeMonitor
     real: CniNodes | None = None  # the nodes under these, for pods with real networks
+    live: LiveNode | None = None  # where pods come from a live API server
 
 
 class SimulatedNode:
@@ -146,6 +148,8 @@ class SimulatedNode:
             duration_s=self._settings.lease_duration_s,
         )
         store.create(self._heartbeat.lease())
+        if (live := around.live) is not None:
+            self._heartbeat.on_renewal = lambda: live.renewed_lease(around.recorder)
 
         self.api.listen(lambda up: self._signs_of_life())
         self._lives = 1
@@ -166,6 +170,7 @@ class SimulatedNode:
             behaviours=behaviours(around.spec),
             exec_time=options.latencies.exec,
             log_files=self.log_files,
+            lessons=None if around.live is None else around.live.lessons,
         )
         runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
             around.clock, self._randomness, programs, options
@@ -301,7 +306,12 @@ class _Agent:
         self.ended = False
         self._clock = clock
         self._tasks = around.tasks.child()
-        client = MemoryClient(clock, around.store, API_LATENCIES, node.api)
+        live = around.live
+        client = (
+            MemoryClient(clock, around.store, API_LATENCIES, node.api)
+            if live is None
+            else live.client(clock, around.store, API_LATENCIES, node.api, recorder)
+        )
         self._around = around
         self._events = KubeletEvents(
             client,
@@ -324,7 +334,9 @@ class _Agent:
             self._checkpoints = PodCheckpoints(
                 node.checkpoints, lambda text: recorder.record(Note(node=name, text=text))
             )
-        self._api_source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
+        self._api_source: Source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
+        if live is not None:
+            self._api_source = live.source(self._tasks, recorder, around.store, self._config, self._api_source)
         self._objects = MemoryObjectWatcher(clock, around.store, node.api)
         self._connection = node.service.connect(settings.runtime_request_timeout)
         self.kubelet = Kubelet(
@@ -340,6 +352,7 @@ class _Agent:
                 node=NodeParts(node.machine, self._events, node.log_files),
                 find=around.store.find,
                 checkpoints=self._checkpoints,
+                **({} if live is None else {"known_answers": live.known_answers}),
             ),
         )
 

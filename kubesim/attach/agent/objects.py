@@ -1,0 +1,115 @@
+"""What pods of the overlay refer to: stand-ins for ConfigMaps, Secrets, claims and service accounts.
+
+A stand-in has the keys that its pods name and no values. Without `references` everything is there. With it, a ConfigMap
+or Secret that the pod of a container that has not started yet names is there once a look at the live cluster found it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kubesim.api.meta import ApiObject, OwnerReference
+from kubesim.api.pod import Pod
+from kubesim.attach.reading.reference_polls import is_ready
+from kubesim.attach.reading.references import references
+from kubesim.cluster.store.object_watch import ObjectKey
+from kubesim.cluster.store.store import Store
+
+Keys = set[str]
+
+
+class PlaceholderObjects:
+    """A `PodFollower`. `found` says of each object that was looked for whether it is there; None: nobody looks."""
+
+    def __init__(self, store: Store, found: dict[ObjectKey, bool] | None = None) -> None:
+        self._store = store
+        self._found = found
+        self._keys: dict[ObjectKey, Keys] = {}  # that pods name
+        self._pods: dict[str, Pod] = {}  # by uid
+
+    @property
+    def pods(self) -> list[Pod]:
+        return list(self._pods.values())
+
+    def saw(self, pod: Pod) -> None:
+        self._pods[pod.metadata.uid] = pod
+        for key, keys in named_keys(pod):
+            self._keys.setdefault(key, set()).update(keys)
+            if self._found is None or is_ready(pod) or self._found.get(key):
+                self._put(key)
+        self._put(("ServiceAccount", pod.metadata.namespace, pod.spec.service_account_name or "default"))
+        for name, owned in claims(pod):
+            self._claim(pod, name, owned=owned)
+
+    def lost(self, pod: Pod) -> None:
+        self._pods.pop(pod.metadata.uid, None)
+
+    def found_changed(self) -> None:
+        """Bring the store in step with what was found."""
+        for key, there in (self._found or {}).items():
+            if there:
+                self._put(key)
+            elif self._store.find(*key) is not None:
+                self._store.remove(*key)
+
+    def _put(self, key: ObjectKey) -> None:
+        kind, namespace, name = key
+        data = dict.fromkeys(sorted(self._keys.get(key, ())), "")
+        known = self._store.find(*key)
+        if known is not None and known.extra.get("data", {}).keys() >= data.keys():
+            return
+        value = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}}
+        self._store.put(ApiObject.from_json({**value, "data": data} if data else value))
+
+    def _claim(self, pod: Pod, name: str, *, owned: bool) -> None:
+        """A claim that is bound to a volume of its own."""
+        namespace = pod.metadata.namespace
+        if self._store.find("PersistentVolumeClaim", namespace, name) is not None:
+            return
+        uid, volume = f"{namespace}-{name}", f"pv-{namespace}-{name}"
+        claim = _object(
+            "PersistentVolumeClaim", {"name": name, "namespace": namespace, "uid": uid}, {"volumeName": volume}
+        )
+        if owned:
+            owner = OwnerReference(
+                api_version="v1", kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True
+            )
+            claim = claim.changed(metadata=claim.metadata.changed(owner_references=(owner,)))
+        source = {"hostPath": {"path": f"/var/lib/{volume}"}, "claimRef": {"uid": uid, "name": name}}
+        self._store.put(_object("PersistentVolume", {"name": volume, "uid": volume}, source))
+        self._store.put(claim)
+
+
+def _object(kind: str, metadata: dict[str, str], spec: dict[str, Any]) -> ApiObject:
+    value = {"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec, "status": {"phase": "Bound"}}
+    return ApiObject.from_json(value)
+
+
+def claims(pod: Pod) -> Iterator[tuple[str, bool]]:
+    """The names of the claims of a pod, and whether each belongs to the pod itself."""
+    for volume in pod.spec.volumes:
+        if (claim := volume.get("persistentVolumeClaim")) is not None:
+            yield claim.get("claimName") or "", False
+        elif volume.get("ephemeral") is not None:
+            yield f"{pod.metadata.name}-{volume.get('name')}", True
+
+
+def named_keys(pod: Pod) -> Iterator[tuple[ObjectKey, Keys]]:
+    """The ConfigMaps and Secrets of a pod, with the keys that it needs of them."""
+    found: dict[ObjectKey, Keys] = {reference.key: set() for reference in references(pod)}
+    namespace = pod.metadata.namespace
+    for volume in pod.spec.volumes:
+        for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
+            for kind, field in (("ConfigMap", "configMap"), ("Secret", "secret")):
+                if (named := source.get(field)) is not None:
+                    name = named.get("secretName") or named.get("name") or ""
+                    found.setdefault((kind, namespace, name), set()).update(
+                        item.get("key") or "" for item in named.get("items") or ()
+                    )
+    for container in (*pod.spec.init_containers, *pod.spec.containers, *pod.spec.ephemeral_containers):
+        for variable in container.env:
+            for kind, field in (("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")):
+                if (named := (variable.value_from or {}).get(field)) is not None:
+                    found.setdefault((kind, namespace, named.get("name") or ""), set()).add(named.get("key") or "")
+    yield from ((key, keys) for key, keys in found.items() if key[2])
