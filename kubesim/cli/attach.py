@@ -63,7 +63,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.print_rbac:
         from kubesim.attach.watch.rbac import rbac
 
-        sys.stdout.write(rbac(with_references=args.references))
+        sys.stdout.write(rbac(with_references=args.references, with_claims=args.references and args.agent))
         return 0
     if not args.node:
         raise UsageError("--node NAME says which node to watch (kubectl get nodes lists them)")

@@ -17,7 +17,7 @@ from kubesim.api.node import Node
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.api.timestamps import MILLISECOND
-from kubesim.attach.agent.objects import PlaceholderObjects
+from kubesim.attach.agent.objects import PlaceholderObjects, followed
 from kubesim.attach.agent.overlay import PodFollower, PodOverlay
 from kubesim.attach.agent.would_write import OverlayClient, record_write
 from kubesim.attach.reading.reference_polls import ReferencePolls
@@ -96,7 +96,16 @@ class AttachedNode:
             recorder.record(Note(node=self.node_name, text=text))
 
         found = self._found if self._found is not None else {}
-        return ReferencePolls(self._clock, self._transport, lambda: stand_ins.pods, found, lambda key: None, problem)
+        return ReferencePolls(
+            self._clock,
+            self._transport,
+            lambda: stand_ins.pods,
+            found,
+            lambda key: None,
+            problem,
+            followed,
+            stand_ins.real_keys,
+        )
 
     async def _take_over(self, stand_ins: PlaceholderObjects) -> None:
         while True:

@@ -1,7 +1,7 @@
 """What pods of the overlay refer to: stand-ins for ConfigMaps, Secrets, claims and service accounts.
 
-A stand-in has the keys that its pods name and no values. Without `references` everything is there. With it, a ConfigMap
-or Secret that the pod of a container that has not started yet names is there once a look at the live cluster found it.
+A stand-in has the keys that its pods name and no values. Without references everything is there. With them, an object
+that a pod that is not ready names is there once a look at the live cluster found it, with the keys that it has there.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from typing import Any
 
 from kubesim.api.meta import ApiObject, OwnerReference
 from kubesim.api.pod import Pod
-from kubesim.attach.reading.reference_polls import is_ready
+from kubesim.attach.reading.reference_polls import is_ready, named_objects
 from kubesim.attach.reading.references import references
 from kubesim.cluster.store.object_watch import ObjectKey
 from kubesim.cluster.store.store import Store
 
 Keys = set[str]
+CLAIM = "PersistentVolumeClaim"
 
 
 class PlaceholderObjects:
@@ -25,7 +26,9 @@ class PlaceholderObjects:
     def __init__(self, store: Store, found: dict[ObjectKey, bool] | None = None) -> None:
         self._store = store
         self._found = found
+        self.real_keys: dict[ObjectKey, frozenset[str]] = {}  # of those that were found, where that is known
         self._keys: dict[ObjectKey, Keys] = {}  # that pods name
+        self._owners: dict[ObjectKey, Pod | None] = {}  # of claims: the pod that one was made for
         self._pods: dict[str, Pod] = {}  # by uid
 
     @property
@@ -40,7 +43,10 @@ class PlaceholderObjects:
                 self._put(key)
         self._put(("ServiceAccount", pod.metadata.namespace, pod.spec.service_account_name or "default"))
         for name, owned in claims(pod):
-            self._claim(pod, name, owned=owned)
+            key = (CLAIM, pod.metadata.namespace, name)
+            self._owners[key] = pod if owned else None
+            if self._found is None or is_ready(pod) or self._found.get(key):
+                self._put(key)
 
     def lost(self, pod: Pod) -> None:
         self._pods.pop(pod.metadata.uid, None)
@@ -55,25 +61,25 @@ class PlaceholderObjects:
 
     def _put(self, key: ObjectKey) -> None:
         kind, namespace, name = key
-        data = dict.fromkeys(sorted(self._keys.get(key, ())), "")
+        if kind == CLAIM:
+            self._put_claim(namespace, name, self._owners.get(key))
+            return
+        data = dict.fromkeys(sorted(self.real_keys.get(key, self._keys.get(key, ()))), "")
         known = self._store.find(*key)
-        if known is not None and known.extra.get("data", {}).keys() >= data.keys():
+        if known is not None and known.extra.get("data", {}).keys() == data.keys():
             return
         value = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}}
         self._store.put(ApiObject.from_json({**value, "data": data} if data else value))
 
-    def _claim(self, pod: Pod, name: str, *, owned: bool) -> None:
+    def _put_claim(self, namespace: str, name: str, made_for: Pod | None) -> None:
         """A claim that is bound to a volume of its own."""
-        namespace = pod.metadata.namespace
-        if self._store.find("PersistentVolumeClaim", namespace, name) is not None:
+        if self._store.find(CLAIM, namespace, name) is not None:
             return
         uid, volume = f"{namespace}-{name}", f"pv-{namespace}-{name}"
-        claim = _object(
-            "PersistentVolumeClaim", {"name": name, "namespace": namespace, "uid": uid}, {"volumeName": volume}
-        )
-        if owned:
+        claim = _object(CLAIM, {"name": name, "namespace": namespace, "uid": uid}, {"volumeName": volume})
+        if made_for is not None:
             owner = OwnerReference(
-                api_version="v1", kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True
+                api_version="v1", kind="Pod", name=made_for.metadata.name, uid=made_for.metadata.uid, controller=True
             )
             claim = claim.changed(metadata=claim.metadata.changed(owner_references=(owner,)))
         source = {"hostPath": {"path": f"/var/lib/{volume}"}, "claimRef": {"uid": uid, "name": name}}
@@ -93,6 +99,12 @@ def claims(pod: Pod) -> Iterator[tuple[str, bool]]:
             yield claim.get("claimName") or "", False
         elif volume.get("ephemeral") is not None:
             yield f"{pod.metadata.name}-{volume.get('name')}", True
+
+
+def followed(pod: Pod) -> Iterator[ObjectKey]:
+    """What is looked for in the live cluster: ConfigMaps, Secrets and claims."""
+    yield from named_objects(pod)
+    yield from ((CLAIM, pod.metadata.namespace, name) for name, _ in claims(pod))
 
 
 def named_keys(pod: Pod) -> Iterator[tuple[ObjectKey, Keys]]:

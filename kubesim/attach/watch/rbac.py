@@ -65,6 +65,16 @@ _REFERENCES = """\
 """
 
 
-def rbac(name: str = NAME, namespace: str = NAMESPACE, *, with_references: bool = False) -> str:
+_CLAIMS = """\
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]  # for --agent with --references: only the metadata is asked for
+  verbs: [get]
+"""
+
+
+def rbac(
+    name: str = NAME, namespace: str = NAMESPACE, *, with_references: bool = False, with_claims: bool = False
+) -> str:
     """Manifests for kubectl apply."""
-    return _RBAC.format(name=name, namespace=namespace, references=_REFERENCES if with_references else "")
+    references = (_REFERENCES if with_references else "") + (_CLAIMS if with_claims else "")
+    return _RBAC.format(name=name, namespace=namespace, references=references)

@@ -36,6 +36,7 @@ from kubesim.runtime.containerd.cni_settings import NetworkPicture
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.images.pull_records import PullRecords
 from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.simulated.containers.learnt import RealImages
 from kubesim.runtime.simulated.containers.programs import Programs
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import SimulatedNetwork
@@ -159,6 +160,9 @@ class SimulatedNode:
     def _make_runtime(self, number: int) -> SimulatedRuntime:
         around, settings = self._around, self._settings
         options = runtime_settings(number, around.spec, around.latencies)
+        lessons = None if around.live is None else around.live.lessons
+        if lessons is not None:
+            options = replace(options, images=RealImages(options.images, lessons))
         programs = Programs(
             around.clock,
             self._randomness,
@@ -170,7 +174,7 @@ class SimulatedNode:
             behaviours=behaviours(around.spec),
             exec_time=options.latencies.exec,
             log_files=self.log_files,
-            lessons=None if around.live is None else around.live.lessons,
+            lessons=lessons,
         )
         runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
             around.clock, self._randomness, programs, options

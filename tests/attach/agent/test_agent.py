@@ -189,3 +189,49 @@ def test_a_pod_waits_for_its_secret_here_too() -> None:
         assert "s3cret" not in repr([record.to_json() for record in stage.trace.records])
 
     assert only_reads(attached(play, references=True))
+
+
+def test_an_image_that_the_node_cannot_pull_cannot_be_pulled_here() -> None:
+    async def play(stage: Attached) -> None:
+        stage.real.create("web", container={"image": "registry.local/none"})
+        stage.real.status("web", "Pending", {"state": {"waiting": {"reason": "ImagePullBackOff"}}})
+        await stage.sleep(20)
+        assert states(stage, "web")["main"]["waiting"]["reason"] in ("ErrImagePull", "ImagePullBackOff")
+        assert stage.verdict("web").standing == "same"
+        stage.real.runs("web")
+        await stage.sleep(40)
+        assert stage.verdict("web").standing == "same"
+
+    assert only_reads(attached(play))
+
+
+def test_a_pod_waits_for_its_claim_here_too() -> None:
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    container = {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+
+    async def play(stage: Attached) -> None:
+        stage.real.create("db", container=container, volumes=[volume])
+        await stage.sleep(30)
+        assert "waiting" in states(stage, "db")["main"]
+
+    asked = attached(play, references=True)
+    assert only_reads(asked)
+    assert ("GET", "/api/v1/namespaces/default/persistentvolumeclaims/data") in asked
+
+
+def test_without_references_everything_that_a_pod_names_is_there() -> None:
+    volumes = [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
+        {"name": "settings", "configMap": {"name": "settings", "items": [{"key": "a", "path": "a"}]}},
+    ]
+    mounts = [{"name": "data", "mountPath": "/data"}, {"name": "settings", "mountPath": "/settings"}]
+    env = [{"name": "T", "valueFrom": {"secretKeyRef": {"name": "token", "key": "t"}}}]
+
+    async def play(stage: Attached) -> None:
+        stage.real.create("db", container={"volumeMounts": mounts, "env": env}, volumes=volumes)
+        await stage.sleep(15)
+        assert "running" in states(stage, "db")["main"]
+
+    asked = attached(play)
+    assert only_reads(asked)
+    assert not any("secrets" in path or "configmaps" in path for _, path in asked)

@@ -8,11 +8,12 @@ attempt of ours stands for the attempt that the real container had reached when 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from signal import SIGKILL
 from typing import Literal
 
+from kubesim.api.images import InvalidReference, apply_default_image_tag
 from kubesim.api.pod import ContainerStateTerminated, ContainerStatus, Pod
 from kubesim.api.timestamps import parse_time
 from kubesim.clock import LoopClock
@@ -20,10 +21,14 @@ from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.containers.container_process import Exit, ProcessContext
 from kubesim.runtime.simulated.containers.termination_message import termination_message
 from kubesim.runtime.simulated.network import listen_on
+from kubesim.runtime.simulated.registries import not_found
+from kubesim.runtime.simulated.settings import ImageBehaviour
 from kubesim.shell import Listener, Log, Ports
 from kubesim.values import mutable, part, value_object
 
 Key = tuple[str, str]  # uid of the pod, name of the container
+_PULL_FAILURES = frozenset({"ErrImagePull", "ImagePullBackOff"})
+_PULLED = ImageBehaviour()
 STOPPED = 143  # the usual exit code of a program that ends by SIGTERM
 
 
@@ -103,27 +108,41 @@ class RealContainers:
     """Of all real containers of a node."""
 
     def __init__(self) -> None:
-        self._lessons: dict[Key, RealContainer] = {}
+        self._containers: dict[Key, RealContainer] = {}
         self._followers: dict[Key, Callable[[], None]] = {}
+        self._unpulled: dict[Key, str] = {}  # images that cannot be pulled, as the kubelet asks for them
 
     def see(self, pod: Pod) -> None:
         """A real pod came or changed."""
+        spec = pod.spec
+        containers = (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
+        images = {container.name: _with_tag(container.image) for container in containers}
         for status in _statuses(pod):
             key = (pod.metadata.uid, status.name)
-            self._lessons[key] = learn(self._lessons.get(key), status)
+            self._containers[key] = learn(self._containers.get(key), status)
+            waiting = status.state.waiting
+            if waiting is not None and waiting.reason in _PULL_FAILURES:
+                self._unpulled[key] = images.get(status.name, "")
+            else:
+                self._unpulled.pop(key, None)
             if key in self._followers:
                 self._followers[key]()
 
     def forget(self, uid: str) -> None:
         """The real pod is gone: nothing more is to be learnt of it."""
-        for key in [key for key in self._lessons if key[0] == uid]:
-            del self._lessons[key]
+        for key in [key for key in self._containers if key[0] == uid]:
+            del self._containers[key]
+            self._unpulled.pop(key, None)
         for key, follower in [*self._followers.items()]:
             if key[0] == uid:
                 follower()
 
     def of(self, uid: str, container: str) -> RealContainer | None:
-        return self._lessons.get((uid, container))
+        return self._containers.get((uid, container))
+
+    def cannot_pull(self, image: str) -> bool:
+        """Whether a pull of the image fails on the real node."""
+        return image in self._unpulled.values()
 
     def follow(self, key: Key, changed: Callable[[], None]) -> None:
         """Call back whenever something may have been learnt; a container has one follower, its newest."""
@@ -132,6 +151,32 @@ class RealContainers:
     def leave(self, key: Key, changed: Callable[[], None]) -> None:
         if self._followers.get(key) == changed:
             del self._followers[key]
+
+
+class RealImages(Mapping[str, ImageBehaviour]):
+    """What a pull gives, by image: what a scenario says, else what the real node can pull and what it cannot."""
+
+    def __init__(self, given: Mapping[str, ImageBehaviour], real: RealContainers) -> None:
+        self._given = given
+        self._real = real
+
+    def __getitem__(self, image: str) -> ImageBehaviour:
+        if self._real.cannot_pull(image):
+            return ImageBehaviour(missing=not_found(image))
+        return self._given.get(image) or _PULLED
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+
+def _with_tag(image: str) -> str:
+    try:
+        return apply_default_image_tag(image)
+    except InvalidReference:
+        return image
 
 
 def _statuses(pod: Pod) -> Iterator[ContainerStatus]:
