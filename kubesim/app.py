@@ -41,6 +41,7 @@ from kubesim.trace import HashSink, Recorder, Sink
 from kubesim.values import replace, value_object
 
 if TYPE_CHECKING:
+    from kubesim.attach.agent.live_node import AttachedNode
     from kubesim.runtime.containerd.cni_nodes import CniNodes
     from kubesim.runtime.containerd.leaks.leftovers import Leak
 
@@ -88,11 +89,13 @@ def run_scenario(
     makes the host itself the node of runtime `cni`, with that directory for what has to outlive a crash.
     """
     chosen = scenario.spec.seed if seed is None else seed
+    if scenario.spec.sources.apiserver is not None:
+        speed = speed or 1.0  # what is at the other end goes with the wall clock
 
     async def main() -> RunResult:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            simulation = Simulation(scenario, chosen, tasks, sinks, real=real)
+            simulation = Simulation(scenario, chosen, tasks, sinks, real=real, live=_live_node(spec))
             server = AgentServer(simulation.kubelets, simulation.clock.now)
             if serve is not None:
                 await server.start(tasks, *serve)
@@ -118,6 +121,18 @@ def _real_nodes(spec: Spec, host_state: str) -> CniNodes:
     return CniNodes(cni_settings(spec, host_state), node_plans(spec))
 
 
+def _live_node(spec: Spec) -> AttachedNode | None:
+    """The live node that a scenario names as a source, over a connection that only reads."""
+    named = spec.sources.apiserver
+    if named is None:
+        return None
+    from kubesim.attach.agent.live_node import AttachedNode  # only a run with a live source pays for it
+    from kubesim.cluster.remote.connect import connect
+
+    transport = connect(LoopClock(), named.kubeconfig, named.context)
+    return AttachedNode(transport, named.node, learn=named.learn, references=named.references)
+
+
 def raise_failures_of_callbacks(tasks: TaskSet) -> None:
     """asyncio only logs what a timer's callback raises; here it ends the run, as an error in a task does."""
 
@@ -132,7 +147,7 @@ def raise_failures_of_callbacks(tasks: TaskSet) -> None:
 
 
 class Simulation:
-    """A cluster that plays one scenario."""
+    """A cluster that plays one scenario. Its clock begins at `start`; None: with the loop's own."""
 
     def __init__(
         self,
@@ -144,12 +159,13 @@ class Simulation:
         latencies: Latencies = DEFAULT_LATENCIES,
         real: CniNodes | None = None,
         live: LiveNode | None = None,
+        start: int | None = VIRTUAL_START - LEAD,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
         self.tasks = tasks
         self.gates = scenario.gates
-        self.clock = LoopClock(VIRTUAL_START - LEAD if live is None else None)
+        self.clock = LoopClock(start)
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
         self._sinks = sinks

@@ -155,10 +155,10 @@ async def _run(
         scenario = twin_scenario(args.node, node).with_runtime(*runtime_flags.chosen(args))
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            live = AttachedNode(clock, transport, args.node, learn=args.learn, references=args.references)
+            live = AttachedNode(transport, args.node, learn=args.learn, references=args.references)
             live.followers.append(comparison)
             sinks = (*shown.sinks(), *log.sinks(scenario, clock.now()))
-            simulation = Simulation(scenario, 0, tasks, sinks, real=real, live=live)
+            simulation = Simulation(scenario, 0, tasks, sinks, real=real, live=live, start=None)
             comparison.attach(simulation.store, simulation.recorder, simulation.clock.elapsed)
             if args.serve:
                 server = AgentServer(simulation.kubelets, simulation.clock.now)

@@ -96,3 +96,30 @@ def test_finished_pods_are_left_alone(
     assert main([*attach, "--once", "-o", "json"]) == 0
     rows = {row["pod"]: row["verdict"] for row in json.loads(capsys.readouterr().out)["pods"]}
     assert rows["shop/over"] == "same"
+
+
+def test_a_scenario_takes_its_pods_from_a_live_api_server(
+    cluster: ServedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kubeconfig(tmp_path / "config", cluster.address, {"token": "t0ken"})
+    scenario = {
+        "apiVersion": "kubesim.dev/v1alpha1",
+        "kind": "Scenario",
+        "metadata": {"name": "live"},
+        "spec": {
+            "nodes": [{"name": "node-a"}],
+            "sources": {"apiserver": {"kubeconfig": "config", "node": "node-a"}},
+            "behaviours": [{"pod": "ok", "runFor": "1s", "exitCode": 5}],
+            "expect": [{"pod": "shop/ok", "event": "Started", "by": "20s"}],
+        },
+    }
+    (tmp_path / "live.yaml").write_text(json.dumps(scenario))
+    assert main(["run", str(tmp_path / "live.yaml"), "--until", "20s", "--speed", "5", "-v"]) == 0
+    said = capsys.readouterr().out
+    assert "ADD from source api" in said
+    assert "exited with 5" in said
+    assert "t0ken" not in said
+    scenario["spec"]["sources"]["apiserver"]["node"] = "typo"  # type: ignore[index]
+    (tmp_path / "live.yaml").write_text(json.dumps(scenario))
+    assert main(["run", str(tmp_path / "live.yaml")]) == 2
+    assert "typo is no node of this scenario; name it in nodes" in capsys.readouterr().err

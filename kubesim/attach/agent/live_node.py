@@ -63,13 +63,10 @@ async def read_node(transport: Transport, name: str) -> Node:
 class AttachedNode:
     """Implements `LiveNode` for one node of a live cluster."""
 
-    def __init__(
-        self, clock: LoopClock, transport: Transport, node_name: str, *, learn: bool = True, references: bool = False
-    ) -> None:
+    def __init__(self, transport: Transport, node_name: str, *, learn: bool = True, references: bool = False) -> None:
         self.node_name = node_name
         self.lessons = RealContainers() if learn else None
         self.followers: list[PodFollower] = []
-        self._clock = clock
         self._transport = ReadOnlyTransport(transport)
         self._found: dict[ObjectKey, bool] | None = {} if references else None
 
@@ -77,27 +74,29 @@ class AttachedNode:
     def known_answers(self) -> KnownAnswer:
         return self._known_answer if self.lessons is not None else lambda subject, status: None
 
-    def source(self, tasks: TaskSet, recorder: Recorder, store: Store, config: ConfigStream, own: Source) -> Source:
+    def source(
+        self, clock: LoopClock, tasks: TaskSet, recorder: Recorder, store: Store, config: ConfigStream, own: Source
+    ) -> Source:
         stand_ins = PlaceholderObjects(store, self._found)
         followers: list[PodFollower] = [stand_ins, *self.followers]
         if self.lessons is not None:
             followers.append(_Pupil(self.lessons))
         if self._found is not None:
-            tasks.start("references", self._polls(stand_ins, recorder).run())
-            tasks.start("stand-ins", self._take_over(stand_ins))
+            tasks.start("references", self._polls(clock, stand_ins, recorder).run())
+            tasks.start("stand-ins", _take_over(clock, stand_ins))
         overlay = PodOverlay(store, config.updates, own.start, followers)
         # Which moment is drawn for a retry need not be the same again.
-        chance = Randomness(self._clock.now()).stream("attach")
-        source = ApiServerSource(self._clock, tasks, recorder, overlay, self._transport, self.node_name, chance)
+        chance = Randomness(clock.now()).stream("attach")
+        source = ApiServerSource(clock, tasks, recorder, overlay, self._transport, self.node_name, chance)
         return _Both(source, own)
 
-    def _polls(self, stand_ins: PlaceholderObjects, recorder: Recorder) -> ReferencePolls:
+    def _polls(self, clock: LoopClock, stand_ins: PlaceholderObjects, recorder: Recorder) -> ReferencePolls:
         def problem(text: str) -> None:
             recorder.record(Note(node=self.node_name, text=text))
 
         found = self._found if self._found is not None else {}
         return ReferencePolls(
-            self._clock,
+            clock,
             self._transport,
             lambda: stand_ins.pods,
             found,
@@ -106,11 +105,6 @@ class AttachedNode:
             followed,
             stand_ins.real_keys,
         )
-
-    async def _take_over(self, stand_ins: PlaceholderObjects) -> None:
-        while True:
-            await self._clock.sleep(_STEP)
-            stand_ins.found_changed()
 
     def client(
         self, clock: LoopClock, store: Store, latencies: ApiLatencies, connection: ApiConnection, recorder: Recorder
@@ -132,6 +126,12 @@ class AttachedNode:
         statuses = (*status.init_container_statuses, *status.container_statuses)
         ours = next((known.restart_count for known in statuses if known.name == name), 0)
         return "wait" if lesson is None else lesson.answer(ours, ready=subject.probe_type == "readiness")
+
+
+async def _take_over(clock: LoopClock, stand_ins: PlaceholderObjects) -> None:
+    while True:
+        await clock.sleep(_STEP)
+        stand_ins.found_changed()
 
 
 class _Pupil:

@@ -23,6 +23,11 @@ class LiveNode(Protocol):
     """Made before the node; `source` is called once for each life of its kubelet."""
 
     @property
+    def node_name(self) -> str:
+        """The node of the live cluster, and of the scenario, that it is for."""
+        ...
+
+    @property
     def lessons(self) -> RealContainers | None:
         """What the real containers do; None: ours run their command lines."""
         ...
@@ -32,7 +37,9 @@ class LiveNode(Protocol):
         """How probes of the real containers are answered."""
         ...
 
-    def source(self, tasks: TaskSet, recorder: Recorder, store: Store, config: ConfigStream, own: Source) -> Source:
+    def source(
+        self, clock: LoopClock, tasks: TaskSet, recorder: Recorder, store: Store, config: ConfigStream, own: Source
+    ) -> Source:
         """Brings the live pods into the store. `own` passes on what is in the store; it begins after the first list."""
         ...
 

@@ -105,6 +105,7 @@ class SimulatedNode:
         self._around = around
         self.name = item.name
         self._number = number
+        self.live = around.live if around.live is not None and around.live.node_name == item.name else None
         clock, store, spec = around.clock, around.store, around.spec
         self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
         configuration = spec.kubelet_configuration
@@ -149,7 +150,7 @@ class SimulatedNode:
             duration_s=self._settings.lease_duration_s,
         )
         store.create(self._heartbeat.lease())
-        if (live := around.live) is not None:
+        if (live := self.live) is not None:
             self._heartbeat.on_renewal = lambda: live.renewed_lease(around.recorder)
 
         self.api.listen(lambda up: self._signs_of_life())
@@ -160,7 +161,7 @@ class SimulatedNode:
     def _make_runtime(self, number: int) -> SimulatedRuntime:
         around, settings = self._around, self._settings
         options = runtime_settings(number, around.spec, around.latencies)
-        lessons = None if around.live is None else around.live.lessons
+        lessons = None if self.live is None else self.live.lessons
         if lessons is not None:
             options = replace(options, images=RealImages(options.images, lessons))
         programs = Programs(
@@ -308,9 +309,10 @@ class _Agent:
     ) -> None:
         clock, recorder, name = around.clock, around.recorder, node.name
         self.ended = False
+        self._live = node.live
         self._clock = clock
         self._tasks = around.tasks.child()
-        live = around.live
+        live = node.live
         client = (
             MemoryClient(clock, around.store, API_LATENCIES, node.api)
             if live is None
@@ -340,7 +342,7 @@ class _Agent:
             )
         self._api_source: Source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
         if live is not None:
-            self._api_source = live.source(self._tasks, recorder, around.store, self._config, self._api_source)
+            self._api_source = live.source(clock, self._tasks, recorder, around.store, self._config, self._api_source)
         self._objects = MemoryObjectWatcher(clock, around.store, node.api)
         self._connection = node.service.connect(settings.runtime_request_timeout)
         self.kubelet = Kubelet(
@@ -416,7 +418,8 @@ class _Agent:
             self._clock.call_at(begin + delay, self._start_source, source)
         if self._checkpoints is not None:
             self._config.restore(memory.SOURCE, self._checkpoints.load())
-        self._clock.call_at(now + NODE_SYNC, self._start_source, self._api_source)
+        begin = now if self._live is None else max(now, VIRTUAL_START)
+        self._clock.call_at(begin + NODE_SYNC, self._start_source, self._api_source)
 
     def withdraw_real_sources(self) -> None:
         for source, real in self._static_sources:

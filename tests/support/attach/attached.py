@@ -122,9 +122,9 @@ def attached(
         try:
             node = await read_node(transport, NODE)
             async with TaskSet() as tasks:
-                live = AttachedNode(clock, transport, NODE, **options)
+                live = AttachedNode(transport, NODE, **options)
                 live.followers.append(comparison)
-                simulation = Simulation(twin_scenario(NODE, node), 0, tasks, (trace,), live=live)
+                simulation = Simulation(twin_scenario(NODE, node), 0, tasks, (trace,), live=live, start=None)
                 comparison.attach(simulation.store, simulation.recorder, simulation.clock.elapsed)
                 simulation.begin_attached()
 
