@@ -22,6 +22,7 @@ Restarts = Mapping[str, int]  # by container: the restarts that the real one had
 _WAITING, _RUNNING, _ENDED = range(3)
 _STEPS = ("waiting", "running", "ended")
 _CREATING = frozenset({"", "ContainerCreating", "PodInitializing"})
+_BY_ITS_SPEC = "DeadlineExceeded"  # the agent comes to that by itself
 _PULLING = frozenset({"ErrImagePull", "ImagePullBackOff"})
 
 
@@ -64,6 +65,9 @@ def _phases(real: Pod, ours: Pod) -> PodVerdict | None:
         certain = codes is not None and codes == exit_codes(ours) and not (real.status.reason or ours.status.reason)
         because = f", with the same exit codes {codes}" if certain else ""
         return PodVerdict("different", "phase", detail + because, certain=certain)
+    if over[0] and real.status.reason and real.status.reason != _BY_ITS_SPEC:
+        # The kubelet ended it for a reason of the node, which the agent's node does not have.
+        return PodVerdict("different", "phase", f"{detail}: the real one was ended with {real.status.reason}")
     if over[0] or over[1]:
         return PodVerdict("behind" if over[0] else "ahead", "phase", detail)
     return None  # Pending or Running: the containers say more

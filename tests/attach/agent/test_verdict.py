@@ -83,6 +83,13 @@ def test_an_evicted_pod_has_its_phase_for_another_reason() -> None:
     assert (found.standing, found.certain) == ("different", False)
 
 
+def test_a_pod_that_the_node_ended_is_different_and_one_over_its_deadline_is_ahead() -> None:
+    evicted = compare(made(terminated(137), "Failed", reason="Evicted"), READY, {})
+    assert (evicted.standing, evicted.certain) == ("different", False)
+    assert "Evicted" in evicted.detail
+    assert compare(made(terminated(137), "Failed", reason="DeadlineExceeded"), READY, {}).standing == "behind"
+
+
 def test_another_qos_class_than_requests_and_limits_make_is_certain() -> None:
     found = compare(made(running(), ready=True, qosClass="Guaranteed"), READY, {})
     assert (found.standing, found.rule, found.certain) == ("different", "qos", True)
