@@ -58,19 +58,34 @@ def _phases(real: Pod, ours: Pod) -> PodVerdict | None:
     theirs, own = real.status.phase, ours.status.phase
     over = theirs in TERMINAL_PHASES, own in TERMINAL_PHASES
     if theirs == own:
-        return None
+        return _ends(real, ours) if over[0] else None
     detail = f"real {theirs or 'Pending'}, agent {own or 'Pending'}"
     if over == (True, True):
         codes = exit_codes(real)
         certain = codes is not None and codes == exit_codes(ours) and not (real.status.reason or ours.status.reason)
         because = f", with the same exit codes {codes}" if certain else ""
         return PodVerdict("different", "phase", detail + because, certain=certain)
-    if over[0] and real.status.reason and real.status.reason != _BY_ITS_SPEC:
-        # The kubelet ended it for a reason of the node, which the agent's node does not have.
-        return PodVerdict("different", "phase", f"{detail}: the real one was ended with {real.status.reason}")
+    if over[0] and _ended_by_its_node(real):
+        reason = real.status.reason or "no reason in its status"
+        return PodVerdict("different", "phase", f"{detail}: its node ended the real one, with {reason}")
     if over[0] or over[1]:
         return PodVerdict("behind" if over[0] else "ahead", "phase", detail)
     return None  # Pending or Running: the containers say more
+
+
+def _ended_by_its_node(real: Pod) -> bool:
+    """Evicted, preempted, rejected or shut down: for a reason that the agent's node does not have. Containers that are
+    always restarted never finish a pod by themselves; what happens after a deadline happens to the agent's pod, too."""
+    reason = real.status.reason
+    return reason != _BY_ITS_SPEC and (bool(reason) or real.spec.restart_policy == "Always")
+
+
+def _ends(real: Pod, ours: Pod) -> PodVerdict:
+    """Two finished pods of the same phase."""
+    there, here = exit_codes(real), exit_codes(ours)
+    if there is None or here is None or there == here:
+        return SAME
+    return PodVerdict("different", "exit code", f"real ended with {there}, agent with {here}")
 
 
 def exit_codes(pod: Pod) -> dict[str, int] | None:

@@ -40,7 +40,7 @@ def test_a_pod_is_the_same_as_itself(same: Pod) -> None:
         (CRASHED, READY, "containers"),
         (made(running(restarts=1), ready=True), CRASHED, "containers"),
         (UNCONFIGURED, CREATING, "waiting reason"),
-        (FAILED, READY, "phase"),
+        (made(terminated(1), "Failed", reason="DeadlineExceeded"), READY, "phase"),
     ],
 )
 def test_one_that_is_further_is_ahead_and_the_other_behind(further: Pod, other: Pod, rule: str) -> None:
@@ -73,6 +73,10 @@ def test_other_exit_codes_are_different_but_not_certain() -> None:
     assert not compare(SUCCEEDED, FAILED, {}).certain
 
 
+def test_a_finished_pod_whose_containers_were_never_seen_is_the_same() -> None:
+    assert compare(FAILED, made(waiting("ContainerCreating"), "Failed", reason="OutOfcpu"), {}) == SAME
+
+
 def test_another_phase_with_the_same_exit_codes_is_certain() -> None:
     found = compare(made(terminated(1), "Succeeded"), FAILED, {})
     assert (found.standing, found.rule, found.certain) == ("different", "phase", True)
@@ -87,6 +91,7 @@ def test_a_pod_that_the_node_ended_is_different_and_one_over_its_deadline_is_ahe
     evicted = compare(made(terminated(137), "Failed", reason="Evicted"), READY, {})
     assert (evicted.standing, evicted.certain) == ("different", False)
     assert "Evicted" in evicted.detail
+    assert compare(SUCCEEDED, READY, {}).standing == "different"  # always restarted, and yet finished
     assert compare(made(terminated(137), "Failed", reason="DeadlineExceeded"), READY, {}).standing == "behind"
 
 

@@ -15,20 +15,21 @@ from typing import Literal
 
 from kubesim.api.images import InvalidReference, apply_default_image_tag
 from kubesim.api.pod import ContainerStateTerminated, ContainerStatus, Pod
-from kubesim.api.timestamps import parse_time
+from kubesim.api.timestamps import MILLISECOND, parse_time
 from kubesim.clock import LoopClock
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.containers.container_process import Exit, ProcessContext
 from kubesim.runtime.simulated.containers.termination_message import termination_message
 from kubesim.runtime.simulated.network import listen_on
 from kubesim.runtime.simulated.registries import not_found
-from kubesim.runtime.simulated.settings import ImageBehaviour
+from kubesim.runtime.simulated.settings import ImageBehaviour, Span
 from kubesim.shell import Listener, Log, Ports
 from kubesim.values import mutable, part, value_object
 
 Key = tuple[str, str]  # uid of the pod, name of the container
 _PULL_FAILURES = frozenset({"ErrImagePull", "ImagePullBackOff"})
 _PULLED = ImageBehaviour()
+_ON_THE_NODE = ImageBehaviour(pull=Span(20 * MILLISECOND))
 STOPPED = 143  # the usual exit code of a program that ends by SIGTERM
 
 
@@ -110,7 +111,8 @@ class RealContainers:
     def __init__(self) -> None:
         self._containers: dict[Key, RealContainer] = {}
         self._followers: dict[Key, Callable[[], None]] = {}
-        self._unpulled: dict[Key, str] = {}  # images that cannot be pulled, as the kubelet asks for them
+        self._pulled: dict[Key, str] = {}  # images that the node has, as the kubelet asks for them
+        self._unpulled: dict[Key, str] = {}  # images that it cannot pull
 
     def see(self, pod: Pod) -> None:
         """A real pod came or changed."""
@@ -120,6 +122,8 @@ class RealContainers:
         for status in _statuses(pod):
             key = (pod.metadata.uid, status.name)
             self._containers[key] = learn(self._containers.get(key), status)
+            if status.image_id:
+                self._pulled[key] = images.get(status.name, "")
             waiting = status.state.waiting
             if waiting is not None and waiting.reason in _PULL_FAILURES:
                 self._unpulled[key] = images.get(status.name, "")
@@ -133,6 +137,7 @@ class RealContainers:
         for key in [key for key in self._containers if key[0] == uid]:
             del self._containers[key]
             self._unpulled.pop(key, None)
+            self._pulled.pop(key, None)
         for key, follower in [*self._followers.items()]:
             if key[0] == uid:
                 follower()
@@ -143,6 +148,10 @@ class RealContainers:
     def cannot_pull(self, image: str) -> bool:
         """Whether a pull of the image fails on the real node."""
         return image in self._unpulled.values()
+
+    def has_image(self, image: str) -> bool:
+        """Whether a container of the real node was made of it."""
+        return image in self._pulled.values()
 
     def follow(self, key: Key, changed: Callable[[], None]) -> None:
         """Call back whenever something may have been learnt; a container has one follower, its newest."""
@@ -163,7 +172,7 @@ class RealImages(Mapping[str, ImageBehaviour]):
     def __getitem__(self, image: str) -> ImageBehaviour:
         if self._real.cannot_pull(image):
             return ImageBehaviour(missing=not_found(image))
-        return self._given.get(image) or _PULLED
+        return self._given.get(image) or (_ON_THE_NODE if self._real.has_image(image) else _PULLED)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._given)
