@@ -57,13 +57,19 @@ def check(args: argparse.Namespace) -> None:
 def execute(args: argparse.Namespace, output: str) -> int:
     import anyio
 
+    from kubesim.attach.agent.comparison import Comparison
+
     real = _private_node(args)
     try:
         with log_flags.opened(args) as log:
-            shown = _Shown(args, output)
-            code, comparison = anyio.run(_run, args, shown, log, real)
+            shown, comparison = _Shown(args, output), Comparison()
+            try:
+                anyio.run(_run, args, shown, comparison, log, real)
+            except KeyboardInterrupt:
+                shown.end(comparison)
+                raise
             shown.end(comparison)
-            return code
+            return EXIT_DIFFERENT if comparison.certain else 0
     finally:
         if real is not None:
             real.close()
@@ -136,10 +142,9 @@ def _line(record: Record) -> str:
 
 
 async def _run(
-    args: argparse.Namespace, shown: _Shown, log: log_flags.LogFile, real: CniNodes | None
-) -> tuple[int, Comparison]:
+    args: argparse.Namespace, shown: _Shown, comparison: Comparison, log: log_flags.LogFile, real: CniNodes | None
+) -> None:
     from kubesim.app import Simulation, raise_failures_of_callbacks
-    from kubesim.attach.agent.comparison import Comparison
     from kubesim.attach.agent.live_node import AttachedNode, read_node
     from kubesim.attach.watch.twin import twin_scenario
     from kubesim.clock import LoopClock
@@ -149,7 +154,6 @@ async def _run(
 
     clock = LoopClock()
     transport = connect(clock, args.kubeconfig, args.context)
-    comparison = Comparison()
     try:
         node = await read_node(transport, args.node)
         scenario = twin_scenario(args.node, node).with_runtime(*runtime_flags.chosen(args))
@@ -167,7 +171,6 @@ async def _run(
             await tasks.run_until(_attached(args, simulation, comparison))
     finally:
         await transport.close()
-    return (EXIT_DIFFERENT if comparison.certain else 0), comparison
 
 
 async def _attached(args: argparse.Namespace, simulation: Simulation, comparison: Comparison) -> None:

@@ -65,19 +65,20 @@ def _phases(real: Pod, ours: Pod) -> PodVerdict | None:
         certain = codes is not None and codes == exit_codes(ours) and not (real.status.reason or ours.status.reason)
         because = f", with the same exit codes {codes}" if certain else ""
         return PodVerdict("different", "phase", detail + because, certain=certain)
-    if over[0] and _ended_by_its_node(real):
-        reason = real.status.reason or "no reason in its status"
-        return PodVerdict("different", "phase", f"{detail}: its node ended the real one, with {reason}")
+    for whose, pod in (("the real one", real), ("the agent's", ours)):
+        if pod.status.phase in TERMINAL_PHASES and _ended_by_its_node(pod):
+            reason = pod.status.reason or "no reason in its status"
+            return PodVerdict("different", "phase", f"{detail}: its node ended {whose}, with {reason}")
     if over[0] or over[1]:
         return PodVerdict("behind" if over[0] else "ahead", "phase", detail)
     return None  # Pending or Running: the containers say more
 
 
-def _ended_by_its_node(real: Pod) -> bool:
-    """Evicted, preempted, rejected or shut down: for a reason that the agent's node does not have. Containers that are
-    always restarted never finish a pod by themselves; what happens after a deadline happens to the agent's pod, too."""
-    reason = real.status.reason
-    return reason != _BY_ITS_SPEC and (bool(reason) or real.spec.restart_policy == "Always")
+def _ended_by_its_node(pod: Pod) -> bool:
+    """Evicted, preempted, rejected or shut down: for a reason that the other node need not have. Containers that are
+    always restarted never finish a pod by themselves; what happens after a deadline happens to the other pod, too."""
+    reason = pod.status.reason
+    return reason != _BY_ITS_SPEC and (bool(reason) or pod.spec.restart_policy == "Always")
 
 
 def _ends(real: Pod, ours: Pod) -> PodVerdict:

@@ -29,16 +29,17 @@ class Report(Protocol):
 class TextReport:
     """A timeline to read, and a summary. Colours only on a terminal, and not where NO_COLOR is set."""
 
-    def __init__(self, out: TextIO, level: Level, *, several: bool) -> None:
+    def __init__(self, out: TextIO, level: Level, *, several: bool, attached: bool = False) -> None:
         self._out = out
         self._level = level
         self._several = several
+        self._attached = attached
         self._flush = out.isatty()
 
     def begin(self, file: str) -> None:
         if self._several:
             self._out.write(f"# {file}\n")
-        self._console = console(self._out, self._level)
+        self._console = console(self._out, self._level, attached=self._attached)
 
     def record(self, record: Record) -> None:
         self._console.record(record)

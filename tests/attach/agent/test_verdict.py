@@ -91,6 +91,7 @@ def test_a_pod_that_the_node_ended_is_different_and_one_over_its_deadline_is_ahe
     evicted = compare(made(terminated(137), "Failed", reason="Evicted"), READY, {})
     assert (evicted.standing, evicted.certain) == ("different", False)
     assert "Evicted" in evicted.detail
+    assert compare(READY, made(waiting(""), "Failed", reason="OutOfpods"), {}).standing == "different"
     assert compare(SUCCEEDED, READY, {}).standing == "different"  # always restarted, and yet finished
     assert compare(made(terminated(137), "Failed", reason="DeadlineExceeded"), READY, {}).standing == "behind"
 
