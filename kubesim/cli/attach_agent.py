@@ -144,6 +144,7 @@ def _line(record: Record) -> str:
 async def _run(
     args: argparse.Namespace, shown: _Shown, comparison: Comparison, log: log_flags.LogFile, real: CniNodes | None
 ) -> None:
+    from kubesim.api.timestamps import MILLISECOND
     from kubesim.app import Simulation, raise_failures_of_callbacks
     from kubesim.attach.agent.live_node import AttachedNode, read_node
     from kubesim.attach.watch.twin import twin_scenario
@@ -151,6 +152,7 @@ async def _run(
     from kubesim.cluster.remote.connect import connect
     from kubesim.concurrency import TaskSet
     from kubesim.kubelet.server import AgentServer, parse_address
+    from kubesim.runtime.simulated.settings import Latencies, Span
 
     clock = LoopClock()
     transport = connect(clock, args.kubeconfig, args.context)
@@ -161,8 +163,10 @@ async def _run(
             raise_failures_of_callbacks(tasks)
             live = AttachedNode(transport, args.node, learn=args.learn, references=args.references)
             live.followers.append(comparison)
+            # What nobody learns of is on the node already, as most images are.
+            latencies = Latencies() if args.learn else Latencies(pull=Span(20 * MILLISECOND))
             sinks = (*shown.sinks(), *log.sinks(scenario, clock.now()))
-            simulation = Simulation(scenario, 0, tasks, sinks, real=real, live=live, start=None)
+            simulation = Simulation(scenario, 0, tasks, sinks, real=real, live=live, latencies=latencies, start=None)
             comparison.attach(simulation.store, simulation.recorder, simulation.clock.elapsed)
             if args.serve:
                 server = AgentServer(simulation.kubelets, simulation.clock.now)
