@@ -30,6 +30,7 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.language.document import Scenario, Spec
 from kubesim.scenario.play.expectations import Judge
+from kubesim.scenario.play.live_node import LiveNode
 from kubesim.scenario.play.player import Player
 from kubesim.scenario.play.settings import cni_settings, node_plans
 from kubesim.scenario.play.simulated_node import NodeContext, SimulatedNode
@@ -40,6 +41,7 @@ from kubesim.trace import HashSink, Recorder, Sink
 from kubesim.values import replace, value_object
 
 if TYPE_CHECKING:
+    from kubesim.attach.agent.live_node import AttachedNode
     from kubesim.runtime.containerd.cni_nodes import CniNodes
     from kubesim.runtime.containerd.leaks.leftovers import Leak
 
@@ -87,11 +89,13 @@ def run_scenario(
     makes the host itself the node of runtime `cni`, with that directory for what has to outlive a crash.
     """
     chosen = scenario.spec.seed if seed is None else seed
+    if scenario.spec.sources.apiserver is not None:
+        speed = speed or 1.0  # what is at the other end goes with the wall clock
 
     async def main() -> RunResult:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            simulation = Simulation(scenario, chosen, tasks, sinks, real=real)
+            simulation = Simulation(scenario, chosen, tasks, sinks, real=real, live=_live_node(spec))
             server = AgentServer(simulation.kubelets, simulation.clock.now)
             if serve is not None:
                 await server.start(tasks, *serve)
@@ -117,6 +121,18 @@ def _real_nodes(spec: Spec, host_state: str) -> CniNodes:
     return CniNodes(cni_settings(spec, host_state), node_plans(spec))
 
 
+def _live_node(spec: Spec) -> AttachedNode | None:
+    """The live node that a scenario names as a source, over a connection that only reads."""
+    named = spec.sources.apiserver
+    if named is None:
+        return None
+    from kubesim.attach.agent.live_node import AttachedNode  # only a run with a live source pays for it
+    from kubesim.cluster.remote.connect import connect
+
+    transport = connect(LoopClock(), named.kubeconfig, named.context)
+    return AttachedNode(transport, named.node, learn=named.learn, references=named.references)
+
+
 def raise_failures_of_callbacks(tasks: TaskSet) -> None:
     """asyncio only logs what a timer's callback raises; here it ends the run, as an error in a task does."""
 
@@ -131,7 +147,7 @@ def raise_failures_of_callbacks(tasks: TaskSet) -> None:
 
 
 class Simulation:
-    """A cluster that plays one scenario."""
+    """A cluster that plays one scenario. Its clock begins at `start`; None: with the loop's own."""
 
     def __init__(
         self,
@@ -142,12 +158,14 @@ class Simulation:
         *,
         latencies: Latencies = DEFAULT_LATENCIES,
         real: CniNodes | None = None,
+        live: LiveNode | None = None,
+        start: int | None = VIRTUAL_START - LEAD,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
         self.tasks = tasks
         self.gates = scenario.gates
-        self.clock = LoopClock(VIRTUAL_START - LEAD)
+        self.clock = LoopClock(start)
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
         self._sinks = sinks
@@ -173,6 +191,7 @@ class Simulation:
             traced=bool(sinks),
             health=self.health,
             real=real,
+            live=live,
         )
         NodeTaints(self.clock, self.store)
         VolumeBinder(self.clock, self.store)
@@ -194,9 +213,18 @@ class Simulation:
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
         await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until, self._look).play()
         judge.close()
+        await self.close()
+        return self._result(witness, judge)
+
+    def begin_attached(self) -> None:
+        """Start the nodes at once and record from the beginning: a run beside a live cluster has no story."""
+        self._begin(0.0)
+        for node in self.nodes.values():
+            node.start()
+
+    async def close(self) -> None:
         for node in self.nodes.values():
             await node.close()
-        return self._result(witness, judge)
 
     def _look(self) -> None:
         self._networks = [picture for node in self.nodes.values() if (picture := node.network_picture())]

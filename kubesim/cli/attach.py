@@ -8,6 +8,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
+from kubesim.cli import attach_agent
 from kubesim.cli.flags import log_flags, node_periods, options, recording_flags, runtime_flags
 from kubesim.errors import UsageError
 
@@ -53,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_references(parser)
     node_periods.add(parser)
     recording_flags.add(parser)
+    attach_agent.configure(parser)
     log_flags.add(parser)
     runtime_flags.add_private(parser)
     parser.add_argument("--print-rbac", action="store_true", help="print the least rights that are enough, and end")
@@ -62,7 +64,8 @@ def execute(args: argparse.Namespace) -> int:
     if args.print_rbac:
         from kubesim.attach.watch.rbac import rbac
 
-        sys.stdout.write(rbac(with_references=args.references, with_configz=args.configz))
+        claims = args.references and args.agent
+        sys.stdout.write(rbac(with_references=args.references, with_claims=claims, with_configz=args.configz))
         return 0
     output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
     recording_flags.check(args, output)
@@ -72,15 +75,18 @@ def execute(args: argparse.Namespace) -> int:
         return replay_file(args, output)
     if not args.node:
         raise UsageError("--node NAME says which node to watch (kubectl get nodes lists them)")
+    attach_agent.check(args)
     if args.view == "twin" and args.once:
         raise UsageError("--view twin needs time to run: leave --once out, or give --for DURATION")
-    if args.runtime is not None and args.view != "twin":
-        raise UsageError("--runtime is that of the twin: give --view twin, or leave it out")
+    if args.runtime is not None and args.view != "twin" and not args.agent:
+        raise UsageError("--runtime is that of the agent: give --agent or --view twin, or leave it out")
     if output == "json" and not args.once:
         raise UsageError("-o json needs --once; to follow use -o jsonl")
     import anyio
 
     _warn(args)
+    if args.agent:
+        return attach_agent.execute(args, output)
     real = _private_node(args)
     try:
         with log_flags.opened(args) as log:

@@ -100,7 +100,8 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("--host-network-node needs --runtime cni")
     if args.show and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
         raise UsageError("--show network needs --runtime cni: simulated networks have no links")
-    report = _report(args)
+    live = any(scenario.spec.sources.apiserver is not None for _, scenario in scenarios)
+    report = _report(args, attached=live)
     results: list[RunResult] = []
     with collected_rarely(), log_flags.opened(args) as log:
         for file, scenario in scenarios:
@@ -175,7 +176,7 @@ def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:
     return parse_address(text)
 
 
-def _report(args: argparse.Namespace) -> Report:
+def _report(args: argparse.Namespace, *, attached: bool) -> Report:
     from kubesim.cli.output.report import JsonLinesReport, JsonReport, TextReport
 
     output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
@@ -184,4 +185,4 @@ def _report(args: argparse.Namespace) -> Report:
     if output == "json":
         return JsonReport(sys.stdout)
     level: Level = "verbose" if args.verbose else "quiet" if args.quiet else "story"
-    return TextReport(sys.stdout, level, several=len(args.files) > 1)
+    return TextReport(sys.stdout, level, several=len(args.files) > 1, attached=attached)

@@ -33,7 +33,7 @@ from kubesim.kubelet.loop.sync_pod import PodSync
 from kubesim.kubelet.node.node_managers import NodeManagers, NodeParts
 from kubesim.kubelet.pleg.generic import GenericPleg
 from kubesim.kubelet.probes.manager import ProbeManager
-from kubesim.kubelet.probes.prober import Prober
+from kubesim.kubelet.probes.prober import KnownAnswer, Prober
 from kubesim.kubelet.resize.allocation_manager import Admission, AllocationManager
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.status.pod_status import StatusGenerator
@@ -70,6 +70,7 @@ class Dependencies:
     node: NodeParts | None = None
     find: Find = field(default=lambda kind, namespace, name: None)
     checkpoints: PodCheckpoints | None = None
+    known_answers: KnownAnswer = field(default=lambda subject, status: None)
 
 
 class Kubelet:
@@ -126,7 +127,7 @@ class Kubelet:
             clock,
             context.tasks,
             context.recorder,
-            Prober(clock, runtime, dependencies.network, events),
+            Prober(clock, runtime, dependencies.network, events, dependencies.known_answers),
             self.views.statuses.get_pod_status,
             context.randomness,
             jitter=settings.jitter,

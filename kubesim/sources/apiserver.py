@@ -9,7 +9,8 @@ Mirrors: pkg/kubelet/config/apiserver.go NewSourceApiserver
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
+from typing import Protocol
 
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND
@@ -17,7 +18,6 @@ from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.cluster.remote.transport import Transport
 from kubesim.concurrency import TaskSet
-from kubesim.sources.config import ConfigStream
 from kubesim.sources.reflector.list_watch import ListWatch, Watched
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
@@ -33,6 +33,19 @@ def pods_of_node(node_name: str) -> Watched[Pod]:
     return Watched(PODS, Pod, "Pod", selectors={"fieldSelector": f"spec.nodeName={node_name}"})
 
 
+class PodReceiver(Protocol):
+    """What is told of the pods: a ConfigStream, or an overlay in front of one."""
+
+    @property
+    def updates(self) -> Sized:
+        """What nobody has taken yet."""
+        ...
+
+    def snapshot(self, source: str, pods: Iterable[Pod]) -> None: ...
+    def upsert(self, source: str, pod: Pod) -> None: ...
+    def remove(self, source: str, namespace: str, name: str) -> None: ...
+
+
 class ApiServerSource:
     """`start` begins to list and watch; `stop` hangs up. The transport is closed with it."""
 
@@ -41,7 +54,7 @@ class ApiServerSource:
         clock: LoopClock,
         tasks: TaskSet,
         recorder: Recorder,
-        config: ConfigStream,
+        config: PodReceiver,
         transport: Transport,
         node_name: str,
         chance: Stream,

@@ -26,17 +26,22 @@ AGAIN = 10 * SECOND  # what was looked at may have changed: as often as a failin
 REFUSED_AGAIN = 300 * SECOND  # rights do not change by asking
 
 
-def wanted(pods: Iterable[Pod]) -> dict[ObjectKey, None]:
+Named = Callable[[Pod], Iterable[ObjectKey]]
+
+
+def named_objects(pod: Pod) -> Iterable[ObjectKey]:
+    """The ConfigMaps and Secrets of a pod."""
+    return (reference.key for reference in references(pod))
+
+
+def wanted(pods: Iterable[Pod], named: Named = named_objects) -> dict[ObjectKey, None]:
     """What the pods wait for, or may: in their order, each once."""
     return {
-        reference.key: None
-        for pod in pods
-        if pod.status.phase not in TERMINAL_PHASES and not _is_ready(pod)
-        for reference in references(pod)
+        key: None for pod in pods if pod.status.phase not in TERMINAL_PHASES and not is_ready(pod) for key in named(pod)
     }
 
 
-def _is_ready(pod: Pod) -> bool:
+def is_ready(pod: Pod) -> bool:
     ready = find_condition(pod.status.conditions, READY)
     return ready is not None and ready.status == TRUE
 
@@ -51,16 +56,18 @@ class ReferencePolls:
     found: dict[ObjectKey, bool]
     changed: Callable[[ObjectKey], None]
     problem: Callable[[str], None]
+    named: Named = named_objects
+    keys: dict[ObjectKey, frozenset[str]] | None = None  # takes the names of what the objects hold
     _due: dict[ObjectKey, int] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
         """Whether everything that is of interest was looked for."""
-        return self._due.keys() >= wanted(self.pods()).keys()
+        return self._due.keys() >= wanted(self.pods(), self.named).keys()
 
     async def run(self) -> None:
         while True:
-            interesting = wanted(self.pods())
+            interesting = wanted(self.pods(), self.named)
             for known in (self.found, self._due):
                 for key in [key for key in known if key not in interesting]:
                     del known[key]
@@ -72,7 +79,7 @@ class ReferencePolls:
 
     async def _look(self, key: ObjectKey) -> None:
         try:
-            there = await is_there(self.transport, key)
+            there = await is_there(self.transport, key, self.keys)
         except TransportError:
             return  # the watches tell of that
         except UsageError as error:

@@ -17,7 +17,7 @@ from kubesim.errors import UsageError
 from kubesim.values import value_object
 
 Purpose = Literal["volume", "environment", "pull"]
-_PLURALS = {"ConfigMap": "configmaps", "Secret": "secrets"}
+_PLURALS = {"ConfigMap": "configmaps", "Secret": "secrets", "PersistentVolumeClaim": "persistentvolumeclaims"}
 _FIELDS = (("ConfigMap", "configMap"), ("Secret", "secret"))
 PATIENCE_S = 5.0
 
@@ -78,8 +78,22 @@ def _in_environment(container: Container, where: str, namespace: str) -> Iterato
         yield Reference(key, f"{where}.{place}", "environment", container.name, bool(reference.get("optional")))
 
 
-async def is_there(transport: Transport, key: ObjectKey) -> bool:
-    """Ask for the metadata of one object. Raises `TransportError`, or UsageError with what the server said."""
+def data_keys(metadata: Mapping[str, Any]) -> frozenset[str] | None:
+    """The keys of a ConfigMap or Secret, as its metadata tells who set which; None where it does not."""
+    keys: set[str] | None = None
+    for entry in metadata.get("managedFields") or ():
+        fields = entry.get("fieldsV1") or {}
+        for part in ("f:data", "f:binaryData"):
+            if part in fields:
+                keys = (keys or set()) | {name[2:] for name in fields[part] or {} if name.startswith("f:")}
+    return None if keys is None else frozenset(keys)
+
+
+async def is_there(transport: Transport, key: ObjectKey, keys: dict[ObjectKey, frozenset[str]] | None = None) -> bool:
+    """Ask for the metadata of one object. Raises `TransportError`, or UsageError with what the server said.
+
+    `keys` takes the names of what it holds, where the metadata tells them.
+    """
     kind, namespace, name = key
     path = f"/api/v1/namespaces/{namespace}/{_PLURALS[kind]}/{name}"
     async with transport.open(Call("get", path, accept=METADATA_ONLY, patience_s=PATIENCE_S)) as reply:
@@ -95,4 +109,6 @@ async def is_there(transport: Transport, key: ObjectKey) -> bool:
         raise UsageError(f"{kind} {namespace}/{name}: {said or f'answer {reply.status}'}")
     if said != "PartialObjectMetadata":
         raise UsageError(f"{kind} {namespace}/{name}: the server sends more than metadata; it was not looked at")
+    if keys is not None and (held := data_keys(told.get("metadata") or {})) is not None:
+        keys[key] = held
     return True

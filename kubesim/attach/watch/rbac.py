@@ -73,13 +73,22 @@ _CONFIGZ = """\
 """
 
 
+_CLAIMS = """\
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]  # for --agent with --references: only the metadata is asked for
+  verbs: [get]
+"""
+
+
 def rbac(
-    name: str = NAME, namespace: str = NAMESPACE, *, with_references: bool = False, with_configz: bool = False
+    name: str = NAME,
+    namespace: str = NAMESPACE,
+    *,
+    with_references: bool = False,
+    with_claims: bool = False,
+    with_configz: bool = False,
 ) -> str:
     """Manifests for kubectl apply."""
-    return _RBAC.format(
-        name=name,
-        namespace=namespace,
-        references=_REFERENCES if with_references else "",
-        configz=_CONFIGZ if with_configz else "",
-    )
+    references = (_REFERENCES if with_references else "") + (_CLAIMS if with_claims else "")
+    configz = _CONFIGZ if with_configz else ""
+    return _RBAC.format(name=name, namespace=namespace, references=references, configz=configz)

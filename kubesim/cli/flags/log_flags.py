@@ -71,8 +71,8 @@ class LogFile:
         self._form = options.chosen(args.log_format, "KUBESIM_LOG_FORMAT", options.one_of(FORMS))
         self._verbosity = options.chosen(args.log_verbosity, "KUBESIM_LOG_VERBOSITY", options.whole_number)
 
-    def sinks(self, scenario: Scenario) -> tuple[Sink, ...]:
-        """The sink that writes the log of a run; none without `--log`."""
+    def sinks(self, scenario: Scenario, start: int | None = None) -> tuple[Sink, ...]:
+        """The sink that writes the log of a run that began at `start`; none without `--log`."""
         if self._file is None:
             return ()
         from kubesim.clock.clock import VIRTUAL_START
@@ -83,7 +83,7 @@ class LogFile:
         values = spec.kubelet_configuration.values
         secrets = confidential(spec.model_dump(exclude={"kubelet_configuration"}))
         logger = self._logger(values["logging.format"], values["logging.verbosity"], secrets)
-        return (KlogSink(logger, VIRTUAL_START, several_nodes=len(spec.nodes) > 1),)
+        return (KlogSink(logger, VIRTUAL_START if start is None else start, several_nodes=len(spec.nodes) > 1),)
 
     def logger(self) -> KubeletLogger | None:
         """The logger of a command that has no scenario; None without `--log`."""

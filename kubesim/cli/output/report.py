@@ -29,18 +29,17 @@ class Report(Protocol):
 class TextReport:
     """A timeline to read, and a summary. Colours only on a terminal, and not where NO_COLOR is set."""
 
-    def __init__(self, out: TextIO, level: Level, *, several: bool) -> None:
+    def __init__(self, out: TextIO, level: Level, *, several: bool, attached: bool = False) -> None:
         self._out = out
         self._level = level
         self._several = several
+        self._attached = attached
         self._flush = out.isatty()
 
     def begin(self, file: str) -> None:
         if self._several:
             self._out.write(f"# {file}\n")
-        width = min(max(shutil.get_terminal_size((NO_TERMINAL, 24)).columns, NARROWEST), WIDEST)
-        colour = self._out.isatty() and not os.environ.get("NO_COLOR")
-        self._console = ConsoleSink(self._out, self._level, width=width, colour=colour)
+        self._console = console(self._out, self._level, attached=self._attached)
 
     def record(self, record: Record) -> None:
         self._console.record(record)
@@ -53,6 +52,13 @@ class TextReport:
 
     def close(self) -> None:
         self._out.flush()
+
+
+def console(out: TextIO, level: Level, *, attached: bool = False) -> ConsoleSink:
+    """As wide as the terminal, coloured if it may be."""
+    width = min(max(shutil.get_terminal_size((NO_TERMINAL, 24)).columns, NARROWEST), WIDEST)
+    colour = out.isatty() and not os.environ.get("NO_COLOR")
+    return ConsoleSink(out, level, width=width, colour=colour, attached=attached)
 
 
 def summary(result: RunResult) -> list[str]:

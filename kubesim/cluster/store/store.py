@@ -130,6 +130,11 @@ class Store:
             return obj.changed(metadata=metadata.changed(**changes), **fields)
         return self._commit("ADDED", obj, None, changes, fields)
 
+    def put(self, obj: ApiObject) -> ApiObject:
+        """Store an object as another API server has it: uid, generation and times are its own."""
+        old = self.find(obj.kind, obj.metadata.namespace, obj.metadata.name)
+        return self._commit("ADDED" if old is None else "MODIFIED", obj, old)
+
     def replace(self, obj: ApiObject) -> ApiObject:
         """Store an object over the one that has its name. A pod whose spec changed gets a new generation."""
         old = self.get(obj.kind, obj.metadata.namespace, obj.metadata.name)

@@ -5,7 +5,7 @@ Mirrors: pkg/kubelet/kubelet_node_status.go initialNode, nodestatus/setters.go; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kubesim.api.meta import ApiObject, ObjectMeta
 from kubesim.api.node import Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, Taint
@@ -103,10 +103,12 @@ class Heartbeat(JitteredTicker):
         self._duration_s = duration_s
         self._acquired = self.renewed_at = clock.now()
         self._is_paused = False
+        self.on_renewal: Callable[[], None] = lambda: None
         self.on_tick = self.on_skip = self._renew
 
     def _renew(self, moment: int) -> int:
         self.renewed_at = moment
+        self.on_renewal()
         return NEVER
 
     def pause(self) -> int:

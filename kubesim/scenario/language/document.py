@@ -386,6 +386,10 @@ class Spec(Strict):
     def _sources_fit(self) -> Spec:
         if self.sources.bootstrap_checkpoint is not None and self.profile != "v1.12":
             raise PydanticCustomError("sources", "bootstrapCheckpoint is there in profile v1.12 only")
+        live = self.sources.apiserver
+        if live is not None and live.node not in [node.name for node in self.nodes]:
+            problem = f"sources.apiserver.node: {live.node} is no node of this scenario; name it in nodes"
+            raise PydanticCustomError("sources", "{problem}", {"problem": problem})
         has_url = self.sources.http is not None or self.kubelet_configuration.values["staticPodURL"]
         if not has_url and any(step.serve_manifest is not None for step in self.steps):
             raise PydanticCustomError("sources", "serveManifest needs sources.http")

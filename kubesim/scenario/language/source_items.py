@@ -76,9 +76,23 @@ class BootstrapCheckpoint(Strict):
     path: LocalPath = ""
 
 
+class ApiServerSourceItem(Strict):
+    """A live API server, which is only read: the pods of one of its nodes run on the node of that name here.
+
+    Containers do what the real ones did, unless a behaviour says otherwise or `learn` is false.
+    """
+
+    node: str = Field(min_length=1)
+    kubeconfig: LocalPath = ""
+    context: str = ""
+    learn: bool = True
+    references: bool = False  # follow whether ConfigMaps, Secrets and claims are there
+
+
 class Sources(Strict):
-    """Where pods come from beside the API server."""
+    """Where pods come from beside the simulated API server."""
 
     file: FileSourceItem = defaults()
     http: HttpSourceItem | None = None
+    apiserver: ApiServerSourceItem | None = None
     bootstrap_checkpoint: BootstrapCheckpoint | None = None

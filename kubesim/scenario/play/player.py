@@ -21,7 +21,7 @@ from kubesim.api.pod import Pod
 from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import MINUTE, SECOND
-from kubesim.clock import Awaited, LoopClock, wake
+from kubesim.clock import NEVER, Awaited, LoopClock, wake
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.golang.text import duration
@@ -116,6 +116,9 @@ class Player:
     async def _ending(self) -> None:
         if self.spec.duration is not None:
             await self._sleep_until(self._start + self.spec.duration)
+            return
+        if self.spec.sources.apiserver is not None:  # a live cluster does not come to an end
+            await self._sleep_until(NEVER)
             return
         whole_life = not self.spec.steps
         await self._wait_until(lambda: self._at_rest(before_deletion=whole_life), self._patience())

@@ -36,6 +36,7 @@ from kubesim.runtime.containerd.cni_settings import NetworkPicture
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.images.pull_records import PullRecords
 from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.simulated.containers.learnt import RealImages
 from kubesim.runtime.simulated.containers.programs import Programs
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.network import SimulatedNetwork
@@ -45,6 +46,7 @@ from kubesim.runtime.simulated.settings import Latencies, SimulatedSettings
 from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language.document import NodeItem, Spec
+from kubesim.scenario.play.live_node import LiveNode
 from kubesim.scenario.play.machine import Machine
 from kubesim.scenario.play.settings import behaviours, coming_up, kubelet_settings, runtime_settings
 from kubesim.scenario.play.static_sources import file_plan, url_plan
@@ -93,6 +95,7 @@ class NodeContext:
     traced: bool
     health: NodeMonitor
     real: CniNodes | None = None  # the nodes under these, for pods with real networks
+    live: LiveNode | None = None  # where pods come from a live API server
 
 
 class SimulatedNode:
@@ -102,6 +105,7 @@ class SimulatedNode:
         self._around = around
         self.name = item.name
         self._number = number
+        self.live = around.live if around.live is not None and around.live.node_name == item.name else None
         clock, store, spec = around.clock, around.store, around.spec
         self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
         configuration = spec.kubelet_configuration
@@ -146,6 +150,8 @@ class SimulatedNode:
             duration_s=self._settings.lease_duration_s,
         )
         store.create(self._heartbeat.lease())
+        if (live := self.live) is not None:
+            self._heartbeat.on_renewal = lambda: live.renewed_lease(around.recorder)
 
         self.api.listen(lambda up: self._signs_of_life())
         self._lives = 1
@@ -155,6 +161,9 @@ class SimulatedNode:
     def _make_runtime(self, number: int) -> SimulatedRuntime:
         around, settings = self._around, self._settings
         options = runtime_settings(number, around.spec, around.latencies)
+        lessons = None if self.live is None else self.live.lessons
+        if lessons is not None:
+            options = replace(options, images=RealImages(options.images, lessons))
         programs = Programs(
             around.clock,
             self._randomness,
@@ -166,6 +175,7 @@ class SimulatedNode:
             behaviours=behaviours(around.spec),
             exec_time=options.latencies.exec,
             log_files=self.log_files,
+            lessons=lessons,
         )
         runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
             around.clock, self._randomness, programs, options
@@ -299,9 +309,15 @@ class _Agent:
     ) -> None:
         clock, recorder, name = around.clock, around.recorder, node.name
         self.ended = False
+        self._live = node.live
         self._clock = clock
         self._tasks = around.tasks.child()
-        client = MemoryClient(clock, around.store, API_LATENCIES, node.api)
+        live = node.live
+        client = (
+            MemoryClient(clock, around.store, API_LATENCIES, node.api)
+            if live is None
+            else live.client(clock, around.store, API_LATENCIES, node.api, recorder)
+        )
         self._around = around
         self._events = KubeletEvents(
             client,
@@ -324,7 +340,9 @@ class _Agent:
             self._checkpoints = PodCheckpoints(
                 node.checkpoints, lambda text: recorder.record(Note(node=name, text=text))
             )
-        self._api_source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
+        self._api_source: Source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
+        if live is not None:
+            self._api_source = live.source(clock, self._tasks, recorder, around.store, self._config, self._api_source)
         self._objects = MemoryObjectWatcher(clock, around.store, node.api)
         self._connection = node.service.connect(settings.runtime_request_timeout)
         self.kubelet = Kubelet(
@@ -340,6 +358,7 @@ class _Agent:
                 node=NodeParts(node.machine, self._events, node.log_files),
                 find=around.store.find,
                 checkpoints=self._checkpoints,
+                **({} if live is None else {"known_answers": live.known_answers}),
             ),
         )
 
@@ -399,7 +418,8 @@ class _Agent:
             self._clock.call_at(begin + delay, self._start_source, source)
         if self._checkpoints is not None:
             self._config.restore(memory.SOURCE, self._checkpoints.load())
-        self._clock.call_at(now + NODE_SYNC, self._start_source, self._api_source)
+        begin = now if self._live is None else max(now, VIRTUAL_START)
+        self._clock.call_at(begin + NODE_SYNC, self._start_source, self._api_source)
 
     def withdraw_real_sources(self) -> None:
         for source, real in self._static_sources:

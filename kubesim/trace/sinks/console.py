@@ -29,10 +29,16 @@ _FOLLOWS_SOURCE = {"SET", "ADD", "UPDATE", "DELETE", "REMOVE"}  # RECONCILE only
 
 
 class ConsoleSink:
-    """A sink; `level` is how much is told: `quiet` outcomes only, `story` the default, `verbose` every record."""
+    """A sink; `level` is how much is told: `quiet` outcomes only, `story` the default, `verbose` every record.
 
-    def __init__(self, out: TextIO, level: Level = "story", *, width: int = 100, colour: bool = False) -> None:
+    Of an attached agent, which writes nothing, it shows what it would write.
+    """
+
+    def __init__(
+        self, out: TextIO, level: Level = "story", *, width: int = 100, colour: bool = False, attached: bool = False
+    ) -> None:
         self._level = level
+        self._attached = attached
         self._layout = Layout(out, width, colour=colour, numbered=level == "verbose")
         self._statuses: dict[str, Mapping[str, Any]] = {}  # the summary written last, by uid
         self._syncs: dict[int, str] = {}  # open syncs, by the number of the record that began them
@@ -170,7 +176,7 @@ class ConsoleSink:
     def _write(self, record: r.ApiWrite) -> list[Line]:
         if record.resource != "pods/status":
             return [self._line(record, phrase(record))]
-        return [Line(record.t, subject(record), self._status(record))]
+        return [Line(record.t, subject(record), self._would(record, self._status(record)))]
 
     def _status(self, record: r.ApiWrite) -> Phrase:
         changes = status_changes(self._statuses.get(record.uid), record.summary)
@@ -194,8 +200,18 @@ class ConsoleSink:
         elif isinstance(record, r.ApiWrite) and record.resource == "pods/status":
             said = Phrase(said.part, f"{said.text}: {self._status(record).text}", said.reasons)
         line = self._line(record, said)
-        return [Line(line.t, line.subject, said, mark or line.mark, record.seq, record.cause, record.ref)]
+        return [Line(line.t, line.subject, line.phrase, mark or line.mark, record.seq, record.cause, record.ref)]
 
     def _line(self, record: r.Record, said: Phrase) -> Line:
         inside = isinstance(record, _IN_SYNC) and record.cause in self._syncs
-        return Line(record.t, subject(record), said, "│ " if inside else "")
+        return Line(record.t, subject(record), self._would(record, said), "│ " if inside else "")
+
+    def _would(self, record: r.Record, said: Phrase) -> Phrase:
+        if not self._attached or not would_write(record):
+            return said
+        return Phrase(said.part, f"would write: {said.text}", said.reasons, said.tone)
+
+
+def would_write(record: r.Record) -> bool:
+    """Whether the record is a write of the kubelet, which an attached one does not send."""
+    return isinstance(record, r.EventRecorded) or (isinstance(record, r.ApiWrite) and record.by == "kubelet")

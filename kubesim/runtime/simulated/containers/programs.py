@@ -1,4 +1,5 @@
-"""The programs of simulated containers: a behaviour of the scenario, or else the container's own command line.
+"""The programs of simulated containers: a behaviour of the scenario, what a real container did, or else the
+container's own command line.
 
 `Programs` is the runtime's ProcessFactory on one node. It keeps what the containers of a pod share (ports, process
 ids) from the first start until the runtime knows nothing of the pod any more.
@@ -18,6 +19,7 @@ from kubesim.runtime.kuberuntime.naming import pod_logs_directory
 from kubesim.runtime.simulated.containers.behaviour import ZERO, Behaviour, BehaviourProcess
 from kubesim.runtime.simulated.containers.command_line import command_line
 from kubesim.runtime.simulated.containers.container_process import ContainerProcess, ProcessContext
+from kubesim.runtime.simulated.containers.learnt import LearntProcess, RealContainers
 from kubesim.runtime.simulated.containers.shell_process import ShellProcess
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.log_files import SimulatedLogFiles
@@ -52,6 +54,7 @@ class Programs:
     behaviours: Sequence[Behaviour] = ()
     exec_time: Draw = ZERO
     log_files: SimulatedLogFiles | None = None
+    lessons: RealContainers | None = None  # of real containers; a behaviour overrides them
     _host_ports: Ports = field(init=False)
     _exec_stream: Stream = field(init=False)
     _pods: dict[str, _PodState] = field(default_factory=dict)
@@ -66,6 +69,8 @@ class Programs:
         behaviour = self._behaviour(context)
         if behaviour is not None:
             return behaviour.start_error
+        if self.lessons is not None:
+            return ""
         words = command_line(context.container, dict(context.config.env))
         if not words[0].startswith("/") or not is_missing_program(words, self._files(context)):
             return ""
@@ -82,12 +87,14 @@ class Programs:
             process.log.on_line = partial(self.log_files.wrote, f"{state.logs}/{context.config.log_path}")
         return process
 
-    def _make(self, context: ProcessContext, state: _PodState) -> BehaviourProcess | ShellProcess:
+    def _make(self, context: ProcessContext, state: _PodState) -> BehaviourProcess | LearntProcess | ShellProcess:
         behaviour = self._behaviour(context)
         if behaviour is not None:
             uid, container = context.pod.metadata.uid, context.container
             stream = self.randomness.stream("behaviour", uid, container.name, str(context.config.attempt))
             return BehaviourProcess(self.clock, stream, behaviour, container, state.view.ports)
+        if self.lessons is not None:
+            return LearntProcess(self.clock, self.lessons, context, state.view.ports)
         return ShellProcess(
             context,
             self.clock,

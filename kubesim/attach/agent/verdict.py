@@ -1,0 +1,178 @@
+"""Real against agent: how far the attached agent's pod and the real one are apart, and by which rule. Pure.
+
+A pod that is further along is `ahead`, one that is not as far is `behind`: time alone may make them the same. They are
+`different` where waiting does not help. A difference is certain only where a rule of the kubelet leaves no choice,
+whatever the times: the phase follows from the exit codes, the QoS class from requests and limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from kubesim.api.pod import ContainerStatus, Pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
+from kubesim.api.pods.pod_conditions import READY, TRUE, find_condition
+from kubesim.api.pods.resources import compute_pod_qos
+from kubesim.values import value_object
+
+Standing = Literal["same", "ahead", "behind", "different"]
+Restarts = Mapping[str, int]  # by container: the restarts that the real one had when it was first seen
+
+_WAITING, _RUNNING, _ENDED = range(3)
+_STEPS = ("waiting", "running", "ended")
+_CREATING = frozenset({"", "ContainerCreating", "PodInitializing"})
+_BY_ITS_SPEC = "DeadlineExceeded"  # the agent comes to that by itself
+_PULLING = frozenset({"ErrImagePull", "ImagePullBackOff"})
+
+
+@value_object
+class PodVerdict:
+    """Of one pod. `rule` names what was compared; empty where all is the same."""
+
+    standing: Standing
+    rule: str = ""
+    detail: str = ""
+    certain: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        shown = {"verdict": self.standing, "rule": self.rule, "detail": self.detail}
+        return {**{name: value for name, value in shown.items() if value}, "certain": self.certain}
+
+
+SAME = PodVerdict("same")
+
+
+def compare(real: Pod, ours: Pod | None, before: Restarts) -> PodVerdict:
+    """`ours` is None when the agent has finished the pod. The first rule that finds a difference decides."""
+    meant = compute_pod_qos(real)
+    if real.status.qos_class and real.status.qos_class != meant:
+        detail = f"the QoS class is {real.status.qos_class}; requests and limits make it {meant}"
+        return PodVerdict("different", "qos", detail, certain=True)
+    if ours is None:
+        return PodVerdict("ahead", "deletion", "the agent would have deleted the pod")
+    return _phases(real, ours) or _containers(real, ours, before) or _ready(real, ours) or SAME
+
+
+def _phases(real: Pod, ours: Pod) -> PodVerdict | None:
+    theirs, own = real.status.phase, ours.status.phase
+    over = theirs in TERMINAL_PHASES, own in TERMINAL_PHASES
+    if theirs == own:
+        return _ends(real, ours) if over[0] else None
+    detail = f"real {theirs or 'Pending'}, agent {own or 'Pending'}"
+    if over == (True, True):
+        codes = exit_codes(real)
+        certain = codes is not None and codes == exit_codes(ours) and not (real.status.reason or ours.status.reason)
+        because = f", with the same exit codes {codes}" if certain else ""
+        return PodVerdict("different", "phase", detail + because, certain=certain)
+    for whose, pod in (("the real one", real), ("the agent's", ours)):
+        if pod.status.phase in TERMINAL_PHASES and _ended_by_its_node(pod):
+            reason = pod.status.reason or "no reason in its status"
+            return PodVerdict("different", "phase", f"{detail}: its node ended {whose}, with {reason}")
+    if over[0] or over[1]:
+        return PodVerdict("behind" if over[0] else "ahead", "phase", detail)
+    return None  # Pending or Running: the containers say more
+
+
+def _ended_by_its_node(pod: Pod) -> bool:
+    """Evicted, preempted, rejected or shut down: for a reason that the other node need not have. Containers that are
+    always restarted never finish a pod by themselves; what happens after a deadline happens to the other pod, too."""
+    reason = pod.status.reason
+    return reason != _BY_ITS_SPEC and (bool(reason) or pod.spec.restart_policy == "Always")
+
+
+def _ends(real: Pod, ours: Pod) -> PodVerdict:
+    """Two finished pods of the same phase."""
+    there, here = exit_codes(real), exit_codes(ours)
+    if there is None or here is None or there == here:
+        return SAME
+    return PodVerdict("different", "exit code", f"real ended with {there}, agent with {here}")
+
+
+def exit_codes(pod: Pod) -> dict[str, int] | None:
+    """Of all containers of a pod; None if one of them has not ended."""
+    codes = {}
+    statuses = {status.name: status for status in _statuses(pod)}
+    for container in (*pod.spec.init_containers, *pod.spec.containers):
+        status = statuses.get(container.name)
+        if status is None or status.state.terminated is None:
+            return None
+        codes[container.name] = status.state.terminated.exit_code
+    return codes
+
+
+def _containers(real: Pod, ours: Pod, before: Restarts) -> PodVerdict | None:
+    own = {status.name: status for status in _statuses(ours)}
+    ahead, behind = [], []
+    for status in _statuses(real):
+        mine = own.get(status.name)
+        there = _position(status, before.get(status.name, 0))
+        here = _position(mine, 0)
+        detail = f"container {status.name}: real {_in_words(there)}, agent {_in_words(here)}"
+        if here > there:
+            ahead.append(detail)
+        elif here < there:
+            behind.append(detail)
+        elif mine is not None and (differs := _inside(status, mine, here[1])) is not None:
+            return differs
+    if ahead and behind:
+        return PodVerdict("different", "containers", f"{ahead[0]}; {behind[0]}")
+    if ahead or behind:
+        return PodVerdict("ahead" if ahead else "behind", "containers", (ahead or behind)[0])
+    return None
+
+
+def _position(status: ContainerStatus | None, before: int) -> tuple[int, int]:
+    """How often it was restarted, and how far it is since then."""
+    if status is None:
+        return 0, _WAITING
+    if status.state.running is not None:
+        step = _RUNNING
+    else:
+        step = _ENDED if status.state.terminated or status.last_state.terminated else _WAITING
+    return max(0, status.restart_count - before), step
+
+
+def _in_words(position: tuple[int, int]) -> str:
+    restarts, step = position
+    return _STEPS[step] + (f" after {restarts} restart{'s' if restarts > 1 else ''}" if restarts else "")
+
+
+def _inside(real: ContainerStatus, ours: ContainerStatus, step: int) -> PodVerdict | None:
+    """Two containers that are equally far."""
+    if step == _ENDED:
+        theirs, own = (status.state.terminated or status.last_state.terminated for status in (real, ours))
+        if theirs is not None and own is not None and theirs.exit_code != own.exit_code:
+            detail = f"container {real.name}: real ended with {theirs.exit_code}, agent with {own.exit_code}"
+            return PodVerdict("different", "exit code", detail)
+    if step == _WAITING:
+        reasons = [status.state.waiting.reason if status.state.waiting else "" for status in (real, ours)]
+        there, here = (reason if reason not in _PULLING else "ErrImagePull" for reason in reasons)
+        if there == here or (there in _CREATING and here in _CREATING):
+            return None
+        detail = f"container {real.name}: real waits with {reasons[0]}, agent with {reasons[1]}"
+        if there in _CREATING:
+            return PodVerdict("ahead", "waiting reason", detail)
+        return PodVerdict("behind" if here in _CREATING else "different", "waiting reason", detail)
+    return None
+
+
+def _ready(real: Pod, ours: Pod) -> PodVerdict | None:
+    there, here = (_is_ready(pod) for pod in (real, ours))
+    if there == here:
+        return None
+    return PodVerdict("behind" if there else "ahead", "ready", f"real {_yes(there)}, agent {_yes(here)}")
+
+
+def _is_ready(pod: Pod) -> bool:
+    condition = find_condition(pod.status.conditions, READY)
+    return condition is not None and condition.status == TRUE
+
+
+def _yes(ready: bool) -> str:
+    return "is ready" if ready else "is not ready"
+
+
+def _statuses(pod: Pod) -> Iterator[ContainerStatus]:
+    yield from pod.status.init_container_statuses
+    yield from pod.status.container_statuses

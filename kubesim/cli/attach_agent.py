@@ -1,0 +1,199 @@
+"""`kubesim attach --node NAME --agent`: kubesim's own kubelet with the pods of a live node, and a verdict.
+
+The trace is shown as `kubesim run` shows it. What the kubelet would write goes to an overlay in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from kubesim.cli.flags import log_flags, runtime_flags
+from kubesim.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubesim.app import Simulation
+    from kubesim.attach.agent.comparison import Comparison
+    from kubesim.runtime.containerd.cni_nodes import CniNodes
+    from kubesim.scenario.language.document import Scenario
+    from kubesim.trace import Record, Sink
+    from kubesim.trace.sinks.console import Level
+
+EXIT_DIFFERENT = 3
+SETTLING_S = 30  # with --once: for so long the agent may take to be as far as the node
+_AGENT_FLAGS = {"verbose": "-v", "quiet": "-q", "step": "--step"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "the agent", "kubesim's own kubelet runs the pods of the node beside the real one, and writes nothing."
+    )
+    group.add_argument("--agent", action="store_true", help="run it, show its timeline, compare it with the real one")
+    group.add_argument(
+        "--learn",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="containers run as long, end and get ready as the real ones (default), or run their command lines",
+    )
+    amount = group.add_mutually_exclusive_group()
+    amount.add_argument("-v", "--verbose", action="store_true", help="every record, and what it mirrors upstream")
+    amount.add_argument("-q", "--quiet", action="store_true", help="only Events and statuses that it would write")
+    group.add_argument("--step", action="store_true", help="at the end, walk through what happened")
+
+
+def check(args: argparse.Namespace) -> None:
+    """Flags of the agent need it."""
+    for name, flag in _AGENT_FLAGS.items():
+        if getattr(args, name) and not args.agent:
+            raise UsageError(f"{flag} is for the agent: give --agent, or leave it out")
+    if args.agent and args.view == "twin":
+        raise UsageError("--agent goes without --view twin: the agent is what the twin was")
+    if args.agent and args.step and args.output:
+        raise UsageError("--step goes without --output")
+
+
+def execute(args: argparse.Namespace, output: str) -> int:
+    import anyio
+
+    from kubesim.attach.agent.comparison import Comparison
+
+    real = _private_node(args)
+    try:
+        with log_flags.opened(args) as log:
+            shown, comparison = _Shown(args, output), Comparison()
+            try:
+                anyio.run(_run, args, shown, comparison, log, real)
+            except KeyboardInterrupt:
+                shown.end(comparison)
+                raise
+            shown.end(comparison)
+            return EXIT_DIFFERENT if comparison.certain else 0
+    finally:
+        if real is not None:
+            real.close()
+
+
+def _scenario(args: argparse.Namespace) -> Scenario:
+    from kubesim.attach.watch.twin import twin_scenario
+
+    return twin_scenario(args.node, None).with_runtime(*runtime_flags.chosen(args))
+
+
+def _private_node(args: argparse.Namespace) -> CniNodes | None:
+    """For pods with real networks; made before there are threads."""
+    spec = _scenario(args).spec
+    if spec.runtime != "cni":
+        return None
+    from kubesim.runtime.containerd.cni_nodes import CniNodes
+    from kubesim.scenario.play.settings import cni_settings, node_plans
+
+    return CniNodes(cni_settings(spec), node_plans(spec))
+
+
+class _Shown:
+    """The timeline while it runs, and the verdict at the end."""
+
+    def __init__(self, args: argparse.Namespace, output: str) -> None:
+        from kubesim.cli.output.report import console
+        from kubesim.trace import MemorySink
+
+        self._output = output
+        level: Level = "verbose" if args.verbose else "quiet" if args.quiet else "story"
+        self._console = console(sys.stdout, level, attached=True)
+        self._memory = MemorySink() if args.step else None
+        self._silent = args.once or args.step
+        self._node = args.node
+
+    def sinks(self) -> tuple[Sink, ...]:
+        return (self, *((self._memory,) if self._memory is not None else ()))
+
+    def record(self, record: Record) -> None:
+        if self._silent:
+            return
+        if self._output == "jsonl":
+            sys.stdout.write(_line(record) + "\n")
+        else:
+            self._console.record(record)
+        sys.stdout.flush()
+
+    def end(self, comparison: Comparison) -> None:
+        if self._memory is not None:
+            from kubesim.cli.output.stepping import step_through
+
+            step_through(self._memory.records, f"the agent of {self._node}")
+        if self._output == "json":
+            print(json.dumps({"node": self._node, **comparison.to_json()}, ensure_ascii=False, indent=2))
+        elif self._output == "jsonl":
+            for row in comparison.rows():
+                print(json.dumps({"kind": "verdict", **row.to_json()}, ensure_ascii=False))
+        else:
+            self._console.close()
+            print("", *comparison.lines(), sep="\n")
+
+
+def _line(record: Record) -> str:
+    from kubesim.trace.sinks.console import would_write
+    from kubesim.trace.sinks.jsonl import record_line
+
+    line = record_line(record)
+    return line[:-1] + ', "wouldWrite": true}' if would_write(record) else line
+
+
+async def _run(
+    args: argparse.Namespace, shown: _Shown, comparison: Comparison, log: log_flags.LogFile, real: CniNodes | None
+) -> None:
+    from kubesim.api.timestamps import MILLISECOND
+    from kubesim.app import Simulation, raise_failures_of_callbacks
+    from kubesim.attach.agent.live_node import AttachedNode, read_node
+    from kubesim.attach.watch.twin import twin_scenario
+    from kubesim.clock import LoopClock
+    from kubesim.cluster.remote.connect import connect
+    from kubesim.concurrency import TaskSet
+    from kubesim.kubelet.server import AgentServer, parse_address
+    from kubesim.runtime.simulated.settings import Latencies, Span
+
+    clock = LoopClock()
+    transport = connect(clock, args.kubeconfig, args.context)
+    try:
+        node = await read_node(transport, args.node)
+        scenario = twin_scenario(args.node, node).with_runtime(*runtime_flags.chosen(args))
+        async with TaskSet() as tasks:
+            raise_failures_of_callbacks(tasks)
+            live = AttachedNode(transport, args.node, learn=args.learn, references=args.references)
+            live.followers.append(comparison)
+            # What nobody learns of is on the node already, as most images are.
+            latencies = Latencies() if args.learn else Latencies(pull=Span(20 * MILLISECOND))
+            sinks = (*shown.sinks(), *log.sinks(scenario, clock.now()))
+            simulation = Simulation(scenario, 0, tasks, sinks, real=real, live=live, latencies=latencies, start=None)
+            comparison.attach(simulation.store, simulation.recorder, simulation.clock.elapsed)
+            if args.serve:
+                server = AgentServer(simulation.kubelets, simulation.clock.now)
+                await server.start(tasks, *parse_address(args.serve))
+                print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
+            await tasks.run_until(_attached(args, simulation, comparison))
+    finally:
+        await transport.close()
+
+
+async def _attached(args: argparse.Namespace, simulation: Simulation, comparison: Comparison) -> None:
+    """Until the time is over, the agent is as far as the node (with --once), or Ctrl-C."""
+    import asyncio
+
+    from kubesim.api.timestamps import MILLISECOND, SECOND
+
+    clock = simulation.clock
+    simulation.begin_attached()
+    try:
+        if args.once:
+            end = clock.now() + SETTLING_S * SECOND
+            await clock.sleep(3 * SECOND)
+            while clock.now() < end and not comparison.settled:
+                await clock.sleep(100 * MILLISECOND)
+        elif args.duration:
+            await clock.sleep(args.duration)
+        else:
+            await asyncio.Event().wait()
+    finally:
+        await simulation.close()

@@ -1,0 +1,264 @@
+"""A container that does what a real one did: it runs as long, ends with the same exit code and is as ready.
+
+`RealContainers` remembers what the statuses of real pods say about each attempt of each container. `LearntProcess` is a
+container of ours that follows them. When the real container has not ended yet, ours goes on until it has. The first
+attempt of ours stands for the attempt that the real container had reached when its pod was first seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+from signal import SIGKILL
+from typing import Literal
+
+from kubesim.api.images import InvalidReference, apply_default_image_tag
+from kubesim.api.pod import ContainerStateTerminated, ContainerStatus, Pod
+from kubesim.api.timestamps import MILLISECOND, parse_time
+from kubesim.clock import LoopClock
+from kubesim.runtime.protocol import ExecResult
+from kubesim.runtime.simulated.containers.container_process import Exit, ProcessContext
+from kubesim.runtime.simulated.containers.termination_message import termination_message
+from kubesim.runtime.simulated.network import listen_on
+from kubesim.runtime.simulated.registries import not_found
+from kubesim.runtime.simulated.settings import ImageBehaviour, Span
+from kubesim.shell import Listener, Log, Ports
+from kubesim.values import mutable, part, value_object
+
+Key = tuple[str, str]  # uid of the pod, name of the container
+_PULL_FAILURES = frozenset({"ErrImagePull", "ImagePullBackOff"})
+_PULLED = ImageBehaviour()
+_ON_THE_NODE = ImageBehaviour(pull=Span(20 * MILLISECOND))
+STOPPED = 143  # the usual exit code of a program that ends by SIGTERM
+
+
+@value_object
+class RealEnd:
+    """How one attempt of a real container ended."""
+
+    ran_for: int  # microseconds
+    exit_code: int
+    oom_killed: bool = False
+    message: str = ""
+
+
+@mutable
+class RealContainer:
+    """What is known of one real container. Attempts are counted as its restartCount counts them."""
+
+    first: int  # the attempt at which it was first seen
+    attempt: int  # the attempt of now
+    running: bool = False
+    ends: dict[int, RealEnd] = field(default_factory=dict)
+    ready: set[int] = field(default_factory=set)  # attempts that were ready at some time
+    started: set[int] = field(default_factory=set)
+    is_ready: bool = False
+    is_started: bool = False
+
+    def end_of(self, ours: int) -> RealEnd | None:
+        """The end of the attempt that ours stands for; None: it runs, or has not begun. One that nobody saw end as
+        the next attempt after it that was seen to end, or else as the last one before."""
+        attempt = self.first + ours
+        if attempt in self.ends:
+            return self.ends[attempt]
+        if attempt > self.attempt or (attempt == self.attempt and self.running):
+            return None
+        later = [number for number in self.ends if number > attempt]
+        if later:
+            return self.ends[min(later)]
+        return self.ends[max(self.ends)] if self.ends and attempt < self.attempt else None
+
+    def answer(self, ours: int, *, ready: bool) -> Literal["success", "failure", "wait"]:
+        """How a readiness or startup probe of the attempt that ours stands for is answered: it fails only for a
+        container that was ready and is not any more; before that there is nothing to conclude."""
+        attempt = self.first + ours
+        once = attempt in (self.ready if ready else self.started)
+        if attempt == self.attempt and self.running and not (self.is_ready if ready else self.is_started):
+            return "failure" if once and ready else "wait"
+        return "success" if once else "wait"
+
+
+def learn(known: RealContainer | None, status: ContainerStatus) -> RealContainer:
+    """What is known after a status. Pure but for `known`, which is brought up to date."""
+    state, last = status.state, status.last_state.terminated
+    attempt = status.restart_count
+    lesson = known or RealContainer(attempt, attempt)
+    lesson.attempt, lesson.running = attempt, state.running is not None
+    lesson.is_ready, lesson.is_started = status.ready, bool(status.started)
+    if state.terminated is not None:
+        lesson.ends[attempt] = _end(state.terminated)
+    elif last is not None:
+        # A container that waits to be restarted still has the count of the one that ended.
+        lesson.ends[attempt if state.running is None else attempt - 1] = _end(last)
+    if lesson.running and status.ready:
+        lesson.ready.add(attempt)
+    if lesson.running and status.started:
+        lesson.started.add(attempt)
+    return lesson
+
+
+def _end(state: ContainerStateTerminated) -> RealEnd:
+    ran_for = 0
+    if state.started_at and state.finished_at:
+        ran_for = max(0, parse_time(state.finished_at) - parse_time(state.started_at))
+    return RealEnd(ran_for, state.exit_code, state.reason == "OOMKilled", state.message)
+
+
+class RealContainers:
+    """Of all real containers of a node."""
+
+    def __init__(self) -> None:
+        self._containers: dict[Key, RealContainer] = {}
+        self._followers: dict[Key, Callable[[], None]] = {}
+        self._pulled: dict[Key, str] = {}  # images that the node has, as the kubelet asks for them
+        self._unpulled: dict[Key, str] = {}  # images that it cannot pull
+
+    def see(self, pod: Pod) -> None:
+        """A real pod came or changed."""
+        spec = pod.spec
+        containers = (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
+        images = {container.name: _with_tag(container.image) for container in containers}
+        for status in _statuses(pod):
+            key = (pod.metadata.uid, status.name)
+            self._containers[key] = learn(self._containers.get(key), status)
+            if status.image_id:
+                self._pulled[key] = images.get(status.name, "")
+            waiting = status.state.waiting
+            if waiting is not None and waiting.reason in _PULL_FAILURES:
+                self._unpulled[key] = images.get(status.name, "")
+            else:
+                self._unpulled.pop(key, None)
+            if key in self._followers:
+                self._followers[key]()
+
+    def forget(self, uid: str) -> None:
+        """The real pod is gone: nothing more is to be learnt of it."""
+        for key in [key for key in self._containers if key[0] == uid]:
+            del self._containers[key]
+            self._unpulled.pop(key, None)
+            self._pulled.pop(key, None)
+        for key, follower in [*self._followers.items()]:
+            if key[0] == uid:
+                follower()
+
+    def of(self, uid: str, container: str) -> RealContainer | None:
+        return self._containers.get((uid, container))
+
+    def cannot_pull(self, image: str) -> bool:
+        """Whether a pull of the image fails on the real node."""
+        return image in self._unpulled.values()
+
+    def has_image(self, image: str) -> bool:
+        """Whether a container of the real node was made of it."""
+        return image in self._pulled.values()
+
+    def follow(self, key: Key, changed: Callable[[], None]) -> None:
+        """Call back whenever something may have been learnt; a container has one follower, its newest."""
+        self._followers[key] = changed
+
+    def leave(self, key: Key, changed: Callable[[], None]) -> None:
+        if self._followers.get(key) == changed:
+            del self._followers[key]
+
+
+class RealImages(Mapping[str, ImageBehaviour]):
+    """What a pull gives, by image: what a scenario says, else what the real node can pull and what it cannot."""
+
+    def __init__(self, given: Mapping[str, ImageBehaviour], real: RealContainers) -> None:
+        self._given = given
+        self._real = real
+
+    def __getitem__(self, image: str) -> ImageBehaviour:
+        if self._real.cannot_pull(image):
+            return ImageBehaviour(missing=not_found(image))
+        return self._given.get(image) or (_ON_THE_NODE if self._real.has_image(image) else _PULLED)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+
+def _with_tag(image: str) -> str:
+    try:
+        return apply_default_image_tag(image)
+    except InvalidReference:
+        return image
+
+
+def _statuses(pod: Pod) -> Iterator[ContainerStatus]:
+    status = pod.status
+    yield from status.init_container_statuses
+    yield from status.container_statuses
+    yield from status.ephemeral_container_statuses
+
+
+@part
+class LearntProcess:
+    """Implements `ContainerProcess`. It listens on the container's ports for as long as it runs."""
+
+    clock: LoopClock
+    lessons: RealContainers
+    context: ProcessContext
+    ports: Ports
+    log: Log = field(init=False)
+    _on_exit: Callable[[Exit], None] = field(init=False)
+    _began: int = 0
+    _ended: bool = False
+    _stopping: bool = False
+    _listeners: list[Listener] = field(default_factory=list)
+    _timer: asyncio.TimerHandle | None = None
+
+    def __post_init__(self) -> None:
+        self.log = Log(self.clock.now)
+
+    @property
+    def _key(self) -> Key:
+        return self.context.pod.metadata.uid, self.context.container.name
+
+    def start(self, on_exit: Callable[[Exit], None]) -> None:
+        self._on_exit, self._began = on_exit, self.clock.now()
+        self._listeners = listen_on(self.ports, self.context.container)
+        self.lessons.follow(self._key, self._follow)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Set the time of the end, if the end is known."""
+        lesson = self.lessons.of(*self._key)
+        end = None if lesson is None else lesson.end_of(self.context.config.attempt)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if end is not None:
+            due = self.clock.now() if self._stopping else max(self.clock.now(), self._began + end.ran_for)
+            self._timer = self.clock.call_at(due, self._end, end)
+        elif self._stopping and lesson is None:
+            self._end(RealEnd(0, STOPPED))
+
+    def _end(self, end: RealEnd) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self.lessons.leave(self._key, self._follow)
+        for listener in self._listeners:
+            self.ports.close(listener)
+        message = termination_message(self.context.container, end.message, end.exit_code, self.log)
+        self._on_exit(Exit(end.exit_code, oom_killed=end.oom_killed, message=message))
+
+    def signal(self, number: int) -> None:
+        """SIGTERM ends it with the exit code of the real container, as soon as that has ended."""
+        if number == SIGKILL:
+            self._end(RealEnd(0, 128 + SIGKILL))
+        else:
+            self._stopping = True
+            self._follow()
+
+    async def exec(self, command: tuple[str, ...]) -> ExecResult:
+        return ExecResult(0)
+
+    def output(self) -> str:
+        return self.log.text()

@@ -1,0 +1,65 @@
+"""The agent beside a kubelet that plays a scenario: it comes to the same, and no difference is certain."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesim.api.node import Node
+from kubesim.api.timestamps import SECOND
+from kubesim.app import Simulation
+from kubesim.attach.agent.comparison import Comparison
+from kubesim.attach.agent.live_node import AttachedNode
+from kubesim.attach.agent.verdict import PodVerdict
+from kubesim.attach.watch.twin import twin_scenario
+from kubesim.clock import run_virtual
+from kubesim.concurrency import TaskSet
+from kubesim.trace import MemorySink
+from tests.support.attach.watching import scenario
+from tests.support.sources.faulty_api import DirectTransport
+
+
+def verdicts(name: str) -> list[dict[str, PodVerdict]]:
+    """Of each second, by pod."""
+    seen: list[dict[str, PodVerdict]] = []
+
+    async def main() -> None:
+        async with TaskSet() as tasks:
+            real = Simulation(scenario(name), 0, tasks)
+            node_name = next(iter(real.nodes))
+            node = real.store.get("Node", "", node_name)
+            assert isinstance(node, Node)
+            comparison = Comparison()
+            live = AttachedNode(DirectTransport(real.store, real.clock), node_name, references=True)
+            live.followers.append(comparison)
+            ours = Simulation(twin_scenario(node_name, node), 1, tasks, (MemorySink(),), live=live)
+            comparison.attach(ours.store, ours.recorder, ours.clock.elapsed)
+            ours.begin_attached()
+
+            async def sample() -> None:
+                while True:
+                    await real.clock.sleep(SECOND)
+                    seen.append({row.pod: row.verdict for row in comparison.rows()})
+
+            tasks.start("samples", sample())
+            await tasks.run_until(real.run())
+            await ours.close()
+
+    run_virtual(main)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "name", ["hello-pod", "init-containers", "job", "crashloop", "graceful-delete", "grpc-probe", "resize"]
+)
+def test_the_agent_comes_to_the_same_as_the_kubelet_beside_it(name: str) -> None:
+    seen = verdicts(name)
+    standings = [(pod, verdict.standing) for sample in seen for pod, verdict in sample.items()]
+    assert {pod for pod, _ in standings} == {pod for pod, standing in standings if standing == "same"} != set()
+    assert not [pod for pod, standing in standings if standing == "different"]
+    assert sum(standing == "same" for _, standing in standings) > len(standings) / 2
+
+
+def test_evicted_pods_are_different_but_not_certainly() -> None:
+    found = {verdict for sample in verdicts("memory-pressure") for verdict in sample.values()}
+    assert any(verdict.standing == "different" and "Evicted" in verdict.detail for verdict in found)
+    assert not any(verdict.certain for verdict in found)

@@ -1,0 +1,69 @@
+"""What is learnt of real containers: how each attempt ended, whether it was ready, which images there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesim.api.pod import ContainerStatus
+from kubesim.runtime.simulated.containers.learnt import RealContainer, RealContainers, RealImages, learn
+from kubesim.runtime.simulated.settings import ImageBehaviour
+from tests.support.attach.pods import end, pod, running, terminated, waiting
+
+
+def learnt(*statuses: dict[str, Any]) -> RealContainer:
+    known: RealContainer | None = None
+    for status in statuses:
+        known = learn(known, ContainerStatus.from_json(status))
+    assert known is not None
+    return known
+
+
+def codes(known: RealContainer, attempts: int) -> list[int | None]:
+    ends = [known.end_of(attempt) for attempt in range(attempts)]
+    return [None if found is None else found.exit_code for found in ends]
+
+
+def test_an_attempt_that_runs_has_no_end_yet() -> None:
+    assert codes(learnt(waiting("ContainerCreating")), 2) == [None, None]
+    assert codes(learnt(running()), 2) == [None, None]
+
+
+def test_an_end_is_that_of_its_attempt_with_its_time() -> None:
+    known = learnt(running(), terminated(7))
+    found = known.end_of(0)
+    assert found is not None
+    assert (found.exit_code, found.ran_for) == (7, 3_000_000)
+    assert codes(learnt(running(), waiting("CrashLoopBackOff", last=end(3)), running(restarts=1)), 2) == [3, None]
+
+
+def test_our_first_attempt_stands_for_the_one_that_was_first_seen() -> None:
+    first = running(restarts=5) | {"lastState": {"terminated": end(9)}}
+    assert codes(learnt(first), 1) == [None]
+    assert codes(learnt(first, terminated(2, restarts=5), running(restarts=6)), 2) == [2, None]
+
+
+def test_an_end_that_was_missed_is_like_the_next_one_that_was_seen() -> None:
+    assert codes(learnt(running(), terminated(4, restarts=2)), 4) == [4, 4, 4, None]
+
+
+def test_probes_answer_as_the_real_container_does_and_fail_only_after_it_was_ready() -> None:
+    assert learnt(running(ready=False, started=False)).answer(0, ready=False) == "wait"
+    unready = running(ready=False)
+    assert learnt(unready).answer(0, ready=True) == "wait"
+    assert learnt(unready).answer(0, ready=False) == "success"
+    assert learnt(unready, running()).answer(0, ready=True) == "success"
+    assert learnt(running(), unready).answer(0, ready=True) == "failure"
+    assert learnt(running(), terminated(1)).answer(0, ready=True) == "success"
+    assert learnt(running()).answer(1, ready=True) == "wait"
+
+
+def test_images_that_the_node_has_and_those_that_it_cannot_pull() -> None:
+    containers = RealContainers()
+    given = ImageBehaviour(size=1)
+    images = RealImages({"docker.io/library/given:1": given}, containers)
+    subject = pod(waiting("ErrImagePull"), spec={"containers": [{"name": "main", "image": "registry.local/x"}]})
+    containers.see(subject)
+    assert "not found" in images["registry.local/x:latest"].missing
+    containers.forget(subject.metadata.uid)
+    assert not images["registry.local/x:latest"].missing
+    assert images["docker.io/library/given:1"] is given
