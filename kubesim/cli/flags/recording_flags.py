@@ -10,7 +10,7 @@ from kubesim.errors import UsageError
 # Flags that need a cluster: a recording takes its place.
 _OF_A_CLUSTER = (
     "node", "record", "kubeconfig", "context", "once", "duration", "serve", "references", "runtime", "request_timeout",
-    "log",
+    "log", "agent",
 )  # fmt: skip
 _SPELLED = {"duration": "for"}
 
@@ -40,7 +40,5 @@ def check(args: argparse.Namespace, output: str) -> None:
         if getattr(args, name, None):
             flag = _SPELLED.get(name, name).replace("_", "-")
             raise UsageError(f"--{flag} needs a cluster: leave it out, or leave --replay out")
-    if getattr(args, "view", "shadow") != "shadow":
-        raise UsageError(f"--view {args.view} needs a cluster: leave it out, or leave --replay out")
     if output == "json":
         raise UsageError("-o json needs --once; with --replay use -o jsonl")
