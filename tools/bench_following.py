@@ -1,8 +1,8 @@
 """`make bench`, following: the CPU share and the memory of `kubesim attach`, without and with the agent.
 
 The real node is a simulated one with its API server, in a process of its own. Its past is played in virtual time; then
-it keeps pace with the wall clock. 100 of its 500 pods crash two seconds after each start. `kubesim attach` runs as a user
-runs it; the kernel counts its CPU time (/proc/PID/stat).
+it keeps pace with the wall clock. 100 of its 500 pods crash two seconds after each start. `kubesim attach` runs as a
+user runs it; the kernel counts its CPU time (/proc/PID/stat).
 """
 
 from __future__ import annotations

@@ -84,8 +84,11 @@ class RealNode:
 class Attached:
     """`real` is the scripted node, `trace` what our kubelet did, `comparison` how the two stand."""
 
-    def __init__(self, real: RealNode, simulation: Simulation, comparison: Comparison, trace: MemorySink) -> None:
+    def __init__(
+        self, real: RealNode, live: AttachedNode, simulation: Simulation, comparison: Comparison, trace: MemorySink
+    ) -> None:
         self.real = real
+        self.live = live
         self.simulation = simulation
         self.comparison = comparison
         self.trace = trace
@@ -129,7 +132,7 @@ def attached(
                 simulation.begin_attached()
 
                 async def run() -> None:
-                    await play(Attached(real, simulation, comparison, trace))
+                    await play(Attached(real, live, simulation, comparison, trace))
                     await simulation.close()
 
                 await tasks.run_until(run())
