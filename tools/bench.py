@@ -203,6 +203,19 @@ def attached() -> None:
     line("... memory", f"{megabytes:.0f} MB")
 
 
+def following() -> None:
+    """Following a node with crash loops, as `deploy/` does it, and with the agent beside it."""
+    from tools.bench_following import CRASHING, PODS, figures
+
+    restarts, (follower, agent) = figures(["-o", "jsonl"], ["--agent"])
+    line(
+        f"following {PODS} pods, {CRASHING} crash ({restarts:.1f} restarts/s; at most 2 %)", f"{follower.percent:.1f} %"
+    )
+    line("... memory (at most 150 MB)", f"{follower.megabytes:.0f} MB")
+    line("... with the agent (at most 5 %)", f"{agent.percent:.1f} %")
+    line("... memory with the agent", f"{agent.megabytes:.0f} MB")
+
+
 MEASUREMENTS: dict[str, Callable[..., None]] = {
     "lives": lives,
     "linear": linear,
@@ -216,6 +229,7 @@ MEASUREMENTS: dict[str, Callable[..., None]] = {
     "cni": cni,
     "real_networks": real_networks,
     "attached": attached,
+    "following": following,
 }
 PROGRAMME = [
     ["start_up"],
@@ -230,6 +244,7 @@ PROGRAMME = [
     ["cni"],
     ["real_networks", "20"],
     ["attached"],
+    ["following"],
 ]
 
 

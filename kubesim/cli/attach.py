@@ -13,12 +13,8 @@ from kubesim.cli.flags import log_flags, node_periods, options, recording_flags,
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.app import Simulation
     from kubesim.attach.watch.node_follower import NodeFollower
-    from kubesim.attach.watch.twin import Twin
     from kubesim.clock import LoopClock
-    from kubesim.concurrency import TaskSet
-    from kubesim.runtime.containerd.cni_nodes import CniNodes
 
 HELP = "watch a node of a real cluster: what its kubelet will do next, when, and where it departs from its rules"
 DESCRIPTION = """List and watch the pods, Events, Lease and Node of one node of a cluster (kubeconfig, context, or the
@@ -27,7 +23,6 @@ from the rules are reported with their evidence. Nothing is ever written: only g
 Exits with 3 if there was a divergence (with --once and --for)."""
 
 FORMATS = ("text", "json", "jsonl")
-VIEWS = ("shadow", "twin")
 EXIT_DIVERGED = 3
 CLEAR = "\x1b[H\x1b[2J"
 
@@ -48,8 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--serve", metavar="[ADDRESS:]PORT", help="answer /healthz and /metrics there; on loopback by default"
     )
-    view = "shadow: what the real kubelet does next; twin: beside it the same pods run by our own kubelet, simulated"
-    parser.add_argument("--view", type=options.one_of(VIEWS), metavar="|".join(VIEWS), default="shadow", help=view)
     options.add_request_timeout(parser)
     options.add_references(parser)
     node_periods.add(parser)
@@ -67,6 +60,7 @@ def execute(args: argparse.Namespace) -> int:
         claims = args.references and args.agent
         sys.stdout.write(rbac(with_references=args.references, with_claims=claims, with_configz=args.configz))
         return 0
+    attach_agent.check(args)
     output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
     recording_flags.check(args, output)
     if args.replay is not None:
@@ -75,11 +69,6 @@ def execute(args: argparse.Namespace) -> int:
         return replay_file(args, output)
     if not args.node:
         raise UsageError("--node NAME says which node to watch (kubectl get nodes lists them)")
-    attach_agent.check(args)
-    if args.view == "twin" and args.once:
-        raise UsageError("--view twin needs time to run: leave --once out, or give --for DURATION")
-    if args.runtime is not None and args.view != "twin" and not args.agent:
-        raise UsageError("--runtime is that of the agent: give --agent or --view twin, or leave it out")
     if output == "json" and not args.once:
         raise UsageError("-o json needs --once; to follow use -o jsonl")
     import anyio
@@ -87,26 +76,8 @@ def execute(args: argparse.Namespace) -> int:
     _warn(args)
     if args.agent:
         return attach_agent.execute(args, output)
-    real = _private_node(args)
-    try:
-        with log_flags.opened(args) as log:
-            return anyio.run(_attach, args, output, real, log)
-    finally:
-        if real is not None:
-            real.close()
-
-
-def _private_node(args: argparse.Namespace) -> CniNodes | None:
-    """For a twin whose pods have real networks; made before there are threads."""
-    from kubesim.attach.watch.twin import twin_scenario
-
-    spec = twin_scenario(args.node, None).with_runtime(*runtime_flags.chosen(args)).spec
-    if args.view != "twin" or spec.runtime != "cni":
-        return None
-    from kubesim.runtime.containerd.cni_nodes import CniNodes
-    from kubesim.scenario.play.settings import cni_settings, node_plans
-
-    return CniNodes(cni_settings(spec), node_plans(spec))
+    with log_flags.opened(args) as log:
+        return anyio.run(_attach, args, output, log)
 
 
 def _warn(args: argparse.Namespace) -> None:
@@ -123,7 +94,7 @@ def _warn(args: argparse.Namespace) -> None:
         print(f"kubesim: {said}", file=sys.stderr, flush=True)
 
 
-async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, log: log_flags.LogFile) -> int:
+async def _attach(args: argparse.Namespace, output: str, log: log_flags.LogFile) -> int:
     from kubesim.attach.watch.node_follower import NodeFollower
     from kubesim.attach.watch.views import HeldView, LinesView, QuietView, respond
     from kubesim.clock import LoopClock, Randomness
@@ -155,7 +126,7 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, 
                 print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
             # Which moment is drawn for a retry is nobody's business to reproduce.
             agent.start(tasks, Randomness(clock.now()))
-            await tasks.run_until(_watch(args, output, agent, clock, tasks, real))
+            await tasks.run_until(_watch(args, output, agent, clock))
             if isinstance(quiet, HeldView):
                 quiet.release()
     finally:
@@ -163,9 +134,7 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, 
     return EXIT_DIVERGED if agent.divergence_count else 0
 
 
-async def _watch(
-    args: argparse.Namespace, output: str, agent: NodeFollower, clock: LoopClock, tasks: TaskSet, real: CniNodes | None
-) -> None:
+async def _watch(args: argparse.Namespace, output: str, agent: NodeFollower, clock: LoopClock) -> None:
     from kubesim.attach.explain.page import json_text
     from kubesim.attach.watch.table import header, table
     from kubesim.attach.watch.views import summary
@@ -180,17 +149,10 @@ async def _watch(
     if output == "jsonl":
         for line in header(agent):
             print(f"kubesim: {line}", file=sys.stderr, flush=True)
-    simulation = _simulation(args, agent, tasks, output, real) if args.view == "twin" else None
-    try:
-        await _follow(args, output, agent, clock, None if simulation is None else _twin(agent, simulation))
-    finally:
-        for node in simulation.nodes.values() if simulation is not None else ():
-            await node.close()
+    await _follow(args, output, agent, clock)
 
 
-async def _follow(
-    args: argparse.Namespace, output: str, agent: NodeFollower, clock: LoopClock, twin: Twin | None
-) -> None:
+async def _follow(args: argparse.Namespace, output: str, agent: NodeFollower, clock: LoopClock) -> None:
     import anyio
 
     from kubesim.api.timestamps import SECOND
@@ -201,7 +163,7 @@ async def _follow(
         while True:
             if output == "text":
                 width, height = _screen()
-                drawn = table(agent, twin, width=width, height=height)
+                drawn = table(agent, width=width, height=height)
                 if sys.stdout.isatty():
                     sys.stdout.write(CLEAR + drawn)
                 elif drawn.splitlines()[1:] != shown.splitlines()[1:]:
@@ -209,41 +171,6 @@ async def _follow(
                 shown = drawn
                 sys.stdout.flush()
             await clock.sleep(SECOND)
-
-
-def _twin(agent: NodeFollower, simulation: Simulation) -> Twin:
-    from kubesim.attach.watch.twin import Twin
-
-    twin = Twin(simulation.store)
-    agent.followed_by(twin)
-    return twin
-
-
-def _simulation(
-    args: argparse.Namespace, agent: NodeFollower, tasks: TaskSet, output: str, real: CniNodes | None
-) -> Simulation:
-    """A cluster of our own in memory with a node like the real one, in step with the wall clock."""
-    from kubesim.api.pod import Pod
-    from kubesim.app import Simulation
-    from kubesim.attach.explain.page import json_text
-    from kubesim.attach.watch.twin import twin_scenario
-    from kubesim.cluster.store.watches import WatchEvent
-    from kubesim.kubelet.status.summary import status_summary
-
-    scenario = twin_scenario(agent.node_name, agent.shadow.node).with_runtime(*runtime_flags.chosen(args))
-    simulation = Simulation(scenario, 0, tasks, real=real)
-
-    def tell(change: WatchEvent) -> None:
-        pod = change.object
-        if isinstance(pod, Pod):
-            told = {"type": "twin", "pod": f"{pod.metadata.namespace}/{pod.metadata.name}", "change": change.type}
-            print(json_text({**told, "status": status_summary(pod.status)}), flush=True)
-
-    if output == "jsonl":
-        simulation.store.watch("Pod", tell)
-    for node in simulation.nodes.values():
-        node.start()
-    return simulation
 
 
 async def _listed(agent: NodeFollower, clock: LoopClock, in_time: bool, patience_s: float | None) -> None:

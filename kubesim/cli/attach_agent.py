@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EXIT_DIFFERENT = 3
 SETTLING_S = 30  # with --once: for so long the agent may take to be as far as the node
-_AGENT_FLAGS = {"verbose": "-v", "quiet": "-q", "step": "--step"}
+_AGENT_FLAGS = {"verbose": "-v", "quiet": "-q", "step": "--step", "runtime": "--runtime"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,15 +41,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     amount.add_argument("-v", "--verbose", action="store_true", help="every record, and what it mirrors upstream")
     amount.add_argument("-q", "--quiet", action="store_true", help="only Events and statuses that it would write")
     group.add_argument("--step", action="store_true", help="at the end, walk through what happened")
+    parser.add_argument("--view", help=argparse.SUPPRESS)  # of 0.1.0
 
 
 def check(args: argparse.Namespace) -> None:
     """Flags of the agent need it."""
+    if args.view is not None:
+        raise UsageError("--view was removed: use --agent instead of --view twin; --view shadow is the default")
     for name, flag in _AGENT_FLAGS.items():
         if getattr(args, name) and not args.agent:
             raise UsageError(f"{flag} is for the agent: give --agent, or leave it out")
-    if args.agent and args.view == "twin":
-        raise UsageError("--agent goes without --view twin: the agent is what the twin was")
     if args.agent and args.step and args.output:
         raise UsageError("--step goes without --output")
 
@@ -76,9 +77,9 @@ def execute(args: argparse.Namespace, output: str) -> int:
 
 
 def _scenario(args: argparse.Namespace) -> Scenario:
-    from kubesim.attach.watch.twin import twin_scenario
+    from kubesim.attach.agent.node_scenario import node_scenario
 
-    return twin_scenario(args.node, None).with_runtime(*runtime_flags.chosen(args))
+    return node_scenario(args.node, None).with_runtime(*runtime_flags.chosen(args))
 
 
 def _private_node(args: argparse.Namespace) -> CniNodes | None:
@@ -147,7 +148,7 @@ async def _run(
     from kubesim.api.timestamps import MILLISECOND
     from kubesim.app import Simulation, raise_failures_of_callbacks
     from kubesim.attach.agent.live_node import AttachedNode, read_node
-    from kubesim.attach.watch.twin import twin_scenario
+    from kubesim.attach.agent.node_scenario import node_scenario
     from kubesim.clock import LoopClock
     from kubesim.cluster.remote.connect import connect
     from kubesim.concurrency import TaskSet
@@ -158,7 +159,7 @@ async def _run(
     transport = connect(clock, args.kubeconfig, args.context)
     try:
         node = await read_node(transport, args.node)
-        scenario = twin_scenario(args.node, node).with_runtime(*runtime_flags.chosen(args))
+        scenario = node_scenario(args.node, node).with_runtime(*runtime_flags.chosen(args))
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
             live = AttachedNode(transport, args.node, learn=args.learn, references=args.references)

@@ -122,25 +122,6 @@ def test_for_machines(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert {line["type"] for line in lines} == {"statement"}
 
 
-def test_the_twin_stands_beside(config: str, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["attach", "--node", "node-a", "--for", "300ms", "--kubeconfig", config, "--view", "twin"]
-    arguments += ["--runtime", "simulated"]
-    assert main(arguments) == 0
-    assert "TWIN" in capsys.readouterr().out
-    assert main([*arguments, "-o", "jsonl"]) == 0
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {line["pod"] for line in told if line["type"] == "twin"} == {"shop/ok", "shop/web"}
-
-
-def test_the_twin_can_have_real_networks_in_a_private_node(config: str, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["attach", "--node", "node-a", "--for", "5s", "--kubeconfig", config, "--view", "twin"]
-    assert main([*arguments, "--runtime", "cni", "-o", "jsonl"]) == 0
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    addresses = {line["pod"]: line["status"].get("podIP", "") for line in told if line["type"] == "twin"}
-    assert set(addresses) == {"shop/ok", "shop/web"}
-    assert any(address.startswith("10.88.0.") for address in addresses.values())
-
-
 def test_a_divergence_is_exit_code_3(cluster: ServedCluster, config: str, capsys: pytest.CaptureFixture[str]) -> None:
     def forge() -> None:
         found = cluster.store.get("Pod", "shop", "ok")
@@ -173,9 +154,9 @@ def test_a_pod_of_the_cluster_is_explained(config: str, capsys: pytest.CaptureFi
         ),
         (["attach", "--node", "node-a", "--once", "--context", "absent"], "absent"),
         (["attach", "--node", "node-a", "-o", "json"], "--once"),
-        (["attach", "--node", "node-a", "--once", "--view", "twin"], "--for DURATION"),
-        (["attach", "--node", "node-a", "--view", "twin", "--for", "1s", "--runtime", "docker"], "simulated, cni"),
-        (["attach", "--node", "node-a", "--once", "--runtime", "simulated"], "--view twin"),
+        (["attach", "--view", "twin"], "use --agent instead of --view twin"),
+        (["attach", "--node", "node-a", "--agent", "--for", "1s", "--runtime", "docker"], "simulated, cni"),
+        (["attach", "--node", "node-a", "--once", "--runtime", "simulated"], "--runtime is for the agent"),
         (["explain", "shop/absent"], "there is no such pod"),
         (["explain", "shop/ok", "--configz"], "the cluster has no node node-a, or its kubelet does not serve /configz"),
         (["attach", "--node", "node-a", "--once", "--configz"], "does not serve /configz"),

@@ -45,6 +45,13 @@ def test_the_timeline_shows_what_would_be_written_and_ends_with_a_verdict(
     assert "t0ken" not in said.out + said.err + log.read_text()
 
 
+def test_pods_can_have_real_networks_in_a_private_node(attach: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*attach, "--for", "5s", "-o", "jsonl", "--runtime", "cni"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    statuses = [line for line in lines if line["kind"] == "api.write" and line["resource"] == "pods/status"]
+    assert any("10.88.0." in json.dumps(line) for line in statuses)
+
+
 def test_one_look_for_scripts(attach: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*attach, "--once", "-o", "json"]) == 0
     told = json.loads(capsys.readouterr().out)

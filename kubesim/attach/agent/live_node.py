@@ -67,7 +67,7 @@ class AttachedNode:
         self.node_name = node_name
         self.lessons = RealContainers() if learn else None
         self.followers: list[PodFollower] = []
-        self._transport = ReadOnlyTransport(transport)
+        self.transport = ReadOnlyTransport(transport)
         self._found: dict[ObjectKey, bool] | None = {} if references else None
 
     @property
@@ -87,7 +87,7 @@ class AttachedNode:
         overlay = PodOverlay(store, config.updates, own.start, followers)
         # Which moment is drawn for a retry need not be the same again.
         chance = Randomness(clock.now()).stream("attach")
-        source = ApiServerSource(clock, tasks, recorder, overlay, self._transport, self.node_name, chance)
+        source = ApiServerSource(clock, tasks, recorder, overlay, self.transport, self.node_name, chance)
         return _Both(source, own)
 
     def _polls(self, clock: LoopClock, stand_ins: PlaceholderObjects, recorder: Recorder) -> ReferencePolls:
@@ -97,7 +97,7 @@ class AttachedNode:
         found = self._found if self._found is not None else {}
         return ReferencePolls(
             clock,
-            self._transport,
+            self.transport,
             lambda: stand_ins.pods,
             found,
             lambda key: None,

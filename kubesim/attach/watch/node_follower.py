@@ -61,13 +61,6 @@ class Viewer(Protocol):
     def problem(self, text: str) -> None: ...
 
 
-class Follower(Protocol):
-    """Lives with the pods."""
-
-    def saw(self, pod: Pod) -> None: ...
-    def lost(self, pod: Pod) -> None: ...
-
-
 class NodeFollower:
     """`run` follows for ever; `synced` is when everything that is asked for was listed once."""
 
@@ -92,7 +85,6 @@ class NodeFollower:
         self._lease_listed_at: int | None = None
         self._transport = ReadOnlyTransport(transport)
         self._viewer = viewer
-        self._followers: list[Follower] = []
         self._looks = self._make_looks() if with_references else None
         self._listed: set[str] = set()
         self._trouble = False
@@ -185,12 +177,6 @@ class NodeFollower:
         """Nodes of the cluster whose names are like the one that is followed."""
         return await near_nodes(self._transport, self.node_name)
 
-    def followed_by(self, follower: Follower) -> None:
-        """From now on tell of every pod, beginning with those that are there."""
-        self._followers.append(follower)
-        for pod in self.shadow.followed():
-            follower.saw(pod)
-
     # -- what is known ------------------------------------------------------------------------------------------
 
     def now(self) -> int:
@@ -256,8 +242,6 @@ class NodeFollower:
         # A watch of the lease that is held up looks like a clock that is behind.
         self._reached = max(self._reached, min(0, newest_time(pod) - self._clock.now()))
         self._report(self.shadow.observe_pod(pod, self.now()))
-        for follower in self._followers:
-            follower.saw(pod)
         if new and self._unclaimed:
             mine = events_about(pod, self._unclaimed)
             for event in mine:
@@ -267,8 +251,6 @@ class NodeFollower:
     def lost_pod(self, pod: Pod) -> None:
         self.observations += 1
         self._report(self.shadow.observe_removal(pod, self.now()))
-        for follower in self._followers:
-            follower.lost(pod)
 
     def saw_event(self, event: Event, *, history: bool = False) -> None:
         self.observations += 1

@@ -16,7 +16,6 @@ from kubesim.attach.reading.versions import differences
 from kubesim.attach.rules.restarts import restart_count
 from kubesim.attach.shadow.shadow import Tracked
 from kubesim.attach.watch.node_follower import NodeFollower
-from kubesim.attach.watch.twin import Twin
 from kubesim.golang.text import duration, printable
 
 # What holds a pod up comes first.
@@ -75,8 +74,8 @@ def _facts(agent: NodeFollower) -> tuple[list[str], str]:
     return facts, version
 
 
-def table(agent: NodeFollower, twin: Twin | None = None, *, width: int = UNBOUNDED, height: int | None = None) -> str:
-    """With a twin, how that one stands. `height` is that of a screen which it has to fit."""
+def table(agent: NodeFollower, *, width: int = UNBOUNDED, height: int | None = None) -> str:
+    """`height` is that of a screen which it has to fit."""
     now = agent.now()
     above = [part for line in header(agent, brief=height is not None) for part in _wrapped(line, width)]
     newest = list(agent.divergences)[-SHOWN_DIVERGENCES:]
@@ -85,11 +84,10 @@ def table(agent: NodeFollower, twin: Twin | None = None, *, width: int = UNBOUND
     ]
     pods = by_need(agent.shadow.pods.values())
     room = UNBOUNDED if height is None else max(1, height - len(above) - len(below) - 3)
-    rows = [("POD", "STAGE", "RESTARTS", "WHAT HOLDS IT", *(("TWIN",) if twin is not None else ()), "NEXT")]
+    rows: list[tuple[str, ...]] = [("POD", "STAGE", "RESTARTS", "WHAT HOLDS IT", "NEXT")]
     for tracked in pods[:room]:
-        *columns, following = _row(tracked.pod, agent.shadow.statement(tracked.pod.metadata.uid, now), now)
-        beside = () if twin is None else (twin.in_words(tracked.pod),)
-        rows.append(tuple(map(printable, (*columns, *beside, following))))
+        columns = _row(tracked.pod, agent.shadow.statement(tracked.pod.metadata.uid, now), now)
+        rows.append(tuple(map(printable, columns)))
     title, *entries = _entries(rows, width)
     shown = entries[: room // max(1, max((len(entry) for entry in entries), default=1))]
     left = [f"... and {len(pods) - len(shown)} more pods; --once shows all"] if len(shown) < len(pods) else []

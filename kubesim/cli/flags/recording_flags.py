@@ -40,7 +40,5 @@ def check(args: argparse.Namespace, output: str) -> None:
         if getattr(args, name, None):
             flag = _SPELLED.get(name, name).replace("_", "-")
             raise UsageError(f"--{flag} needs a cluster: leave it out, or leave --replay out")
-    if getattr(args, "view", "shadow") != "shadow":
-        raise UsageError(f"--view {args.view} needs a cluster: leave it out, or leave --replay out")
     if output == "json":
         raise UsageError("-o json needs --once; with --replay use -o jsonl")

@@ -9,8 +9,8 @@ from kubesim.api.timestamps import SECOND
 from kubesim.app import Simulation
 from kubesim.attach.agent.comparison import Comparison
 from kubesim.attach.agent.live_node import AttachedNode
+from kubesim.attach.agent.node_scenario import node_scenario
 from kubesim.attach.agent.verdict import PodVerdict
-from kubesim.attach.watch.twin import twin_scenario
 from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.trace import MemorySink
@@ -31,7 +31,7 @@ def verdicts(name: str) -> list[dict[str, PodVerdict]]:
             comparison = Comparison()
             live = AttachedNode(DirectTransport(real.store, real.clock), node_name, references=True)
             live.followers.append(comparison)
-            ours = Simulation(twin_scenario(node_name, node), 1, tasks, (MemorySink(),), live=live)
+            ours = Simulation(node_scenario(node_name, node), 1, tasks, (MemorySink(),), live=live)
             comparison.attach(ours.store, ours.recorder, ours.clock.elapsed)
             ours.begin_attached()
 

@@ -10,8 +10,8 @@ from kubesim.api.timestamps import SECOND, format_time
 from kubesim.app import Simulation
 from kubesim.attach.agent.comparison import Comparison
 from kubesim.attach.agent.live_node import AttachedNode, read_node
+from kubesim.attach.agent.node_scenario import node_scenario
 from kubesim.attach.agent.verdict import PodVerdict
-from kubesim.attach.watch.twin import twin_scenario
 from kubesim.clock import LoopClock
 from kubesim.cluster.registry.bootstrap import bootstrap
 from kubesim.cluster.registry.registry import Target, create
@@ -84,8 +84,11 @@ class RealNode:
 class Attached:
     """`real` is the scripted node, `trace` what our kubelet did, `comparison` how the two stand."""
 
-    def __init__(self, real: RealNode, simulation: Simulation, comparison: Comparison, trace: MemorySink) -> None:
+    def __init__(
+        self, real: RealNode, live: AttachedNode, simulation: Simulation, comparison: Comparison, trace: MemorySink
+    ) -> None:
         self.real = real
+        self.live = live
         self.simulation = simulation
         self.comparison = comparison
         self.trace = trace
@@ -124,12 +127,12 @@ def attached(
             async with TaskSet() as tasks:
                 live = AttachedNode(transport, NODE, **options)
                 live.followers.append(comparison)
-                simulation = Simulation(twin_scenario(NODE, node), 0, tasks, (trace,), live=live, start=None)
+                simulation = Simulation(node_scenario(NODE, node), 0, tasks, (trace,), live=live, start=None)
                 comparison.attach(simulation.store, simulation.recorder, simulation.clock.elapsed)
                 simulation.begin_attached()
 
                 async def run() -> None:
-                    await play(Attached(real, simulation, comparison, trace))
+                    await play(Attached(real, live, simulation, comparison, trace))
                     await simulation.close()
 
                 await tasks.run_until(run())

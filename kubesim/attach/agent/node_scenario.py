@@ -1,0 +1,21 @@
+"""The scenario of an attached agent: one node like the real one, without pods of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesim.api.node import Node
+from kubesim.scenario.language.document import Scenario
+
+_CAPACITY = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+def node_scenario(node_name: str, node: Node | None) -> Scenario:
+    """A node with the labels and the capacity of the real one; every image is present."""
+    item: dict[str, Any] = {"name": node_name}
+    if node is not None:
+        item["labels"] = dict(node.metadata.labels)
+        item["capacity"] = {name: node.status.capacity[name] for name in _CAPACITY if name in node.status.capacity}
+    spec = {"nodes": [item], "images": [{"name": "*", "present": True}]}
+    value = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "agent"}, "spec": spec}
+    return Scenario.model_validate(value)
