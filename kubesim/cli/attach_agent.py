@@ -10,7 +10,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from kubesim.cli.flags import log_flags, runtime_flags
+from kubesim.cli.flags import log_flags, options, runtime_flags
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ def check(args: argparse.Namespace) -> None:
     for name, flag in _AGENT_FLAGS.items():
         if getattr(args, name) and not args.agent:
             raise UsageError(f"{flag} is for the agent: give --agent, or leave it out")
+    if args.agent and (args.record or args.configz):
+        flag = "--record" if args.record else "--configz"
+        raise UsageError(f"{flag} goes without --agent; run a second attach for it")
     if args.agent and args.step and args.output:
         raise UsageError("--step goes without --output")
 
@@ -79,7 +82,7 @@ def execute(args: argparse.Namespace, output: str) -> int:
 def _scenario(args: argparse.Namespace) -> Scenario:
     from kubesim.attach.agent.node_scenario import node_scenario
 
-    return node_scenario(args.node, None).with_runtime(*runtime_flags.chosen(args))
+    return node_scenario(args.node, None, args.config).with_runtime(*runtime_flags.chosen(args))
 
 
 def _private_node(args: argparse.Namespace) -> CniNodes | None:
@@ -156,10 +159,10 @@ async def _run(
     from kubesim.runtime.simulated.settings import Latencies, Span
 
     clock = LoopClock()
-    transport = connect(clock, args.kubeconfig, args.context)
+    transport = connect(clock, args.kubeconfig, args.context, request_timeout_s=options.request_timeout_s(args))
     try:
         node = await read_node(transport, args.node)
-        scenario = node_scenario(args.node, node).with_runtime(*runtime_flags.chosen(args))
+        scenario = node_scenario(args.node, node, args.config).with_runtime(*runtime_flags.chosen(args))
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
             live = AttachedNode(transport, args.node, learn=args.learn, references=args.references)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kubesim.attach.agent.node_scenario import node_scenario
 from kubesim.cli.main import main
 from tests.support.attach.pods import pod, running, terminated
 from tests.support.cluster.kubeconfig import kubeconfig
@@ -92,6 +93,27 @@ def test_an_unknown_node_and_flags_without_the_agent(attach: list[str], capsys: 
     for flag in ("-v", "-q", "--step"):
         assert main([*plain, flag]) == 2
         assert f"{flag} is for the agent" in capsys.readouterr().err
+
+
+def test_its_kubelet_is_configured_by_a_file(
+    attach: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "kubelet.yaml"
+    file.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 7\n")
+    assert node_scenario("node-a", None, str(file)).spec.kubelet_configuration.max_pods() == 7
+    assert main([*attach, "--for", "2s", "--config", str(file)]) == 0
+    capsys.readouterr()
+    file.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: none\n")
+    assert main([*attach, "--for", "2s", "--config", str(file)]) == 2
+    assert "maxPods" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [["--record", "x.jsonl"], ["--configz"]])
+def test_flags_that_the_agent_has_no_use_for(
+    attach: list[str], capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    assert main([*attach, *flags]) == 2
+    assert f"{flags[0]} goes without --agent" in capsys.readouterr().err
 
 
 def test_finished_pods_are_left_alone(
