@@ -156,6 +156,7 @@ async def _attach(args: argparse.Namespace, output: str, real: CniNodes | None, 
             # Which moment is drawn for a retry is nobody's business to reproduce.
             agent.start(tasks, Randomness(clock.now()))
             await tasks.run_until(_watch(args, output, agent, clock, tasks, real))
+            agent.settle()
             if isinstance(quiet, HeldView):
                 quiet.release()
     finally:

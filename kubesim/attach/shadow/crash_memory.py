@@ -46,7 +46,7 @@ class CrashMemory:
         for status in statuses:
             was = before.get(status.name)
             if was is None or status.restart_count != was.restart_count + 1:
-                if was is not None and status.restart_count > was.restart_count:
+                if was is not None and _is_another(was, status):
                     self._forget(new, status.name)  # more than was seen
                 continue
             container = new.spec.find_container(status.name)
@@ -101,6 +101,12 @@ class CrashMemory:
             key = backoff_key(pod, container)
             self._backoff.drop(key)
             self._keys.get(pod.metadata.uid, set()).discard(key)
+
+
+def _is_another(was: ContainerStatus, now: ContainerStatus) -> bool:
+    """More attempts were made, or (of an init container, in a new sandbox) they are counted from the beginning."""
+    replaced = bool(was.container_id and now.container_id) and was.container_id != now.container_id
+    return now.restart_count > was.restart_count or replaced
 
 
 def _was_killed(was: ContainerStatus, container: Container, events: Iterable[Event]) -> bool:

@@ -38,6 +38,8 @@ _CHANGES: dict[Due, tuple[str, ...]] = {
 # Told by Events alone. Those can be lost, and of a mount or a retry only the failure is told: silence means nothing.
 TOLD_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 _BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
+# When they may come next is in the kubelet's memory alone, and a new kubelet does them at once.
+_OF_MEMORY: frozenset[Due] = frozenset({"restart", "pull", "mount"})
 _HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # found at a glance: they cost a sync no time
 
 
@@ -178,4 +180,5 @@ def divergence_of(verdict: PredictionVerdict, pod: Pod, now: int, evidence: tupl
         Fact("observed", f"{format_micro_time(verdict.earliest)} to {format_micro_time(verdict.latest)}"),
         *evidence,
     )
-    return Divergence(shown, meta.namespace, meta.name, meta.uid, now, says, prediction.rule, facts)
+    of_memory = kind == "early" and prediction.due in _OF_MEMORY
+    return Divergence(shown, meta.namespace, meta.name, meta.uid, now, says, prediction.rule, facts, of_memory)

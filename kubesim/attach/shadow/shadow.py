@@ -44,9 +44,12 @@ from kubesim.attach.shadow.transitions import transition_divergences
 from kubesim.cluster.store.object_watch import ObjectKey
 from kubesim.golang.text import duration
 from kubesim.kubelet.status.generate.conditions import conditions_by_kubelet
-from kubesim.values import mutable, value_object
+from kubesim.values import mutable, replace, value_object
 
 KEPT_EVENTS = 40  # of each pod; older ones explain nothing
+# Told when a kubelet starts, and never else (kubelet.go BirthCry and initializeRuntimeDependentModules,
+# cm/container_manager_linux.go). Any of them can be lost.
+_KUBELET_STARTS = ("Starting", "NodeAllocatableEnforced", "CgroupV1")
 _RETRIED = ("ErrImageNeverPull", "InspectFailed")
 
 
@@ -137,7 +140,7 @@ class Shadow:
     def observe_event(self, event: Event, now: int, *, history: bool = False) -> ShadowReport:
         """An Event was emitted, or emitted again. `history`: it comes with a list, and may be of any age."""
         about, at = event.involved_object, event_time(event) or now
-        if about.kind == "Node" and event.reason == "Starting" and event.source.component in ("kubelet", ""):
+        if about.kind == "Node" and event.reason in _KUBELET_STARTS and event.source.component in ("kubelet", ""):
             self.kubelet_started(at)
             return ShadowReport(None)
         tracked = self._tracked(event)
@@ -385,7 +388,7 @@ def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
     for view in seen.containers():
         told, followed = told_wait(view), seen.memory.crashes.get(view.name)
         if told is not None and followed is not None and told != followed.wait:
-            yield diverges(
+            found = diverges(
                 seen,
                 "status",
                 f"the back-off of container {view.name} is {duration(followed.wait)}, but the status says "
@@ -396,6 +399,7 @@ def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
                 view.fact("state.waiting.message", view.status.state.waiting and view.status.state.waiting.message),
                 view.fact("restartCount", view.status.restart_count),
             )
+            yield replace(found, of_memory=True)
 
 
 def _worker_is_busy(seen: Observation, old: Pod) -> bool:
