@@ -162,8 +162,8 @@ def _phase(seen: Observation) -> Iterator[Divergence]:
             return
         if pod.metadata.deletion_timestamp is not None and not pod.status.container_statuses:
             return
-    elif any(one in TERMINAL_PHASES for one in possible) and phase in (PENDING, RUNNING):
-        return  # held back until nothing can be running
+    elif phase in (PENDING, RUNNING) and (possible & set(TERMINAL_PHASES) or is_over_deadline(seen)):
+        return  # a terminal phase is held back until nothing can be running; until then the phase stays as it was
     wanted = " or ".join(sorted(possible))
     yield _contradicts(
         seen,

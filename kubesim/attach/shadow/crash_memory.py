@@ -46,7 +46,10 @@ class CrashMemory:
         for status in statuses:
             was = before.get(status.name)
             if was is None or status.restart_count != was.restart_count + 1:
-                if was is not None and _is_another(was, status):
+                init = status in new.status.init_container_statuses
+                if was is not None and (
+                    status.restart_count > was.restart_count or (init and _is_another(was, status))
+                ):
                     self._forget(new, status.name)  # more than was seen
                 continue
             container = new.spec.find_container(status.name)
@@ -104,9 +107,8 @@ class CrashMemory:
 
 
 def _is_another(was: ContainerStatus, now: ContainerStatus) -> bool:
-    """More attempts were made, or (of an init container, in a new sandbox) they are counted from the beginning."""
-    replaced = bool(was.container_id and now.container_id) and was.container_id != now.container_id
-    return now.restart_count > was.restart_count or replaced
+    """In a new sandbox the attempts of an init container are counted from the beginning."""
+    return bool(was.container_id and now.container_id) and was.container_id != now.container_id
 
 
 def _was_killed(was: ContainerStatus, container: Container, events: Iterable[Event]) -> bool:

@@ -16,7 +16,6 @@ from kubesim.api.timestamps import SECOND
 from kubesim.attach.explain.observation import moment
 from kubesim.attach.explain.tolerances import WORK
 from kubesim.attach.shadow.divergence import Divergence
-from kubesim.values import replace
 
 HELD = WORK  # a kubelet tells of its start before it looks at its pods; the watches are not in step
 REPORTS = 240 * SECOND  # nodeStatusReportFrequency is 5 min, and jitter may take a part of it
@@ -30,6 +29,7 @@ class Doubts:
         self._node: Node | None = None
         self._turns: list[int] = []  # how far apart the last two reports of the node were
         self._out_of_turn: int | None = None
+        self._kubelet_since = 0
 
     def hold(self, found: Divergence) -> None:
         self._held.append(found)
@@ -54,8 +54,10 @@ class Doubts:
         return first if self._held and (len(together) > 1 or signed) else None
 
     def explained(self, kubelet_since: int) -> None:
-        """A kubelet started: what it did since then needs no memory."""
-        self._held = [one for one in self._held if one.at < kubelet_since]
+        """If that is news: what the kubelet did since it started needs no memory of before."""
+        if kubelet_since > self._kubelet_since:
+            self._kubelet_since = kubelet_since
+            self._held = [one for one in self._held if one.at < kubelet_since]
 
     def due(self, now: int | None = None) -> list[Divergence]:
         """What no sign has explained in time; without a time, all that is held."""
@@ -70,4 +72,4 @@ def _heartbeat(status: NodeStatus) -> int | None:
 
 def _said(status: NodeStatus) -> NodeStatus:
     """All but the heartbeats."""
-    return replace(status, conditions=tuple(replace(one, last_heartbeat_time=None) for one in status.conditions))
+    return status.changed(conditions=tuple(one.changed(last_heartbeat_time=None) for one in status.conditions))
