@@ -32,8 +32,9 @@ from kubesim.kubelet.loop.sync_loop import SyncLoop
 from kubesim.kubelet.loop.sync_pod import PodSync
 from kubesim.kubelet.node.node_managers import NodeManagers, NodeParts
 from kubesim.kubelet.pleg.generic import GenericPleg
+from kubesim.kubelet.probes.known_answers import KnownAnswer, KnownProber
 from kubesim.kubelet.probes.manager import ProbeManager
-from kubesim.kubelet.probes.prober import KnownAnswer, Prober
+from kubesim.kubelet.probes.prober import Prober
 from kubesim.kubelet.resize.allocation_manager import Admission, AllocationManager
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.status.pod_status import StatusGenerator
@@ -70,7 +71,7 @@ class Dependencies:
     node: NodeParts | None = None
     find: Find = field(default=lambda kind, namespace, name: None)
     checkpoints: PodCheckpoints | None = None
-    known_answers: KnownAnswer = field(default=lambda subject, status: None)
+    known_answers: KnownAnswer | None = None
 
 
 class Kubelet:
@@ -123,11 +124,14 @@ class Kubelet:
         """From the runtime up: probes, runtime manager, PLEG, and whether all of that is well."""
         context, dependencies, settings = self.context, self._dependencies, self.settings
         clock, events, gates, runtime = context.clock, context.events, context.gates, dependencies.runtime
+        prober = Prober(clock, runtime, dependencies.network, events)
+        if dependencies.known_answers is not None:
+            prober = KnownProber(clock, runtime, dependencies.network, events, dependencies.known_answers)
         self.probes = ProbeManager(
             clock,
             context.tasks,
             context.recorder,
-            Prober(clock, runtime, dependencies.network, events, dependencies.known_answers),
+            prober,
             self.views.statuses.get_pod_status,
             context.randomness,
             jitter=settings.jitter,

@@ -29,7 +29,7 @@ from kubesim.cluster.store.object_watch import ObjectKey
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
 from kubesim.errors import TransportError, UsageError
-from kubesim.kubelet.probes.prober import KnownAnswer
+from kubesim.kubelet.probes.known_answers import KnownAnswer
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.runtime.simulated.containers.learnt import RealContainers
 from kubesim.sources.apiserver import ApiServerSource

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from kubesim.api.timestamps import SECOND, format_micro_time
+from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
 from kubesim.attach.replay.recorded_server import RecordedServer
 from kubesim.attach.replay.recording import NodeRecording
 from kubesim.attach.shadow.divergence import Divergence
@@ -79,19 +80,27 @@ def visits(recording: NodeRecording, late_by: int = 0, every: int = 0) -> Iterat
             yield Visit(begin, min(recording.end, begin + STAY))
 
 
-def replay(recording: NodeRecording, listener: ReplayListener, late_by: int = 0, every: int = 0) -> Tally:
+def replay(
+    recording: NodeRecording,
+    listener: ReplayListener,
+    late_by: int = 0,
+    every: int = 0,
+    periods: KubeletPeriods = DEFAULT_PERIODS,
+) -> Tally:
     tally = Tally(recording, listener)
     for visit in visits(recording, late_by, every):
         listener.follows(visit.begin, visit.end)
-        outcomes: dict[tuple[str, str], int] = run_virtual(_follow, recording, visit, tally)
+        outcomes: dict[tuple[str, str], int] = run_virtual(_follow, recording, visit, tally, periods)
         tally.outcomes.update(outcomes)
     return tally
 
 
-async def _follow(recording: NodeRecording, visit: Visit, tally: Tally) -> dict[tuple[str, str], int]:
+async def _follow(
+    recording: NodeRecording, visit: Visit, tally: Tally, periods: KubeletPeriods
+) -> dict[tuple[str, str], int]:
     clock = LoopClock(visit.begin)
     server = RecordedServer(recording, clock, visit.begin)
-    follower = NodeFollower(clock, server, recording.node, tally)
+    follower = NodeFollower(clock, server, recording.node, tally, periods=periods)
     async with TaskSet() as tasks:
         follower.start(tasks, Randomness(SEED))
         await tasks.run_until(server.play(visit.end))

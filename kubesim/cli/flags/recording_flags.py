@@ -10,7 +10,7 @@ from kubesim.errors import UsageError
 # Flags that need a cluster: a recording takes its place.
 _OF_A_CLUSTER = (
     "node", "record", "kubeconfig", "context", "once", "duration", "serve", "references", "runtime", "request_timeout",
-    "log",
+    "log", "agent", "configz",
 )  # fmt: skip
 _SPELLED = {"duration": "for"}
 

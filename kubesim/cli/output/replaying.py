@@ -15,6 +15,7 @@ from kubesim.attach.replay.replay import (
     replay,
 )
 from kubesim.attach.shadow.divergence import Divergence
+from kubesim.cli.flags import node_periods
 from kubesim.errors import UsageError
 from kubesim.golang.text import printable
 
@@ -28,7 +29,7 @@ def replay_file(args: argparse.Namespace, output: str) -> int:
     if late_by and recording.begin + late_by >= recording.end:
         raise UsageError(f"--from: {args.replay} is over by then; it ends {_length(recording)} after its first lists")
     view = _Lines(recording) if output == "jsonl" else _Text(recording, several=bool(every))
-    tally = replay(recording, view, late_by, every)
+    tally = replay(recording, view, late_by, every, node_periods.from_file(args))
     if output == "jsonl":
         outcomes = [{"due": due, "outcome": how, "count": n} for (due, how), n in sorted(tally.outcomes.items())]
         counts = {"divergences": tally.divergences, "kept": tally.kept, "statements": tally.statements}

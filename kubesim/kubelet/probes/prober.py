@@ -7,8 +7,8 @@ Mirrors: pkg/kubelet/prober/prober.go probe, runProbeWithRetries, runProbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, Literal
+from collections.abc import Coroutine
+from typing import Any
 
 from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
@@ -29,39 +29,18 @@ CONTAINER_UNHEALTHY = "Unhealthy"
 CONTAINER_PROBE_WARNING = "ProbeWarning"
 
 
-# The answer of a container that stands for a real one: as the real one answers, or nothing to conclude yet. None: ask
-# the container itself.
-KnownAnswer = Callable[[WorkerSubject, PodStatus], Literal["success", "failure", "wait"] | None]
-
-
 class Prober:
     """One per kubelet."""
 
-    def __init__(
-        self,
-        clock: LoopClock,
-        runtime: Runtime,
-        network: NodeNetwork,
-        events: EventRecorder,
-        known: KnownAnswer = lambda subject, status: None,
-    ) -> None:
+    def __init__(self, clock: LoopClock, runtime: Runtime, network: NodeNetwork, events: EventRecorder) -> None:
         self._clock = clock
         self._runtime = runtime
         self._network = network
         self._events = events
-        self._known = known
 
     async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None:
         """The result; None if the probe could not be carried out, in which case nothing is concluded."""
-        known = self._known(subject, status)
-        if known == "wait":
-            return None
-        if known == "success":
-            return "success"
         for _ in range(MAX_PROBE_RETRIES):
-            if known == "failure":
-                answer = ProbeAnswer("failure", output="the probe of the real container fails")
-                break
             try:
                 answer = await self.run_probe(subject, status, container_id)
             except BadRequest as error:

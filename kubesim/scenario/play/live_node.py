@@ -13,7 +13,7 @@ from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
-from kubesim.kubelet.probes.prober import KnownAnswer
+from kubesim.kubelet.probes.known_answers import KnownAnswer
 from kubesim.runtime.simulated.containers.learnt import RealContainers
 from kubesim.sources.config import ConfigStream, Source
 from kubesim.trace import Recorder

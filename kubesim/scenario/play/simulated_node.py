@@ -358,7 +358,7 @@ class _Agent:
                 node=NodeParts(node.machine, self._events, node.log_files),
                 find=around.store.find,
                 checkpoints=self._checkpoints,
-                **({} if live is None else {"known_answers": live.known_answers}),
+                known_answers=None if live is None else live.known_answers,
             ),
         )
 
