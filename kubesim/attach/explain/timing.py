@@ -119,8 +119,8 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
     # A back-off that a kubelet before this one wrote is forgotten.
     if told is not None and (finished is None or finished + TRUNCATION > seen.memory.kubelet_since):
         return CrashEntry(told, last_update), "read from the message of the waiting state"
-    if view.kind in ("init", "sidecar") and seen.events_of("SandboxChanged"):
-        # With its sandbox its attempts were removed, and with them their count; the back-off stays.
+    if seen.events_of("SandboxChanged"):
+        # With a sandbox attempts are lost before they count, those of init containers even later; the back-off stays.
         return CrashEntry(seen.periods.crash_backoff().maximum, last_update), COUNTED
     if view.status.restart_count == 0:
         return None, "a first crash is answered at once"

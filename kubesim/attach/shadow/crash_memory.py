@@ -26,6 +26,7 @@ class CrashMemory:
         self._backoff = periods.crash_backoff()
         self._updated: dict[str, int] = {}  # when each entry was last moved
         self._keys: dict[str, set[str]] = {}  # of each uid
+        self._since = 0  # when the kubelet started, as far as known
 
     def entries(self, pod: Pod) -> Mapping[str, CrashEntry]:
         """By container name; only those whose every move was seen."""
@@ -64,6 +65,12 @@ class CrashMemory:
             ended = was.last_state.terminated  # an attempt that failed to start is its own last state
         finished = moment(ended.finished_at) if ended is not None else None
         known = list(events)
+        began_before = finished is not None and finished < self._since
+        if began_before or _in_new_sandbox(was, known):
+            # An earlier kubelet may have answered this exit, or it was none: the containers of a sandbox that is lost
+            # are started in the next one without a look at how they ended.
+            self._forget(pod, container.name)
+            return
         if was.state.running is not None and not known:
             self._forget(pod, container.name)  # crashed, or killed for a probe: only Events would tell
             return
@@ -89,7 +96,9 @@ class CrashMemory:
             self._updated.pop(key, None)
             self._backoff.drop(key)
 
-    def forget_all(self) -> None:
+    def forget_all(self, since: int) -> None:
+        """A new kubelet began."""
+        self._since = since
         self._backoff = self._periods.crash_backoff()
         self._updated.clear()
         self._keys.clear()
@@ -109,6 +118,11 @@ class CrashMemory:
 def _is_another(was: ContainerStatus, now: ContainerStatus) -> bool:
     """In a new sandbox the attempts of an init container are counted from the beginning."""
     return bool(was.container_id and now.container_id) and was.container_id != now.container_id
+
+
+def _in_new_sandbox(was: ContainerStatus, events: Iterable[Event]) -> bool:
+    began = moment(was.state.running.started_at) if was.state.running is not None else None
+    return began is not None and any(e.reason == "SandboxChanged" and event_time(e) >= began for e in events)
 
 
 def _was_killed(was: ContainerStatus, container: Container, events: Iterable[Event]) -> bool:

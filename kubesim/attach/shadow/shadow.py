@@ -21,6 +21,7 @@ from kubesim.api.timestamps import SECOND, format_micro_time
 from kubesim.attach.explain.explain import explain
 from kubesim.attach.explain.observation import Memory, Observation, event_count, event_time, moment
 from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
+from kubesim.attach.explain.runtime_truth import has_sandbox
 from kubesim.attach.explain.statement import Fact, Stage, Statement
 from kubesim.attach.explain.timing import told_wait
 from kubesim.attach.explain.tolerances import CLOCK, TELLING, TRUNCATION
@@ -44,6 +45,7 @@ from kubesim.attach.shadow.transitions import transition_divergences
 from kubesim.cluster.store.object_watch import ObjectKey
 from kubesim.golang.text import duration
 from kubesim.kubelet.status.generate.conditions import conditions_by_kubelet
+from kubesim.runtime.kuberuntime.decide.restart_policy import RESTART_ALL_CONTAINERS
 from kubesim.values import mutable, replace, value_object
 
 KEPT_EVENTS = 40  # of each pod; older ones explain nothing
@@ -121,7 +123,7 @@ class Shadow:
         statement = explain(self._observation(tracked, now))
         tracked.stage = statement.stage
         self._expect(tracked, statement)
-        return ShadowReport(statement, found, tuple(verdicts), tuple(divergences))
+        return ShadowReport(statement, found, tuple(verdicts), () if _may_restart_all(pod) else tuple(divergences))
 
     def observe_removal(self, pod: Pod, now: int) -> ShadowReport:
         """The object is gone."""
@@ -181,7 +183,7 @@ class Shadow:
         if at <= self.kubelet_since:
             return
         self.kubelet_since = at
-        self._crashes.forget_all()
+        self._crashes.forget_all(at)
         for tracked in self.pods.values():
             self._drop(tracked)
 
@@ -293,7 +295,8 @@ class Shadow:
 
     def _expect(self, tracked: Tracked, statement: Statement) -> None:
         """The predictions of a new statement; one that was there before keeps its end: the clock goes on."""
-        wanted = {prediction.key: prediction for prediction in predictions_of(statement, tracked.pod)}
+        made = () if _may_restart_all(tracked.pod) else predictions_of(statement, tracked.pod)
+        wanted = {prediction.key: prediction for prediction in made}
         for key in [key for key in tracked.open if key not in wanted]:
             self._count(PredictionVerdict(tracked.open.pop(key), "dropped", tracked.seen_at, tracked.seen_at))
         for key, prediction in wanted.items():
@@ -308,6 +311,13 @@ class Shadow:
         key = (verdict.prediction.due, verdict.outcome)
         self.outcomes[key] = self.outcomes.get(key, 0) + 1
         return verdict
+
+
+def _may_restart_all(pod: Pod) -> bool:
+    """RestartAllContainers removes the containers of a pod in the middle of their lives, and with them their counts:
+    of such a pod no rule here holds."""
+    containers = (*pod.spec.init_containers, *pod.spec.containers)
+    return any(rule.action == RESTART_ALL_CONTAINERS for one in containers for rule in one.restart_policy_rules)
 
 
 def _keep(tracked: Tracked, event: Event) -> Event | None:
@@ -414,7 +424,8 @@ def _worker_is_busy(seen: Observation, old: Pod) -> bool:
 
 def _is_terminating(seen: Observation, old: Pod) -> bool:
     """While the kubelet stops a whole pod it writes no status: exits are reported when the last container has ended."""
-    return old.metadata.deletion_timestamp is not None or seen.pod.status.phase in TERMINAL_PHASES
+    ends = old.metadata.deletion_timestamp is not None or seen.pod.status.phase in TERMINAL_PHASES
+    return ends or not has_sandbox(seen)  # its work is over, or all of it begins anew
 
 
 def _own_times(found: Iterable[ObservedChange]) -> Iterator[tuple[str, int]]:
