@@ -5,7 +5,6 @@ Nothing here is the kubelet's doing, so that nobody may blame it. Times are in s
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -81,6 +80,13 @@ def no_starting_events(lines: Sequence[Json]) -> list[Json]:
     return [line for line in lines if not (_is_change(line, "Event") and line["object"].get("reason") == "Starting")]
 
 
+def no_node_events(lines: Sequence[Json]) -> list[Json]:
+    """Nothing is received about the node itself."""
+    return [
+        line for line in lines if not (_is_change(line, "Event") and line["object"]["involvedObject"]["kind"] == "Node")
+    ]
+
+
 def both(first: Perturbation, second: Perturbation) -> Perturbation:
     return lambda lines: second(first(lines))
 
@@ -107,8 +113,3 @@ def _follow(there: dict[tuple[str, str], Json], line: Json) -> int:
 
 def _key(obj: Json) -> tuple[str, str]:
     return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
-
-
-def copied(lines: Sequence[Json]) -> list[Json]:
-    copy: list[Json] = json.loads(json.dumps(lines))
-    return copy
