@@ -119,12 +119,17 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
     # A back-off that a kubelet before this one wrote is forgotten.
     if told is not None and (finished is None or finished + TRUNCATION > seen.memory.kubelet_since):
         return CrashEntry(told, last_update), "read from the message of the waiting state"
-    if seen.events_of("SandboxChanged"):
+    if seen.events_of("SandboxChanged") or _had_no_image(seen, view):
         # With a sandbox attempts are lost before they count, those of init containers even later; the back-off stays.
+        # An attempt whose image cannot be pulled doubles the back-off, too, and is not counted (doBackOff comes first).
         return CrashEntry(seen.periods.crash_backoff().maximum, last_update), COUNTED
     if view.status.restart_count == 0:
         return None, "a first crash is answered at once"
     return CrashEntry(seen.periods.crash_wait(view.status.restart_count), last_update), COUNTED
+
+
+def _had_no_image(seen: Observation, view: ContainerView) -> bool:
+    return any("ImagePull" in event.message for event in seen.events_of("Failed", path=view.event_path))
 
 
 def told_wait(view: ContainerView) -> int | None:

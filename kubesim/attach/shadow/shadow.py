@@ -187,6 +187,13 @@ class Shadow:
         for tracked in self.pods.values():
             self._drop(tracked)
 
+    def clock_set(self, now: int) -> None:
+        """The node's clock was measured: moments that were noted by another one say nothing any more."""
+        self.missed()
+        for tracked in self.pods.values():
+            tracked.exits_seen.clear()
+            tracked.seen_at, tracked.since = min(tracked.seen_at, now), min(tracked.since, now)
+
     def missed_events(self) -> None:
         """For a while no Event was received: one that comes now says nothing about those before it."""
         for tracked in self.pods.values():

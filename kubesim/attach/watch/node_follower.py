@@ -44,6 +44,7 @@ PATIENCE_S = 5.0  # for a look at a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
 SKEW_SAMPLES = 5
 MAX_EVENTS = 50_000  # of all pods of the cluster: Events cannot be selected by node
+SKEW_JUMP = 2 * SECOND  # less than the tolerances take up
 OLD_EVENT = 3600 * SECOND  # an Event of the first list that explains nothing any more
 
 
@@ -108,6 +109,7 @@ class NodeFollower:
         # renewals measure its clock, and a kubelet that is later than that is cut off from its API server.
         self._measuring = periods.lease_renewal * 21 // 10
         self._doubts = Doubts()
+        self._kept_skew = 0  # by which the shadow's moments were noted
         self._reached = -NEVER  # how far behind ours the node's clock is at most, by the times in statuses
 
     def _make_looks(self) -> ReferencePolls:
@@ -149,7 +151,11 @@ class NodeFollower:
         while True:
             await self._clock.sleep(TICK)
             measuring = self._lease_listed_at is None or self._clock.now() <= self._lease_listed_at + self._measuring
-            self.shadow.clock_known = bool(self._skews) or not measuring
+            known = bool(self._skews) or not measuring
+            if known and abs(self.skew() - self._kept_skew) >= SKEW_JUMP:
+                self._kept_skew = self.skew()
+                self.shadow.clock_set(self.now())
+            self.shadow.clock_known = known
             if self.kubelet_is_cut_off:
                 self.shadow.missed()
             for pod in self.shadow.overdue(self.now()):
