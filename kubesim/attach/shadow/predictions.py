@@ -103,16 +103,15 @@ def _may_take_longer(pod: Pod, name: str, due: Due) -> bool:
         one.name != name and one.state.waiting is not None and one.state.waiting.reason not in _HELD_BACK
         for one in statuses
     )
-    return own or others or _is_behind_a_sidecar(pod, name) or _others_hold_up(pod, name)
+    return own or others or _is_behind_a_sidecar(pod, name) or _hooks_or_kills_hold_up(pod, name)
 
 
-def _others_hold_up(pod: Pod, name: str) -> bool:
-    """A sync waits for the postStart hook of a container that it starts, and out the grace of one that it stops for a
-    failed probe (kuberuntime_container.go startContainer, killContainer)."""
-    return any(
-        one.name != name and (one.liveness_probe or one.startup_probe or (one.lifecycle and one.lifecycle.post_start))
-        for one in (*pod.spec.init_containers, *pod.spec.containers)
-    )
+def _hooks_or_kills_hold_up(pod: Pod, name: str) -> bool:
+    """A sync waits for the postStart hook of any container that it starts, and out the grace of another that it stops
+    for a failed probe (kuberuntime_container.go startContainer, killContainer); until then no status tells of it."""
+    containers = (*pod.spec.init_containers, *pod.spec.containers)
+    hooks = any(one.lifecycle and one.lifecycle.post_start for one in containers)
+    return hooks or any(one.name != name and (one.liveness_probe or one.startup_probe) for one in containers)
 
 
 def _may_pull(pod: Pod, name: str) -> bool:
