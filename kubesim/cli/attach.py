@@ -127,6 +127,7 @@ async def _attach(args: argparse.Namespace, output: str, log: log_flags.LogFile)
             # Which moment is drawn for a retry is nobody's business to reproduce.
             agent.start(tasks, Randomness(clock.now()))
             await tasks.run_until(_watch(args, output, agent, clock))
+            agent.settle()
             if isinstance(quiet, HeldView):
                 quiet.release()
     finally:

@@ -100,7 +100,7 @@ def test_its_kubelet_is_configured_by_a_file(
 ) -> None:
     file = tmp_path / "kubelet.yaml"
     file.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 7\n")
-    assert node_scenario("node-a", None, str(file)).spec.kubelet_configuration.max_pods() == 7
+    assert node_scenario("node-a", None, str(file)).spec.kubelet_configuration.max_pods(4) == 7
     assert main([*attach, "--for", "2s", "--config", str(file)]) == 0
     capsys.readouterr()
     file.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: none\n")

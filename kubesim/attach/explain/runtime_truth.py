@@ -43,6 +43,17 @@ def has_sandbox(seen: Observation) -> bool:
     )
 
 
+def sandbox_changed(seen: Observation, since: int) -> bool:
+    """Whether the sandbox that stood at that moment is gone. In the next one all begins anew, after what was left of
+    the pod was stopped within its grace: init containers run again, and theirs of before are removed."""
+    condition = seen.condition(POD_READY_TO_START_CONTAINERS)
+    if condition is not None:
+        at = moment(condition.last_transition_time)
+        if condition.status != TRUE or (at is not None and at > since):
+            return True
+    return any(event_time(event) >= since for event in seen.events_of("SandboxChanged"))
+
+
 def _container_came_after_sandbox(seen: Observation) -> bool:
     """Whether the newest Event about a container is younger than any trouble with the sandbox."""
     about = [event_time(e) for e in seen.events_of(*_CONTAINER_EVENTS) if "{" in e.involved_object.field_path]

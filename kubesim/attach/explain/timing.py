@@ -15,7 +15,7 @@ from kubesim.api.pod import Container, Pod, Probe
 from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.attach.explain.observation import ContainerView, CrashEntry, Observation, moment
-from kubesim.attach.explain.runtime_truth import newest_end, runtime_status
+from kubesim.attach.explain.runtime_truth import newest_end, runtime_status, sandbox_changed
 from kubesim.attach.explain.statement import Window
 from kubesim.attach.explain.tolerances import RECONCILER, TRUNCATION, WORK
 from kubesim.errors import BackoffError, SyncError
@@ -83,19 +83,27 @@ def crash_wait(seen: Observation, view: ContainerView) -> CrashWait | None:
     finished = moment(ended.finished_at)
     if entry is None or finished is None:
         looked = seen.memory.exits_seen.get(view.name, seen.now)
-        return CrashWait(0, finished, Window(finished, looked), known_from, True)
+        return CrashWait(0, finished, _restart_window(seen, finished, finished, looked), known_from, True)
     # The jitter is drawn over the whole wait, by the sync that finds the exit.
     looked = seen.memory.exits_seen.get(view.name, finished)
     backoff = seen.periods.crash_backoff()
     backoff.restore(backoff_key(seen.pod, view.spec), entry.wait, entry.last_update)
     in_back_off = do_back_off(backoff, seen.pod, view.spec, runtime_status(seen), finished)
     if in_back_off is None:
-        return CrashWait(0, finished, Window(finished, looked), "the attempt ran longer than 10 minutes", True)
+        window = _restart_window(seen, finished, finished, looked)
+        return CrashWait(0, finished, window, "the attempt ran longer than 10 minutes", True)
     expires_at = in_back_off.retry_at
     latest = latest_sync(expires_at + TRUNCATION, looked, seen.periods.intervals)
     certain = known_from != COUNTED
-    window = Window(expires_at if certain else None, max(latest, expires_at + TRUNCATION))
+    earliest = expires_at if certain else None
+    window = _restart_window(seen, finished, earliest, max(latest, expires_at + TRUNCATION))
     return CrashWait(entry.wait, finished, window, known_from, certain)
+
+
+def _restart_window(seen: Observation, finished: int | None, earliest: int | None, latest: int) -> Window:
+    """A container whose sandbox is gone, too, has to wait for the next one, and for what comes before it there."""
+    waits = finished is not None and sandbox_changed(seen, finished)
+    return Window(earliest, None if waits else latest)
 
 
 def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | None, str]:
@@ -111,9 +119,17 @@ def _crash_entry(seen: Observation, view: ContainerView) -> tuple[CrashEntry | N
     # A back-off that a kubelet before this one wrote is forgotten.
     if told is not None and (finished is None or finished + TRUNCATION > seen.memory.kubelet_since):
         return CrashEntry(told, last_update), "read from the message of the waiting state"
+    if seen.events_of("SandboxChanged") or _had_no_image(seen, view):
+        # With a sandbox attempts are lost before they count, those of init containers even later; the back-off stays.
+        # An attempt whose image cannot be pulled doubles the back-off, too, and is not counted (doBackOff comes first).
+        return CrashEntry(seen.periods.crash_backoff().maximum, last_update), COUNTED
     if view.status.restart_count == 0:
         return None, "a first crash is answered at once"
     return CrashEntry(seen.periods.crash_wait(view.status.restart_count), last_update), COUNTED
+
+
+def _had_no_image(seen: Observation, view: ContainerView) -> bool:
+    return any("ImagePull" in event.message for event in seen.events_of("Failed", path=view.event_path))
 
 
 def told_wait(view: ContainerView) -> int | None:

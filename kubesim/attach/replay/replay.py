@@ -104,6 +104,7 @@ async def _follow(
     async with TaskSet() as tasks:
         follower.start(tasks, Randomness(SEED))
         await tasks.run_until(server.play(visit.end))
+    follower.settle()
     return {(due, outcome): count for (due, outcome), count in follower.shadow.outcomes.items()}
 
 

@@ -7,6 +7,7 @@ Mirrors: kuberuntime_manager.go computePodActions, kubelet_pods.go getPhase
 
 from __future__ import annotations
 
+from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import INITIALIZED, READY, TRUE
 from kubesim.api.pods.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import SECOND
@@ -21,6 +22,7 @@ from kubesim.attach.rules.resizing import resize_not_seen, resizing
 from kubesim.attach.rules.restarts import being_killed, restart_detail, restarted
 from kubesim.attach.rules.starting import START_ERRORS, cannot_start, no_sandbox
 from kubesim.kubelet.status.generate.active_deadline import DEADLINE_EXCEEDED
+from kubesim.kubelet.status.generate.phase import get_phase
 from kubesim.runtime.kuberuntime.decide.action_types import PodActions
 from kubesim.runtime.types import RuntimePodStatus
 from kubesim.values import replace
@@ -168,6 +170,7 @@ def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
         for view in seen.containers()
         if view.kind in ("regular", "init") and (end := newest_end(view)) is not None
     ]
+    ends_now = not running and _phase_is_final(seen)
     left = f"; {', '.join(view.name for view in running)} is stopped" if running else ""
     return Cause(
         code="Finishing",
@@ -179,8 +182,8 @@ def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
             NextStep(
                 "ended",
                 "the phase becomes Succeeded or Failed",
-                window=None if running else Window(None, seen.now + 1 * SECOND),
-                due=None if running else "end",
+                window=Window(None, seen.now + 1 * SECOND) if ends_now else None,
+                due="end" if ends_now else None,
                 because="one relist after the last container ended, about a second",
             ),
             NextStep("exited", "sidecars end within the pod's grace", firm=False),
@@ -192,6 +195,13 @@ def _finishing(seen: Observation, actions: PodActions) -> Cause | None:
             if (end := newest_end(view)) is not None
         ),
     )
+
+
+def _phase_is_final(seen: Observation) -> bool:
+    """A container that never ran, and will not, keeps the pod in its phase: getPhase counts it as waiting."""
+    statuses = (*seen.pod.status.container_statuses, *seen.pod.status.init_container_statuses)
+    phase = get_phase(seen.pod, statuses, pod_is_terminal=False, pod_has_initialized=True, gates=seen.gates)
+    return phase in TERMINAL_PHASES
 
 
 def _static_pod_stops(seen: Observation) -> Cause | None:

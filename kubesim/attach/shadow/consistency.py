@@ -34,6 +34,7 @@ from kubesim.kubelet.status.generate.conditions import (
     generate_pod_ready_condition,
 )
 from kubesim.kubelet.status.generate.phase import get_phase
+from kubesim.kubelet.status.generate.reasons import CONTAINER_STATUS_UNKNOWN
 
 
 def status_divergences(seen: Observation, old: PodStatus | None) -> Iterator[Divergence]:
@@ -66,7 +67,9 @@ def _container(seen: Observation, view: ContainerView) -> Iterator[Divergence]:
             view.fact("state", sorted(state.to_json())),
         )
     done_init = view.kind == "init" and state.terminated is not None and state.terminated.exit_code == 0
-    if view.status.ready and state.running is None and not done_init:
+    # status_manager.go TerminatePod: only the state of what nobody knows the end of is overwritten.
+    lost = state.terminated is not None and state.terminated.reason == CONTAINER_STATUS_UNKNOWN
+    if view.status.ready and state.running is None and not done_init and not lost:
         yield _contradicts(
             seen,
             f"{view.words} is ready without running",
@@ -74,7 +77,7 @@ def _container(seen: Observation, view: ContainerView) -> Iterator[Divergence]:
             view.fact("ready", "true"),
             view.fact("state", sorted(state.to_json())),
         )
-    if view.status.started and state.running is None:
+    if view.status.started and state.running is None and not lost:
         yield _contradicts(
             seen,
             f"{view.words} counts as started without running",
@@ -159,8 +162,8 @@ def _phase(seen: Observation) -> Iterator[Divergence]:
             return
         if pod.metadata.deletion_timestamp is not None and not pod.status.container_statuses:
             return
-    elif any(one in TERMINAL_PHASES for one in possible) and phase in (PENDING, RUNNING):
-        return  # held back until nothing can be running
+    elif phase in (PENDING, RUNNING) and (possible & set(TERMINAL_PHASES) or is_over_deadline(seen)):
+        return  # a terminal phase is held back until nothing can be running; until then the phase stays as it was
     wanted = " or ".join(sorted(possible))
     yield _contradicts(
         seen,
@@ -259,8 +262,18 @@ def _conditions(seen: Observation, old: PodStatus | None) -> Iterator[Divergence
             *(view.fact("ready", view.status.ready) for view in seen.containers()),
         )
     sandbox = find_condition(status.conditions, POD_READY_TO_START_CONTAINERS)
-    began = [view.name for view in seen.containers() if view.status.ready and view.status.state.running is not None]
-    if sandbox is not None and sandbox.status != TRUE and began and pod.metadata.deletion_timestamp is None:
+    if sandbox is None or sandbox.status == TRUE or pod.metadata.deletion_timestamp is not None:
+        return
+    # A sandbox that is lost leaves its containers behind: they run, and count as ready, until the kubelet stops them.
+    lost = moment(sandbox.last_transition_time) or 0
+    began = [
+        view.name
+        for view in seen.containers()
+        if view.status.ready
+        and view.status.state.running
+        and (moment(view.status.state.running.started_at) or 0) >= lost
+    ]
+    if began:
         yield _contradicts(
             seen,
             f"{', '.join(began)} is ready in a pod without a sandbox",

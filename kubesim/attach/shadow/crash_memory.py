@@ -17,6 +17,8 @@ from kubesim.runtime.kuberuntime.naming import backoff_key
 
 _KILLED_FOR = ("failed liveness probe", "failed startup probe", "definition changed", "resize")
 
+_NO_IMAGE = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError")
+
 
 class CrashMemory:
     """Of all pods of a node."""
@@ -26,6 +28,8 @@ class CrashMemory:
         self._backoff = periods.crash_backoff()
         self._updated: dict[str, int] = {}  # when each entry was last moved
         self._keys: dict[str, set[str]] = {}  # of each uid
+        self._uncounted: set[tuple[str, str]] = set()  # uid and container: attempts that failed before they counted
+        self._since = 0  # when the kubelet started, as far as known
 
     def entries(self, pod: Pod) -> Mapping[str, CrashEntry]:
         """By container name; only those whose every move was seen."""
@@ -46,8 +50,14 @@ class CrashMemory:
         for status in statuses:
             was = before.get(status.name)
             if was is None or status.restart_count != was.restart_count + 1:
-                if was is not None and status.restart_count > was.restart_count:
+                init = status in new.status.init_container_statuses
+                if was is not None and (
+                    status.restart_count > was.restart_count or (init and _is_another(was, status))
+                ):
                     self._forget(new, status.name)  # more than was seen
+                elif _failed_to_start(status):
+                    self._uncounted.add((new.metadata.uid, status.name))
+                    self._forget(new, status.name)
                 continue
             container = new.spec.find_container(status.name)
             if container is not None:
@@ -61,6 +71,13 @@ class CrashMemory:
             ended = was.last_state.terminated  # an attempt that failed to start is its own last state
         finished = moment(ended.finished_at) if ended is not None else None
         known = list(events)
+        began_before = finished is not None and finished < self._since
+        uncounted = (pod.metadata.uid, container.name) in self._uncounted
+        if began_before or uncounted or _in_new_sandbox(was, known):
+            # An earlier kubelet may have answered this exit, or it was none: the containers of a sandbox that is lost
+            # are started in the next one without a look at how they ended. Or there were more than the count says.
+            self._forget(pod, container.name)
+            return
         if was.state.running is not None and not known:
             self._forget(pod, container.name)  # crashed, or killed for a probe: only Events would tell
             return
@@ -82,11 +99,15 @@ class CrashMemory:
         self._keys.setdefault(pod.metadata.uid, set()).add(key)
 
     def forget(self, pod: Pod) -> None:
+        self._uncounted = {one for one in self._uncounted if one[0] != pod.metadata.uid}
         for key in self._keys.pop(pod.metadata.uid, ()):
             self._updated.pop(key, None)
             self._backoff.drop(key)
 
-    def forget_all(self) -> None:
+    def forget_all(self, since: int) -> None:
+        """A new kubelet began."""
+        self._since = since
+        self._uncounted.clear()
         self._backoff = self._periods.crash_backoff()
         self._updated.clear()
         self._keys.clear()
@@ -101,6 +122,22 @@ class CrashMemory:
             key = backoff_key(pod, container)
             self._backoff.drop(key)
             self._keys.get(pod.metadata.uid, set()).discard(key)
+
+
+def _is_another(was: ContainerStatus, now: ContainerStatus) -> bool:
+    """In a new sandbox the attempts of an init container are counted from the beginning."""
+    return bool(was.container_id and now.container_id) and was.container_id != now.container_id
+
+
+def _failed_to_start(status: ContainerStatus) -> bool:
+    """An attempt that came to nothing, for want of its image: it moves the back-off and is not counted."""
+    waiting = status.state.waiting
+    return waiting is not None and status.last_state.terminated is not None and waiting.reason in _NO_IMAGE
+
+
+def _in_new_sandbox(was: ContainerStatus, events: Iterable[Event]) -> bool:
+    began = moment(was.state.running.started_at) if was.state.running is not None else None
+    return began is not None and any(e.reason == "SandboxChanged" and event_time(e) >= began for e in events)
 
 
 def _was_killed(was: ContainerStatus, container: Container, events: Iterable[Event]) -> bool:

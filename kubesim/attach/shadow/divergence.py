@@ -14,7 +14,10 @@ DivergenceKind = Literal["status", "transition", "early", "late", "lag"]
 
 @value_object
 class Divergence:
-    """`kind`: a status by itself, a step from one to the next, too early, too late, told too late."""
+    """`kind`: a status by itself, a step from one to the next, too early, too late, told too late.
+
+    `of_memory`: it counts on what the kubelet remembers, so that a kubelet that has just started would explain it.
+    """
 
     kind: DivergenceKind
     namespace: str
@@ -24,6 +27,7 @@ class Divergence:
     says: str
     rule: str
     evidence: tuple[Fact, ...] = ()
+    of_memory: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -38,6 +38,8 @@ _CHANGES: dict[Due, tuple[str, ...]] = {
 # Told by Events alone. Those can be lost, and of a mount or a retry only the failure is told: silence means nothing.
 TOLD_BY_EVENTS: frozenset[Due] = frozenset({"mount", "retry", "pull"})
 _BY_THE_WORKER: frozenset[Due] = frozenset({"restart", "restart-by", "pull", "retry"})
+# When they may come next is in the kubelet's memory alone, and a new kubelet does them at once.
+_OF_MEMORY: frozenset[Due] = frozenset({"restart", "pull", "mount"})
 _HELD_BACK = ("CrashLoopBackOff", "ImagePullBackOff")  # found at a glance: they cost a sync no time
 
 
@@ -101,7 +103,15 @@ def _may_take_longer(pod: Pod, name: str, due: Due) -> bool:
         one.name != name and one.state.waiting is not None and one.state.waiting.reason not in _HELD_BACK
         for one in statuses
     )
-    return own or others or _is_behind_a_sidecar(pod, name)
+    return own or others or _is_behind_a_sidecar(pod, name) or _hooks_or_kills_hold_up(pod, name)
+
+
+def _hooks_or_kills_hold_up(pod: Pod, name: str) -> bool:
+    """A sync waits for the postStart hook of any container that it starts, and out the grace of another that it stops
+    for a failed probe (kuberuntime_container.go startContainer, killContainer); until then no status tells of it."""
+    containers = (*pod.spec.init_containers, *pod.spec.containers)
+    hooks = any(one.lifecycle and one.lifecycle.post_start for one in containers)
+    return hooks or any(one.name != name and (one.liveness_probe or one.startup_probe) for one in containers)
 
 
 def _may_pull(pod: Pod, name: str) -> bool:
@@ -178,4 +188,5 @@ def divergence_of(verdict: PredictionVerdict, pod: Pod, now: int, evidence: tupl
         Fact("observed", f"{format_micro_time(verdict.earliest)} to {format_micro_time(verdict.latest)}"),
         *evidence,
     )
-    return Divergence(shown, meta.namespace, meta.name, meta.uid, now, says, prediction.rule, facts)
+    of_memory = kind == "early" and prediction.due in _OF_MEMORY
+    return Divergence(shown, meta.namespace, meta.name, meta.uid, now, says, prediction.rule, facts, of_memory)

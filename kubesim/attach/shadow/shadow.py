@@ -21,6 +21,7 @@ from kubesim.api.timestamps import SECOND, format_micro_time
 from kubesim.attach.explain.explain import explain
 from kubesim.attach.explain.observation import Memory, Observation, event_count, event_time, moment
 from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
+from kubesim.attach.explain.runtime_truth import has_sandbox
 from kubesim.attach.explain.statement import Fact, Stage, Statement
 from kubesim.attach.explain.timing import told_wait
 from kubesim.attach.explain.tolerances import CLOCK, TELLING, TRUNCATION
@@ -44,9 +45,13 @@ from kubesim.attach.shadow.transitions import transition_divergences
 from kubesim.cluster.store.object_watch import ObjectKey
 from kubesim.golang.text import duration
 from kubesim.kubelet.status.generate.conditions import conditions_by_kubelet
-from kubesim.values import mutable, value_object
+from kubesim.runtime.kuberuntime.decide.restart_policy import RESTART_ALL_CONTAINERS
+from kubesim.values import mutable, replace, value_object
 
 KEPT_EVENTS = 40  # of each pod; older ones explain nothing
+# Told when a kubelet starts, and never else (kubelet.go BirthCry and initializeRuntimeDependentModules,
+# cm/container_manager_linux.go). Any of them can be lost.
+_KUBELET_STARTS = ("Starting", "NodeAllocatableEnforced", "CgroupV1")
 _RETRIED = ("ErrImageNeverPull", "InspectFailed")
 
 
@@ -118,7 +123,7 @@ class Shadow:
         statement = explain(self._observation(tracked, now))
         tracked.stage = statement.stage
         self._expect(tracked, statement)
-        return ShadowReport(statement, found, tuple(verdicts), tuple(divergences))
+        return ShadowReport(statement, found, tuple(verdicts), () if _may_restart_all(pod) else tuple(divergences))
 
     def observe_removal(self, pod: Pod, now: int) -> ShadowReport:
         """The object is gone."""
@@ -137,7 +142,7 @@ class Shadow:
     def observe_event(self, event: Event, now: int, *, history: bool = False) -> ShadowReport:
         """An Event was emitted, or emitted again. `history`: it comes with a list, and may be of any age."""
         about, at = event.involved_object, event_time(event) or now
-        if about.kind == "Node" and event.reason == "Starting" and event.source.component in ("kubelet", ""):
+        if about.kind == "Node" and event.reason in _KUBELET_STARTS and event.source.component in ("kubelet", ""):
             self.kubelet_started(at)
             return ShadowReport(None)
         tracked = self._tracked(event)
@@ -178,9 +183,16 @@ class Shadow:
         if at <= self.kubelet_since:
             return
         self.kubelet_since = at
-        self._crashes.forget_all()
+        self._crashes.forget_all(at)
         for tracked in self.pods.values():
             self._drop(tracked)
+
+    def clock_set(self, now: int) -> None:
+        """The node's clock was measured: moments that were noted by another one say nothing any more."""
+        self.missed()
+        for tracked in self.pods.values():
+            tracked.exits_seen.clear()
+            tracked.seen_at, tracked.since = min(tracked.seen_at, now), min(tracked.since, now)
 
     def missed_events(self) -> None:
         """For a while no Event was received: one that comes now says nothing about those before it."""
@@ -290,7 +302,8 @@ class Shadow:
 
     def _expect(self, tracked: Tracked, statement: Statement) -> None:
         """The predictions of a new statement; one that was there before keeps its end: the clock goes on."""
-        wanted = {prediction.key: prediction for prediction in predictions_of(statement, tracked.pod)}
+        made = () if _may_restart_all(tracked.pod) else predictions_of(statement, tracked.pod)
+        wanted = {prediction.key: prediction for prediction in made}
         for key in [key for key in tracked.open if key not in wanted]:
             self._count(PredictionVerdict(tracked.open.pop(key), "dropped", tracked.seen_at, tracked.seen_at))
         for key, prediction in wanted.items():
@@ -305,6 +318,13 @@ class Shadow:
         key = (verdict.prediction.due, verdict.outcome)
         self.outcomes[key] = self.outcomes.get(key, 0) + 1
         return verdict
+
+
+def _may_restart_all(pod: Pod) -> bool:
+    """RestartAllContainers removes the containers of a pod in the middle of their lives, and with them their counts:
+    of such a pod no rule here holds."""
+    containers = (*pod.spec.init_containers, *pod.spec.containers)
+    return any(rule.action == RESTART_ALL_CONTAINERS for one in containers for rule in one.restart_policy_rules)
 
 
 def _keep(tracked: Tracked, event: Event) -> Event | None:
@@ -385,7 +405,7 @@ def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
     for view in seen.containers():
         told, followed = told_wait(view), seen.memory.crashes.get(view.name)
         if told is not None and followed is not None and told != followed.wait:
-            yield diverges(
+            found = diverges(
                 seen,
                 "status",
                 f"the back-off of container {view.name} is {duration(followed.wait)}, but the status says "
@@ -396,6 +416,7 @@ def _wrong_wait(seen: Observation) -> Iterator[Divergence]:
                 view.fact("state.waiting.message", view.status.state.waiting and view.status.state.waiting.message),
                 view.fact("restartCount", view.status.restart_count),
             )
+            yield replace(found, of_memory=True)
 
 
 def _worker_is_busy(seen: Observation, old: Pod) -> bool:
@@ -410,7 +431,8 @@ def _worker_is_busy(seen: Observation, old: Pod) -> bool:
 
 def _is_terminating(seen: Observation, old: Pod) -> bool:
     """While the kubelet stops a whole pod it writes no status: exits are reported when the last container has ended."""
-    return old.metadata.deletion_timestamp is not None or seen.pod.status.phase in TERMINAL_PHASES
+    ends = old.metadata.deletion_timestamp is not None or seen.pod.status.phase in TERMINAL_PHASES
+    return ends or not has_sandbox(seen)  # its work is over, or all of it begins anew
 
 
 def _own_times(found: Iterable[ObservedChange]) -> Iterator[tuple[str, int]]:

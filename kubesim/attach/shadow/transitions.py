@@ -20,6 +20,7 @@ from kubesim.api.pods.pod_conditions import (
 )
 from kubesim.api.pods.pod_kinds import is_mirror_pod
 from kubesim.attach.explain.observation import Observation, moment
+from kubesim.attach.explain.runtime_truth import sandbox_changed
 from kubesim.attach.explain.statement import Fact
 from kubesim.attach.explain.tolerances import TELLING
 from kubesim.attach.shadow.divergence import Divergence, diverges
@@ -73,7 +74,8 @@ def transition_divergences(seen: Observation, old: Pod, before: int) -> Iterator
         known = {one.name: one for one in getattr(was, field)}
         for new in getattr(status, field):
             if new.name in known:
-                yield from _container(seen, known[new.name], new, before)
+                in_sandbox = field == "container_statuses" or not _removed_with_sandbox(seen, known[new.name])
+                yield from _container(seen, known[new.name], new, before, counted=in_sandbox)
         names = {one.name for one in getattr(status, field)}
         for name in known:
             if name not in names and status.conditions:
@@ -118,11 +120,27 @@ def _attempts(pod: Pod) -> list[tuple[str, int, str]]:
     return [(one.name, one.restart_count, one.container_id) for one in statuses]
 
 
-def _container(seen: Observation, old: ContainerStatus, new: ContainerStatus, before: int) -> Iterator[Divergence]:
-    yield from _restarts(seen, old, new, before)
+def _removed_with_sandbox(seen: Observation, old: ContainerStatus) -> bool:
+    """Before a new sandbox the kubelet removes all init containers, and with them their logs, from which it would tell
+    how often they were started (kuberuntime_container.go purgeInitContainers, calcRestartCountByLogDir)."""
+    ends = (old.state.terminated, old.last_state.terminated)
+    told = [old.state.running.started_at] if old.state.running is not None else []
+    times = [moment(time) for time in (*told, *(end.finished_at for end in ends if end is not None))]
+    since = max((time for time in times if time is not None), default=None)
+    if seen.events_of("SandboxChanged"):
+        return True  # the status goes on with the old count until the new one has caught up
+    return since is not None and sandbox_changed(seen, since)
+
+
+def _container(
+    seen: Observation, old: ContainerStatus, new: ContainerStatus, before: int, *, counted: bool
+) -> Iterator[Divergence]:
+    """`counted`: whether the attempts of before are still known to the kubelet."""
+    if counted:
+        yield from _restarts(seen, old, new, before)
     if old.container_id and new.container_id == old.container_id:
         yield from _same_attempt(seen, old, new)
-    if old.container_id and new.state.running is not None:
+    if counted and old.container_id and new.state.running is not None:
         yield from _attempts_counted(seen, old, new)
 
 

@@ -25,6 +25,7 @@ from kubesim.attach.reading.reference_polls import ReferencePolls
 from kubesim.attach.reading.references import references
 from kubesim.attach.shadow.divergence import Divergence
 from kubesim.attach.shadow.shadow import Shadow, ShadowReport
+from kubesim.attach.watch.restart_signs import Doubts
 from kubesim.clock import NEVER, LoopClock, Randomness
 from kubesim.cluster.remote.answers import Undecodable, decode_object
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
@@ -43,6 +44,7 @@ PATIENCE_S = 5.0  # for a look at a single pod
 UNCLAIMED = 5000  # Events of pods that are not known (yet)
 SKEW_SAMPLES = 5
 MAX_EVENTS = 50_000  # of all pods of the cluster: Events cannot be selected by node
+SKEW_JUMP = 2 * SECOND  # less than the tolerances take up
 OLD_EVENT = 3600 * SECOND  # an Event of the first list that explains nothing any more
 
 
@@ -98,6 +100,8 @@ class NodeFollower:
         # A kubelet renews its lease every 10 s by default, with 4 % jitter (component-helpers lease controller): two
         # renewals measure its clock, and a kubelet that is later than that is cut off from its API server.
         self._measuring = periods.lease_renewal * 21 // 10
+        self._doubts = Doubts()
+        self._kept_skew = 0  # by which the shadow's moments were noted
         self._reached = -NEVER  # how far behind ours the node's clock is at most, by the times in statuses
 
     def _make_looks(self) -> ReferencePolls:
@@ -139,13 +143,18 @@ class NodeFollower:
         while True:
             await self._clock.sleep(TICK)
             measuring = self._lease_listed_at is None or self._clock.now() <= self._lease_listed_at + self._measuring
-            self.shadow.clock_known = bool(self._skews) or not measuring
+            known = bool(self._skews) or not measuring
+            if known and abs(self.skew() - self._kept_skew) >= SKEW_JUMP:
+                self._kept_skew = self.skew()
+                self.shadow.clock_set(self.now())
+            self.shadow.clock_known = known
             if self.kubelet_is_cut_off:
                 self.shadow.missed()
             for pod in self.shadow.overdue(self.now()):
                 if not await self._is_as_seen(pod) and pod.metadata.uid in self.shadow.pods:
                     self.shadow.missed(pod.metadata.uid)
             self._diverged(self.shadow.tick(self.now()))
+            self._tell(self._doubts.due(self.now()))
 
     async def _is_as_seen(self, pod: Pod) -> bool:
         """Whether the server knows nothing newer of a pod: a watch that went silent is not the kubelet's fault."""
@@ -289,7 +298,27 @@ class NodeFollower:
         self._viewer.reported(report)
         self._diverged(report.divergences)
 
+    def saw_node(self, node: Node | None) -> None:
+        self.shadow.observe_node(node)
+        self._doubts.saw_node(node)
+
+    def settle(self) -> None:
+        """Nothing more is heard: tell what was held back."""
+        self._tell(self._doubts.due())
+
     def _diverged(self, found: Iterable[Divergence]) -> None:
+        self._doubts.explained(self.shadow.kubelet_since)
+        for divergence in found:
+            if not divergence.of_memory:
+                self._tell([divergence])
+                continue
+            self._doubts.hold(divergence)
+            restarted = self._doubts.restart()
+            if restarted is not None:
+                self.shadow.kubelet_started(restarted)
+                self._doubts.explained(restarted)
+
+    def _tell(self, found: Iterable[Divergence]) -> None:
         for divergence in found:
             self.divergence_count += 1
             self.divergences.append(divergence)
@@ -354,14 +383,14 @@ class _OfEvents(_Told):
 
 class _OfNode(_Told):
     def replaced(self, objects: Iterable[Node]) -> None:
-        self.agent.shadow.observe_node(next(iter(objects), None))
+        self.agent.saw_node(next(iter(objects), None))
         self.agent.listed("Node")
 
     def changed(self, obj: Node) -> None:
-        self.agent.shadow.observe_node(obj)
+        self.agent.saw_node(obj)
 
     def removed(self, obj: Node) -> None:
-        self.agent.shadow.observe_node(None)
+        self.agent.saw_node(None)
 
 
 class _OfLease(_Told):

@@ -13,7 +13,7 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.remote.transport import READS, Call, ReadOnlyTransport
 from kubesim.errors import ReadOnlyError
 from kubesim.scenario.load.loader import parse_scenario
-from tests.support.attach.pods import pod, running, terminated
+from tests.support.attach.pods import conditions, pod, running, terminated
 from tests.support.attach.watching import SCENARIOS, Watching, scenario, watched
 from tests.support.sources.faulty_api import Fault
 
@@ -196,7 +196,9 @@ def test_a_kubelet_that_is_cut_off_is_not_blamed_for_being_late() -> None:
             start = {"running": {"startedAt": format_time(clock.now() - 5 * SECOND)}}
             agent.saw_pod(pod(running() | {"state": start}))
             ended = {"terminated": {**crashed["state"]["terminated"], "finishedAt": format_time(clock.now())}}
-            agent.saw_pod(pod(crashed | {"state": ended}, status={"phase": "Running"}))
+            since = {"lastTransitionTime": format_time(VIRTUAL_START)}
+            told = {"phase": "Running", "conditions": [one | since for one in conditions()]}
+            agent.saw_pod(pod(crashed | {"state": ended}, status=told))
 
         watching = watched(IDLE, meanwhile=play, until=150 * SECOND)
         return [one.says for one in watching.notes.divergences if "after it was due" in one.says]

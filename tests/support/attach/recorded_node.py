@@ -49,6 +49,7 @@ def followed(lines: Sequence[Json], come: int = 0, stay: int | None = None) -> t
         async with TaskSet() as tasks:
             follower.start(tasks, Randomness(1))
             await tasks.run_until(server.play(end))
+        follower.settle()
         return follower, notes
 
     return run_virtual(play)

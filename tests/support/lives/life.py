@@ -5,6 +5,7 @@ agent goes away: what happens is a `Story`, what must hold meanwhile is `LifeRul
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -66,10 +67,11 @@ class Story:
     every_tick: bool = False
 
 
-def live(story: Story, *sinks: Sink) -> str:
-    """Play the story; the hash of its trace. Raises AssertionError when a rule was broken."""
+def live(story: Story, *sinks: Sink, begins: Callable[[Simulation], object] | None = None) -> str:
+    """Play the story; the hash of its trace. Raises AssertionError when a rule was broken. `begins` is called before
+    the pod is created."""
     with ticks(every=story.every_tick):
-        return run_virtual(_main, story, sinks)
+        return run_virtual(_main, story, sinks, begins)
 
 
 def happened(story: Story) -> list[tuple[int, str]]:
@@ -82,10 +84,10 @@ def happened(story: Story) -> list[tuple[int, str]]:
     return sorted((record.t, repr(record)) for record in trace.records)
 
 
-async def _main(story: Story, sinks: tuple[Sink, ...]) -> str:
+async def _main(story: Story, sinks: tuple[Sink, ...], begins: Callable[[Simulation], object] | None) -> str:
     async with TaskSet() as tasks:
         raise_failures_of_callbacks(tasks)
-        digest: str = await tasks.run_until(_Life(story, tasks, sinks).run())
+        digest: str = await tasks.run_until(_Life(story, tasks, sinks).run(begins))
         return digest
 
 
@@ -113,7 +115,7 @@ class _Life:
         )
         self._node.service.serve(faulty)
 
-    async def run(self) -> str:
+    async def run(self, begins: Callable[[Simulation], object] | None) -> str:
         clock, story = self._clock, self._story
         self._world.ensure_namespace("default")
         self._node.start()
@@ -122,6 +124,8 @@ class _Life:
         for sink in (*self._sinks, self._rules):
             self._simulation.recorder.add(sink)
         self._store.watch("Pod", self._rules.pod_changed)
+        if begins is not None:
+            begins(self._simulation)
         self._world.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": NAME}, "spec": story.spec})
         for happening in story.happenings:
             await clock.sleep_until(VIRTUAL_START + happening.at)

@@ -1,0 +1,75 @@
+"""Findings that a restart of the kubelet would explain, held back for as long as a sign of one may take to come.
+
+A kubelet that starts forgets its back-offs: what waited is tried at once, and the waits begin anew. It says so in
+Events about its node; but those travel by another watch than the pods, and can be lost. So a finding that counts on the
+kubelet's memory is told only when no sign has come. The signs: an Event or a lease that tells of the start
+(`Shadow.kubelet_started`), a Node status that is written out of turn, or that several pods are tried too early at once.
+
+Mirrors: kubelet_node_status.go updateNodeStatus (a status that did not change is written every
+nodeStatusReportFrequency, and once at the start)
+"""
+
+from __future__ import annotations
+
+from kubesim.api.node import Node, NodeStatus
+from kubesim.api.timestamps import SECOND
+from kubesim.attach.explain.observation import moment
+from kubesim.attach.explain.tolerances import WORK
+from kubesim.attach.shadow.divergence import Divergence
+
+HELD = WORK  # a kubelet tells of its start before it looks at its pods; the watches are not in step
+REPORTS = 240 * SECOND  # nodeStatusReportFrequency is 5 min, and jitter may take a part of it
+
+
+class Doubts:
+    """Of one node. Times are the node's."""
+
+    def __init__(self) -> None:
+        self._held: list[Divergence] = []
+        self._node: Node | None = None
+        self._turns: list[int] = []  # how far apart the last two reports of the node were
+        self._out_of_turn: int | None = None
+        self._kubelet_since = 0
+
+    def hold(self, found: Divergence) -> None:
+        self._held.append(found)
+
+    def saw_node(self, node: Node | None) -> None:
+        """A status that says nothing new and comes out of turn is that of a kubelet that has just started. One that
+        comes out of turn every time has another turn."""
+        before, self._node = self._node, node
+        then, at = (None if one is None else _heartbeat(one.status) for one in (before, node))
+        if before is None or node is None or then is None or at is None or at <= then:
+            return
+        was_short = bool(self._turns) and self._turns[-1] < REPORTS
+        self._turns = [at - then]
+        if at - then < REPORTS and not was_short and _said(before.status) == _said(node.status):
+            self._out_of_turn = at
+
+    def restart(self) -> int | None:
+        """Since when the kubelet must be a new one, if what is held says so."""
+        first = min((one.at for one in self._held), default=0)
+        together = {one.uid for one in self._held if one.at - first <= HELD}
+        signed = self._out_of_turn is not None and abs(first - self._out_of_turn) <= HELD
+        return first if self._held and (len(together) > 1 or signed) else None
+
+    def explained(self, kubelet_since: int) -> None:
+        """If that is news: what the kubelet did since it started needs no memory of before."""
+        if kubelet_since > self._kubelet_since:
+            self._kubelet_since = kubelet_since
+            self._held = [one for one in self._held if one.at < kubelet_since]
+
+    def due(self, now: int | None = None) -> list[Divergence]:
+        """What no sign has explained in time; without a time, all that is held."""
+        ripe = [one for one in self._held if now is None or now - one.at > HELD]
+        self._held = [one for one in self._held if one not in ripe]
+        return ripe
+
+
+def _heartbeat(status: NodeStatus) -> int | None:
+    return max((at for one in status.conditions if (at := moment(one.last_heartbeat_time)) is not None), default=None)
+
+
+def _said(status: NodeStatus) -> NodeStatus:
+    """All but the heartbeats."""
+    return status.changed(conditions=tuple(one.changed(last_heartbeat_time=None) for one in status.conditions))

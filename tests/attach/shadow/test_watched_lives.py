@@ -1,0 +1,41 @@
+"""Random lives of pods under kubesim's own kubelet, recorded and followed: from the start and by who comes later. The
+kubelet keeps its own rules, whatever is killed, changed, deleted or restarted, so that nothing is reported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from kubesim.api.timestamps import SECOND
+from tests.support.attach.recorded_node import STAYS, followed
+from tests.support.attach.store_recording import StoreRecording
+from tests.support.lives.life import Faults, Story, live
+from tests.support.lives.stories import stories
+from tests.support.soak import LONG, rounds
+
+
+def recorded(story: Story) -> StoreRecording:
+    """The runtime answers in time: what a slow one makes late is late."""
+    found: list[StoreRecording] = []
+    quick = replace(story, faults=Faults(pull_errors=story.faults.pull_errors), every_tick=False)
+    live(quick, begins=lambda simulation: found.append(StoreRecording(simulation)))
+    return found[0]
+
+
+@LONG
+@seed(42)
+@settings(
+    max_examples=rounds(300),
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(stories())
+def test_a_kubelet_that_keeps_its_rules_is_never_blamed(story: Story) -> None:
+    lines = recorded(story).ended()
+    for come_s in (0, 4, 30, 70):
+        follower, notes = followed(lines, come_s * SECOND, None if come_s == 0 else STAYS)
+        assert [one.says for one in notes.divergences] == [], come_s
+        assert follower.observations or come_s
