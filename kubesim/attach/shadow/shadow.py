@@ -22,7 +22,7 @@ from kubesim.attach.explain.explain import explain
 from kubesim.attach.explain.observation import Memory, Observation, event_count, event_time, moment
 from kubesim.attach.explain.periods import DEFAULT_PERIODS, KubeletPeriods
 from kubesim.attach.explain.runtime_truth import has_sandbox
-from kubesim.attach.explain.statement import Fact, Stage, Statement
+from kubesim.attach.explain.statement import Fact, Stage, Statement, Window
 from kubesim.attach.explain.timing import told_wait
 from kubesim.attach.explain.tolerances import CLOCK, TELLING, TRUNCATION
 from kubesim.attach.shadow.changes import OUTSIDE, ObservedChange, changes
@@ -301,13 +301,16 @@ class Shadow:
         return verdicts
 
     def _expect(self, tracked: Tracked, statement: Statement) -> None:
-        """The predictions of a new statement; one that was there before keeps its end: the clock goes on."""
+        """The predictions of a new statement. One that was there before keeps its end, because the clock goes on; it
+        loses it when something else holds the worker up now."""
         made = () if _may_restart_all(tracked.pod) else predictions_of(statement, tracked.pod)
         wanted = {prediction.key: prediction for prediction in made}
         for key in [key for key in tracked.open if key not in wanted]:
             self._count(PredictionVerdict(tracked.open.pop(key), "dropped", tracked.seen_at, tracked.seen_at))
         for key, prediction in wanted.items():
-            tracked.open.setdefault(key, prediction)
+            known = tracked.open.setdefault(key, prediction)
+            if prediction.window.latest is None and known.window.latest is not None:
+                tracked.open[key] = replace(known, window=Window(known.window.earliest, None))
 
     def _drop(self, tracked: Tracked, keys: Iterable[Key] | None = None) -> None:
         """Give up these predictions, or all."""
