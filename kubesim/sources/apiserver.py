@@ -34,7 +34,7 @@ def pods_of_node(node_name: str) -> Watched[Pod]:
 
 
 class PodReceiver(Protocol):
-    """What is told of the pods: a ConfigStream, or an overlay in front of one."""
+    """What receives the pods: a ConfigStream, or an overlay in front of one."""
 
     @property
     def updates(self) -> Sized:

@@ -34,7 +34,7 @@ _OURS = frozenset({
 
 
 class PodFollower(Protocol):
-    """Is told of every live pod, before our kubelet is."""
+    """Receives every live pod before our kubelet does."""
 
     def saw(self, pod: Pod) -> None: ...
     def lost(self, pod: Pod) -> None: ...

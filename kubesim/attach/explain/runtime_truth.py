@@ -44,7 +44,7 @@ def has_sandbox(seen: Observation) -> bool:
 
 
 def sandbox_changed(seen: Observation, since: int) -> bool:
-    """Whether the sandbox that stood at that moment is gone. In the next one all begins anew, after what was left of
+    """Whether the sandbox that stood at that moment is gone. In the next one all starts over, after what was left of
     the pod was stopped within its grace: init containers run again, and theirs of before are removed."""
     condition = seen.condition(POD_READY_TO_START_CONTAINERS)
     if condition is not None:

@@ -159,7 +159,7 @@ def _when(seen: Observation, finished_at: str | None) -> str:
 
 
 def _how(ended: ContainerStateTerminated, killing: Event | None) -> str:
-    """A program that was told to stop did not complete, whatever it exits with."""
+    """A program that got SIGTERM did not complete, whatever it exits with."""
     return how_it_ended(ended) if killing is None or ended.exit_code else "exited with 0"
 
 

@@ -435,7 +435,7 @@ def _worker_is_busy(seen: Observation, old: Pod) -> bool:
 def _is_terminating(seen: Observation, old: Pod) -> bool:
     """While the kubelet stops a whole pod it writes no status: exits are reported when the last container has ended."""
     ends = old.metadata.deletion_timestamp is not None or seen.pod.status.phase in TERMINAL_PHASES
-    return ends or not has_sandbox(seen)  # its work is over, or all of it begins anew
+    return ends or not has_sandbox(seen)  # its work is over, or all of it starts over
 
 
 def _own_times(found: Iterable[ObservedChange]) -> Iterator[tuple[str, int]]:

@@ -1,8 +1,8 @@
 """Findings that a restart of the kubelet would explain, held back for as long as a sign of one may take to come.
 
-A kubelet that starts forgets its back-offs: what waited is tried at once, and the waits begin anew. It says so in
+A kubelet that starts forgets its back-offs: what waited is tried at once, and the waits start over. It says so in
 Events about its node; but those travel by another watch than the pods, and can be lost. So a finding that counts on the
-kubelet's memory is told only when no sign has come. The signs: an Event or a lease that tells of the start
+kubelet's memory is reported only when no sign has come. The signs: an Event or a lease that tells of the start
 (`Shadow.kubelet_started`), a Node status that is written out of turn, or that several pods are tried too early at once.
 
 Mirrors: kubelet_node_status.go updateNodeStatus (a status that did not change is written every

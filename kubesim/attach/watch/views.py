@@ -69,7 +69,7 @@ class QuietView:
 
 
 class HeldView(QuietView):
-    """For a single look: trouble is told when the look succeeded; if it fails, the error says why."""
+    """For `--once`: problems are printed if it succeeds; if it fails, the error says why."""
 
     def __init__(self, err: TextIO) -> None:
         super().__init__(err)

@@ -29,7 +29,7 @@ _FOLLOWS_SOURCE = {"SET", "ADD", "UPDATE", "DELETE", "REMOVE"}  # RECONCILE only
 
 
 class ConsoleSink:
-    """A sink; `level` is how much is told: `quiet` outcomes only, `story` the default, `verbose` every record.
+    """A sink; `level` is how much is printed: `quiet` outcomes only, `story` the default, `verbose` every record.
 
     Of an attached agent, which writes nothing, it shows what it would write.
     """

@@ -51,7 +51,7 @@ def test_nothing_is_reported_by_who_comes_shortly_before_the_restart(name: str, 
 @pytest.mark.parametrize("come_s", [51, 68, 102, 187, 204])
 @pytest.mark.parametrize("by", [-90, 120])
 def test_nothing_is_reported_by_who_comes_late_with_another_clock(by: float, come_s: int) -> None:
-    """What was noted before the node's clock was measured is not held against it."""
+    """What was noted before the node's clock was measured is not reported as a divergence."""
     _, notes = followed(clock_off(by)(LINES), come_s * SECOND, STAYS)
     assert [f"{one.name}: {one.says}" for one in notes.divergences] == []
     assert notes.reports
