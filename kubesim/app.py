@@ -16,10 +16,12 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.randomness import uuid4_text
-from kubesim.cluster.controllers.node_monitor import NodeMonitor
-from kubesim.cluster.controllers.node_taints import NodeTaints
-from kubesim.cluster.controllers.taint_eviction import TaintEviction
-from kubesim.cluster.controllers.volume_binder import VolumeBinder
+from kubesim.cluster.controllers.context import ControllerContext
+from kubesim.cluster.controllers.manager import start_when_needed
+from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
+from kubesim.cluster.controllers.nodes.node_taints import NodeTaints
+from kubesim.cluster.controllers.nodes.taint_eviction import TaintEviction
+from kubesim.cluster.controllers.volumes.volume_binder import VolumeBinder
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
@@ -175,7 +177,8 @@ class Simulation:
         self.network = SimulatedNetwork(self.clock)
         plan = url_plan(scenario.spec)
         self.url = None if plan is None or plan.real else SimulatedUrl(self.clock, plan.url)
-        self.health = NodeMonitor(self.clock, self.store, self.recorder)
+        controllers = ControllerContext(self.clock, self.store, self.recorder, self.randomness, self.gates)
+        self.health = NodeMonitor(controllers)
         around = NodeContext(
             self.clock,
             self.randomness,
@@ -193,9 +196,10 @@ class Simulation:
             real=real,
             live=live,
         )
-        NodeTaints(self.clock, self.store)
-        VolumeBinder(self.clock, self.store)
-        TaintEviction(self.clock, self.store, self.recorder, self.gates)
+        NodeTaints(controllers)
+        VolumeBinder(controllers)
+        TaintEviction(controllers)
+        start_when_needed(controllers)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
         self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes, self.url)
 

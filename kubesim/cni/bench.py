@@ -64,7 +64,7 @@ class Pair:
 
 
 @value_object
-class Job:
+class PluginCall:
     """One execution of a plugin, prepared."""
 
     path: str
@@ -121,7 +121,7 @@ class Bench:
         run_bare(deleting, parallel)
         return BenchRun(wall + watch.seconds(), cpu + watch.cpu_seconds())
 
-    def _jobs(self, pod: Namespace, command: str, outputs: dict[str, bytes]) -> list[Job]:
+    def _jobs(self, pod: Namespace, command: str, outputs: dict[str, bytes]) -> list[PluginCall]:
         """What the library would execute: for ADD at the same time, for DEL one after the other."""
         jobs = []
         for network in self.cni.networks:
@@ -134,11 +134,11 @@ class Bench:
             stdin = build_one_config(config.name, config.cni_version, plugin, prev, None)
             search = ":".join(self.cni.settings.plugin_dirs)
             args = Args(command, runtime.container_id, runtime.netns, runtime.args, runtime.ifname, search)
-            jobs.append(Job(path, args.as_env(self.cni.libcni.environ), stdin))
+            jobs.append(PluginCall(path, args.as_env(self.cni.libcni.environ), stdin))
         return jobs
 
 
-def run_bare(pods: Sequence[Sequence[Job]], parallel: int) -> list[dict[str, bytes]]:
+def run_bare(pods: Sequence[Sequence[PluginCall]], parallel: int) -> list[dict[str, bytes]]:
     """Execute the jobs of so many pods at the same time; what each binary printed."""
     outputs: list[dict[str, bytes]] = [{} for _ in pods]
     waiting = iter(enumerate(pods))
@@ -167,7 +167,9 @@ def run_bare(pods: Sequence[Sequence[Job]], parallel: int) -> list[dict[str, byt
     return outputs
 
 
-def _first(waiting: Iterator[tuple[int, Sequence[Job]]], count: int) -> Iterator[tuple[int, Sequence[Job]]]:
+def _first(
+    waiting: Iterator[tuple[int, Sequence[PluginCall]]], count: int
+) -> Iterator[tuple[int, Sequence[PluginCall]]]:
     for _ in range(count):
         entry = next(waiting, None)
         if entry is None:
@@ -175,13 +177,13 @@ def _first(waiting: Iterator[tuple[int, Sequence[Job]]], count: int) -> Iterator
         yield entry
 
 
-def _begin(selector: selectors.BaseSelector, n: int, jobs: list[Job]) -> None:
+def _begin(selector: selectors.BaseSelector, n: int, jobs: list[PluginCall]) -> None:
     """ADD of all networks at once, DEL one after the other, as go-cni has it."""
     for job in jobs[:1] if jobs[0].environ["CNI_COMMAND"] == "DEL" else list(jobs):
         _spawn(selector, n, job, jobs)
 
 
-def _spawn(selector: selectors.BaseSelector, n: int, job: Job, others: list[Job]) -> None:
+def _spawn(selector: selectors.BaseSelector, n: int, job: PluginCall, others: list[PluginCall]) -> None:
     given = os.memfd_create("stdin")
     os.write(given, job.stdin)
     os.lseek(given, 0, os.SEEK_SET)

@@ -215,6 +215,7 @@ class ApiWrite(Record):
     verb: str = ""
     resource: str = ""
     by: str = ""
+    object: str = ""  # kind, namespace and name of an object that is neither a pod nor a node
     summary: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -233,6 +234,7 @@ class EventRecorded(Record):
     reason: str = ""
     message: str = ""
     field_path: str = ""
+    object: str = ""  # as that of ApiWrite
 
 
 @mutable(kw_only=True)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from typing import Literal
 
 from kubesim.api import event, node, pod  # noqa: F401  # they fill MODELS
-from kubesim.api.model import MODELS
-from kubesim.api.schema import kinds, tables
+from kubesim.api.model import MODELS, Model
+from kubesim.api.schema import kinds, tables, workload_tables
 from kubesim.values import value_object
 
 Kind = Literal["string", "bool", "int", "struct", "list", "map", "Quantity", "IntOrString", "Time", "raw"]
@@ -24,6 +25,25 @@ _SPECIAL: Mapping[str, tuple[Kind, str]] = {
     "FieldsV1": ("raw", "v1.FieldsV1"),
     "UID": ("string", "types.UID"),
 }
+
+
+# Kinds whose classes are imported when somebody asks for them: most runs have none.
+_MODULES: Mapping[str, str] = {
+    **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ControllerRevision"), "apps"),
+    "ReplicationController": "apps",
+    "Job": "batch",
+    "CronJob": "batch",
+    "PodDisruptionBudget": "policy",
+    "Service": "services",
+    "EndpointSlice": "services",
+}
+
+
+def model_of(kind: str) -> type[Model] | None:
+    """The class that declares a kind, if there is one."""
+    if kind not in MODELS and kind in _MODULES:
+        import_module(f"kubesim.api.workloads.{_MODULES[kind]}")
+    return MODELS.get(kind)
 
 
 @value_object
@@ -93,12 +113,14 @@ def parse_type(text: str) -> Type:
         return Type("int", text, bits=_INTEGERS[text])
     if text in _SPECIAL:
         return Type(*_SPECIAL[text])
-    if text in MODELS or text in _declarations():
+    if model_of(text) is not None or text in _declarations():
         return Type("struct", f"v1.{text}", struct=text)
     return Type("string", f"v1.{text}")
 
 
 @cache
 def _declarations() -> Mapping[str, str]:
-    text = "".join((tables.META, tables.POD, tables.VOLUMES, tables.STATUS, kinds.KINDS)).replace("\n  ", " ")
+    text = "".join((tables.META, tables.POD, tables.VOLUMES, tables.STATUS, kinds.KINDS, *workload_tables.ALL)).replace(
+        "\n  ", " "
+    )
     return dict(line.split(": ", 1) for line in text.splitlines() if line)

@@ -1,66 +1,156 @@
-"""What the controllers of a cluster share: they emit Events, and record what they write in the trace."""
+"""`Controller`: the loop that every controller is, and the client with which it reads and writes.
+
+A change of an object puts a key into the work queue; `sync` looks at what there is and does what is missing. Whatever a
+controller writes is recorded in the trace with the reason.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from kubesim.api.event import Event, EventSource
-from kubesim.api.meta import ApiObject, ObjectMeta, ObjectReference
-from kubesim.api.timestamps import format_time
-from kubesim.cluster.store.store import Store
+from kubesim.api.meta import ApiObject, OwnerReference
+from kubesim.api.model import Model
+from kubesim.cluster.controllers.context import ControllerContext
+from kubesim.cluster.controllers.owners import OwnerIndex, claim, controller_of
+from kubesim.cluster.controllers.queue import KeyQueue
+from kubesim.cluster.events.controller_events import ControllerEvents, subject
+from kubesim.cluster.registry import registry
+from kubesim.cluster.registry.deletion import DeleteOptions
+from kubesim.cluster.registry.registry import Target
+from kubesim.cluster.store.kinds import resource_of
+from kubesim.cluster.store.selectors import LabelSelector
+from kubesim.cluster.store.store import Key
+from kubesim.cluster.store.watches import WatchEvent
 from kubesim.trace import Recorder
-from kubesim.trace.records import ApiWrite, EventRecorded
+from kubesim.trace.records import ApiWrite
 
 
-class ControllerEvents:
-    """In the name of one controller."""
+class Controller(ABC):
+    """One controller of a cluster; it works from when it is made."""
 
-    def __init__(self, store: Store, recorder: Recorder, name: str) -> None:
-        self._store = store
-        self._recorder = recorder
+    name: ClassVar[str]  # as its Events name it
+
+    def __init__(self, context: ControllerContext) -> None:
+        self.context = context
+        self.clock, self.store = context.clock, context.store
+        self.client = ControllerClient(context, self.name)
+        self.queue = KeyQueue(context.clock, context.randomness.stream("controller", self.name), self._sync)
+
+    @abstractmethod
+    def sync(self, namespace: str, name: str) -> None:
+        """Bring one object closer to what it asks for."""
+
+    def _sync(self, key: Key) -> None:
+        self.sync(*key)
+
+    def watch(self, kind: str) -> None:
+        """Sync every object of this kind when it changes, and all that there are now."""
+        self.store.watch(kind, lambda change: self.enqueue(change.object))
+        for obj in self.store.list(kind):
+            self.enqueue(obj)
+
+    def watch_owned(self, kind: str, owner_kind: str) -> None:
+        """Sync the owner of an object of this kind when the object changes or changes hands."""
+
+        def changed(change: WatchEvent) -> None:
+            for obj in (change.object, change.previous):
+                self._enqueue_owner(obj, owner_kind)
+
+        self.store.watch(kind, changed)
+
+    def _enqueue_owner(self, obj: ApiObject | None, owner_kind: str) -> None:
+        owner = None if obj is None else controller_of(obj)
+        if obj is not None and owner is not None and owner.kind == owner_kind:
+            self.queue.add((obj.metadata.namespace, owner.name))
+
+    def enqueue(self, obj: ApiObject, after: int = 0) -> None:
+        self.queue.add_after((obj.metadata.namespace, obj.metadata.name), after)
+
+
+class ControllerClient:
+    """Writes in the name of one controller, as a client of the API server does. Refusals are `ApiError`s."""
+
+    def __init__(self, context: ControllerContext, name: str) -> None:
+        self._store = context.store
+        self._recorder = context.recorder
         self._name = name
-        self._told = 0
+        stream = context.randomness.stream("events", name)
+        self.event = ControllerEvents(context.store, context.recorder, name, stream).event
 
-    def event(self, about: ApiObject, event_type: str, reason: str, message: str) -> None:
-        metadata, now = about.metadata, format_time(self._store.now())
-        self._told += 1
-        pod = f"{metadata.namespace}/{metadata.name}" if about.kind == "Pod" else ""
-        node = metadata.name if about.kind == "Node" else ""
-        self._recorder.record(EventRecorded(pod=pod, node=node, type=event_type, reason=reason, message=message))
-        self._store.create(
-            Event(
-                api_version="v1",
-                kind="Event",
-                metadata=ObjectMeta(
-                    name=f"{metadata.name}.{self._name}.{self._told:x}", namespace=metadata.namespace or "default"
-                ),
-                involved_object=ObjectReference(
-                    kind=about.kind,
-                    namespace=metadata.namespace,
-                    name=metadata.name,
-                    uid=metadata.uid,
-                    api_version="v1",
-                ),
-                type=event_type,
-                reason=reason,
-                message=message,
-                source=EventSource(component=self._name),
-                first_timestamp=now,
-                last_timestamp=now,
-                count=1,
-                reporting_component=self._name,
-            )
+    def create(self, obj: ApiObject, why: str) -> ApiObject:
+        """The object with the server's defaults, its generated name and its version."""
+        target, metadata = Target(resource_of(obj.kind), obj.metadata.namespace), obj.metadata
+        if not metadata.name:
+            name = registry.generate_name(self._store, target, metadata.generate_name)
+            obj = obj.changed(metadata=metadata.changed(name=name))
+        self._record("create", target, obj, why)
+        body = {**obj.to_json(), "kind": obj.kind, "apiVersion": target.resource.api_version}
+        return registry.create(self._store, target, body)
+
+    def update(self, obj: ApiObject, why: str) -> ApiObject:
+        """PUT: what the object has in place of what is stored, unless somebody has changed that since."""
+        target = self._target(obj)
+        self._record("update", target, obj, why)
+        body = {**obj.to_json(), "kind": obj.kind, "apiVersion": target.resource.api_version}
+        return registry.update(self._store, target, body)[0]
+
+    def update_status(self, obj: ApiObject, status: Model, why: str = "") -> ApiObject:
+        """The object with this status; nothing is written if it has it already."""
+        current = self._store.find(obj.kind, obj.metadata.namespace, obj.metadata.name)
+        if current is None or current.metadata.uid != obj.metadata.uid:
+            return obj
+        new = current.changed(status=status)
+        if new == current:
+            return obj
+        self._record("update", self._target(obj, "status"), obj, why, summary(status))
+        return self._store.write(current, new)
+
+    def patch(
+        self, old: ApiObject, new: ApiObject, why: str, subresource: str = "", shown: Mapping[str, Any] | None = None
+    ) -> ApiObject:
+        """The new state of an object that was just read; nothing is written if it is the old one."""
+        if new == old:
+            return old
+        self._record("patch", self._target(old, subresource), old, why, shown)
+        return self._store.write(old, new)
+
+    def delete(self, obj: ApiObject, why: str, options: DeleteOptions | None = None) -> None:
+        """The object of this uid; one that is gone already is no error."""
+        current = self._store.find(obj.kind, obj.metadata.namespace, obj.metadata.name)
+        if current is None or current.metadata.uid != obj.metadata.uid:
+            return
+        self._record("delete", self._target(obj), obj, why)
+        registry.delete(self._store, self._target(obj), options or DeleteOptions(uid=obj.metadata.uid))
+
+    def set_owners(self, obj: ApiObject, owners: tuple[OwnerReference, ...], why: str = "") -> ApiObject:
+        adopted = len(owners) > len(obj.metadata.owner_references)
+        reason = why or (
+            "its labels match the selector, so it is adopted"
+            if adopted
+            else "its labels do not match the selector any more, so it is released"
         )
+        return self.patch(obj, obj.changed(metadata=obj.metadata.changed(owner_references=owners)), reason)
 
-    def write(
-        self, verb: str, resource: str, about: ApiObject, why: str, summary: Mapping[str, Any] | None = None
+    def claim(self, index: OwnerIndex, owner: ApiObject, selector: LabelSelector) -> list[ApiObject]:
+        """The objects that the owner controls, after it has adopted and released some."""
+        return claim(index, owner, selector, self.set_owners)
+
+    def _target(self, obj: ApiObject, subresource: str = "") -> Target:
+        return Target(resource_of(obj.kind), obj.metadata.namespace, obj.metadata.name, subresource)
+
+    def _record(
+        self, verb: str, target: Target, about: ApiObject, why: str, shown: Mapping[str, Any] | None = None
     ) -> None:
         """What follows, and what others hear of it, is caused by this write."""
-        metadata = about.metadata
-        pod = f"{metadata.namespace}/{metadata.name}" if about.kind == "Pod" else ""
-        node = metadata.name if about.kind == "Node" else ""
-        record = ApiWrite(
-            pod=pod, node=node, verb=verb, resource=resource, by=self._name, summary=summary or {}, why=why
-        )
+        if not self._recorder.on:
+            return
+        path = target.resource.plural + (f"/{target.subresource}" if target.subresource else "")
+        record = ApiWrite(**subject(about), verb=verb, resource=path, by=self._name, summary=shown or {}, why=why)
         Recorder.because(self._recorder.record(record))
+
+
+def summary(status: Model) -> dict[str, Any]:
+    """The counts of a status, for the trace."""
+    return {name: value for name, value in status.to_json().items() if isinstance(value, int | str)}

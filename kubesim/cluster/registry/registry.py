@@ -105,7 +105,7 @@ def create(store: Store, target: Target, body: JsonObject, *, dry_run: bool = Fa
     for name in _SET_BY_THE_SERVER:
         metadata.pop(name, None)
     if metadata.get("generateName") and not metadata.get("name"):
-        metadata["name"] = _generate_name(store, target, metadata["generateName"])
+        metadata["name"] = generate_name(store, target, metadata["generateName"])
     if resource.namespaced:
         admit_namespace(store, resource, target.namespace, metadata.get("name", ""))
     if resource.kind == "Pod":
@@ -131,7 +131,7 @@ def _check_not_terminating(store: Store, target: Target, name: str) -> None:
         raise ApiError(error.code, error.reason, f"object is being deleted: {error.message}", error.details)
 
 
-def _generate_name(store: Store, target: Target, prefix: str) -> str:
+def generate_name(store: Store, target: Target, prefix: str) -> str:
     while True:
         name = prefix[: _NAME_MAX - _SUFFIX_LENGTH] + _suffix(store)
         if store.find(target.resource.kind, target.namespace, name) is None:

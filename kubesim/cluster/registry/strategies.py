@@ -16,6 +16,7 @@ from kubesim.api.pods.defaults import set_pod_defaults
 from kubesim.api.schema.codec import decode
 from kubesim.api.validation import validate_pod_create
 from kubesim.api.validation.field import Errors, JsonObject
+from kubesim.api.workloads.rules.kind_rules import rules_of
 from kubesim.cluster.registry.kind_rules import check_base64, check_micro_time, validate_kind, validate_kind_update
 from kubesim.cluster.registry.metadata_updates import validate_object_meta_update
 from kubesim.cluster.registry.pod_updates import (
@@ -63,6 +64,10 @@ def internal(resource: Resource, value: JsonObject) -> JsonObject:
             status = obj.get("status") or {}
             if status.get("capacity") and not status.get("allocatable"):
                 status["allocatable"] = dict(status["capacity"])
+        case kind:
+            rules = rules_of(kind)
+            if rules is not None:
+                rules.default(obj)
     return obj
 
 
@@ -96,6 +101,13 @@ def prepare_for_create(resource: Resource, obj: JsonObject, now: str) -> None:
             obj["status"] = {"phase": "Active"}
         case "PriorityClass":
             obj["metadata"]["generation"] = 1
+        case kind:
+            rules = rules_of(kind)
+            if rules is not None:
+                obj.pop("status", None)
+                if rules.has_generation:
+                    obj["metadata"]["generation"] = 1
+                rules.prepare(obj)
 
 
 def _gated(now: str) -> JsonObject:
@@ -114,6 +126,9 @@ def validate_create(resource: Resource, obj: JsonObject) -> Errors:
         return validate_pod_create(obj, OPTIONS)
     errors = Errors()
     validate_kind(errors, resource, obj)
+    rules = rules_of(resource.kind)
+    if rules is not None:
+        rules.validate(errors, obj)
     return errors
 
 
@@ -201,6 +216,28 @@ def _prepare_subresource(new: JsonObject, old: JsonObject) -> None:
     _bump_generation(new, old)
 
 
+def _prepare_workload(new: JsonObject, old: JsonObject) -> None:
+    """A client writes the spec, and a controller the status."""
+    if "status" in old or "status" in new:
+        _take(new, old, "status")
+    rules = rules_of(old["kind"])
+    if rules is not None and rules.has_generation:
+        _bump_generation(new, old)
+
+
+def _prepare_workload_status(new: JsonObject, old: JsonObject) -> None:
+    for name in old.keys() - {"status"}:
+        _take(new, old, name)
+
+
+def _workload_rules(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+    validate_object_meta_update(errors, new["metadata"], old["metadata"])
+    rules = rules_of(old["kind"])
+    if rules is not None:
+        rules.validate(errors, new)
+        rules.validate_update(errors, new, old)
+
+
 def _rules_of(kind: str) -> Callable[[Errors, JsonObject, JsonObject], None]:
     resource = RESOURCES[kind]
 
@@ -225,5 +262,11 @@ _STRATEGIES: Mapping[tuple[str, str], Strategy] = {
 }
 
 
+_WORKLOAD = Strategy(_prepare_workload, _workload_rules)
+_WORKLOAD_STATUS = Strategy(_prepare_workload_status, lambda errors, new, old: None)
+
+
 def strategy_of(resource: Resource, subresource: str) -> Strategy:
+    if rules_of(resource.kind) is not None:
+        return _WORKLOAD_STATUS if subresource == "status" else _WORKLOAD
     return _STRATEGIES[(resource.kind, subresource)]

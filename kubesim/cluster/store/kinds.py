@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubesim.api.event import Event
 from kubesim.api.meta import ApiObject
-from kubesim.api.node import Node
-from kubesim.api.pod import Pod
+from kubesim.api.schema.types import model_of
 from kubesim.values import value_object
 
 
@@ -22,7 +20,6 @@ class Resource:
     plural: str
     group: str = ""
     namespaced: bool = True
-    model: type[ApiObject] = ApiObject
     subresources: tuple[str, ...] = ()
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
@@ -30,6 +27,12 @@ class Resource:
     returns_deleted: bool = False  # the answer to a DELETE is the object, not a Status
     put_creates: bool = False
     put_needs_version: bool = False
+
+    @property
+    def model(self) -> type[ApiObject]:
+        """The class of its objects; kinds that no class declares are plain ApiObjects."""
+        declared = model_of(self.kind)
+        return declared if declared is not None and issubclass(declared, ApiObject) else ApiObject
 
     @property
     def api_version(self) -> str:
@@ -49,11 +52,23 @@ class Resource:
         return bool(self.selectable)
 
 
+def _workload(
+    kind: str,
+    plural: str,
+    group: str,
+    short_name: str,
+    subresources: tuple[str, ...] = ("status",),
+    selectable: tuple[str, ...] = (),
+) -> Resource:
+    """A kind that `kubectl get all` lists."""
+    short_names = (short_name,) if short_name else ()
+    return Resource(kind, plural, group, True, subresources, short_names, ("all",), selectable)
+
+
 _RESOURCES = (
     Resource(
         "Pod",
         "pods",
-        model=Pod,
         subresources=("status", "binding", "eviction", "ephemeralcontainers", "resize"),
         short_names=("po",),
         categories=("all",),
@@ -74,7 +89,6 @@ _RESOURCES = (
         "Node",
         "nodes",
         namespaced=False,
-        model=Node,
         subresources=("status",),
         short_names=("no",),
         selectable=("spec.unschedulable",),
@@ -82,7 +96,6 @@ _RESOURCES = (
     Resource(
         "Event",
         "events",
-        model=Event,
         short_names=("ev",),
         selectable=(
             "involvedObject.kind",
@@ -114,13 +127,31 @@ _RESOURCES = (
     Resource("Lease", "leases", group="coordination.k8s.io", put_creates=True, put_needs_version=True),
     Resource("PriorityClass", "priorityclasses", group="scheduling.k8s.io", namespaced=False, short_names=("pc",)),
     Resource("RuntimeClass", "runtimeclasses", group="node.k8s.io", namespaced=False),
-)
+    _workload("Deployment", "deployments", "apps", "deploy"),
+    _workload("ReplicaSet", "replicasets", "apps", "rs", ("status",), ("status.replicas",)),
+    _workload("StatefulSet", "statefulsets", "apps", "sts"),
+    _workload("DaemonSet", "daemonsets", "apps", "ds"),
+    Resource("ControllerRevision", "controllerrevisions", group="apps"),
+    _workload("ReplicationController", "replicationcontrollers", "", "rc", ("status",), ("status.replicas",)),
+    _workload("Job", "jobs", "batch", "", ("status",), ("status.successful",)),
+    _workload("CronJob", "cronjobs", "batch", "cj"),
+    _workload("Service", "services", "", "svc"),
+    Resource("EndpointSlice", "endpointslices", group="discovery.k8s.io"),
+    Resource("PodDisruptionBudget", "poddisruptionbudgets", group="policy", subresources=("status",),
+             short_names=("pdb",)),
+    Resource("PersistentVolumeClaim", "persistentvolumeclaims", subresources=("status",), short_names=("pvc",)),
+    Resource("PersistentVolume", "persistentvolumes", namespaced=False, subresources=("status",), short_names=("pv",)),
+    Resource("StorageClass", "storageclasses", group="storage.k8s.io", namespaced=False, short_names=("sc",)),
+    Resource("CSIDriver", "csidrivers", group="storage.k8s.io", namespaced=False),
+    Resource("CSINode", "csinodes", group="storage.k8s.io", namespaced=False),
+    Resource("VolumeAttachment", "volumeattachments", group="storage.k8s.io", namespaced=False,
+             subresources=("status",)),
+    Resource("LimitRange", "limitranges", short_names=("limits",)),
+    Resource("ResourceQuota", "resourcequotas", subresources=("status",), short_names=("quota",)),
+)  # fmt: skip
 
 RESOURCES: Mapping[str, Resource] = {resource.kind: resource for resource in _RESOURCES}
 BY_PATH: Mapping[tuple[str, str], Resource] = {(resource.group, resource.plural): resource for resource in _RESOURCES}
-
-
-_CLUSTER_SCOPED = {"PersistentVolume", "StorageClass", "CSIDriver", "CSINode"}  # of those that are not declared
 
 
 def resource_of(kind: str) -> Resource:
@@ -129,4 +160,4 @@ def resource_of(kind: str) -> Resource:
     if known is not None:
         return known
     lower = kind.lower()
-    return Resource(kind, lower + ("es" if lower.endswith("s") else "s"), namespaced=kind not in _CLUSTER_SCOPED)
+    return Resource(kind, lower + ("es" if lower.endswith("s") else "s"))

@@ -17,10 +17,10 @@ from kubesim.api.timestamps import SECOND, format_time
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.cluster.api_client import ApiClient
+from kubesim.cluster.events.event_correlator import EventCorrelator, EventNames
 from kubesim.concurrency import Channel
 from kubesim.concurrency.token_bucket import TokenBucket
 from kubesim.errors import ApiError
-from kubesim.kubelet.events.event_correlator import EventCorrelator, EventNames
 from kubesim.runtime.kuberuntime.naming import container_field_path
 from kubesim.trace.recorder import Recorder
 from kubesim.trace.records import EventRecorded

@@ -17,7 +17,7 @@ from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.controllers.namespaces import ensure_namespace
-from kubesim.cluster.controllers.node_monitor import NodeMonitor
+from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.store.object_watch import MemoryObjectWatcher
 from kubesim.cluster.store.store import Store

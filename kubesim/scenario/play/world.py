@@ -11,7 +11,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock
 from kubesim.cluster.controllers.namespaces import ensure_namespace
-from kubesim.cluster.controllers.volume_binder import CLAIM, STANDARD_CLASS
+from kubesim.cluster.controllers.volumes.volume_binder import CLAIM, STANDARD_CLASS
 from kubesim.cluster.patches.json_patch import merge_patch
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions

@@ -11,8 +11,8 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.api_client import ApiClient
+from kubesim.cluster.events.event_correlator import EventCorrelator, EventNames
 from kubesim.concurrency import TaskSet
-from kubesim.kubelet.events.event_correlator import EventCorrelator, EventNames
 from kubesim.kubelet.events.event_recorder import KubeletEvents
 from kubesim.trace import MemorySink, Recorder
 from tests.support.fakes.api_server import EventServer

@@ -10,7 +10,7 @@ import pytest
 from kubesim.api.node import Node, NodeCondition, Taint
 from kubesim.app import RunResult, Simulation, run_scenario
 from kubesim.clock import run_virtual
-from kubesim.cluster.controllers.node_taints import with_taints
+from kubesim.cluster.controllers.nodes.node_taints import with_taints
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.errors import InputError

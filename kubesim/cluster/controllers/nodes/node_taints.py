@@ -11,8 +11,7 @@ from collections.abc import Mapping
 
 from kubesim.api.node import Node, Taint
 from kubesim.api.timestamps import MILLISECOND, format_time
-from kubesim.clock import LoopClock
-from kubesim.cluster.store.store import Store
+from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.store.watches import WatchEvent
 
 DELAY = 5 * MILLISECOND  # from the watch to the write
@@ -52,10 +51,10 @@ def with_taints(node: Node, now: int) -> Node:
 class NodeTaints:
     """Works from when it is made."""
 
-    def __init__(self, clock: LoopClock, store: Store) -> None:
-        self._clock = clock
-        self._store = store
-        store.watch("Node", self._node_changed)
+    def __init__(self, context: ControllerContext) -> None:
+        self._clock = context.clock
+        self._store = context.store
+        self._store.watch("Node", self._node_changed)
 
     def _node_changed(self, change: WatchEvent) -> None:
         node = change.object

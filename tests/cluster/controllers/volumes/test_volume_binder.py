@@ -9,9 +9,11 @@ import pytest
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND
-from kubesim.clock import LoopClock, run_virtual
-from kubesim.cluster.controllers.volume_binder import NO_PROVISIONER, STANDARD_CLASS, VolumeBinder, field, fits
+from kubesim.clock import LoopClock, Randomness, run_virtual
+from kubesim.cluster.controllers.context import ControllerContext
+from kubesim.cluster.controllers.volumes.volume_binder import NO_PROVISIONER, STANDARD_CLASS, VolumeBinder, field, fits
 from kubesim.cluster.store.store import Store
+from kubesim.trace import Recorder
 
 Json = dict[str, Any]
 
@@ -37,7 +39,7 @@ def bound(*objects: Json) -> str:
         clock = LoopClock(0)
         uids = iter(range(100))
         store = Store(clock.now, lambda: f"uid-{next(uids)}")
-        VolumeBinder(clock, store)
+        VolumeBinder(ControllerContext(clock, store, Recorder(clock), Randomness(0)))
         for obj in objects:
             store.create(Pod.from_json(obj) if obj["kind"] == "Pod" else ApiObject.from_json(obj))
         await clock.sleep(20 * MILLISECOND)

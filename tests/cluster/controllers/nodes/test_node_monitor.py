@@ -13,14 +13,14 @@ import pytest
 from kubesim.api.node import Node, NodeCondition, NodeSpec, NodeStatus, Taint
 from kubesim.api.pod import Toleration
 from kubesim.api.timestamps import SECOND
-from kubesim.cluster.controllers.node_monitor import (
+from kubesim.cluster.controllers.nodes.node_monitor import (
     NOT_READY,
     UNREACHABLE,
     nodes_to_taint,
     with_no_execute_taint,
     zone_states,
 )
-from kubesim.cluster.controllers.taint_eviction import toleration_time
+from kubesim.cluster.controllers.nodes.taint_eviction import toleration_time
 from kubesim.trace.records import ApiWrite, EventRecorded
 from tests.support.played import Played, pod
 

@@ -16,8 +16,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.quantity import Quantity, quantity
 from kubesim.api.timestamps import MILLISECOND
-from kubesim.clock import LoopClock
-from kubesim.cluster.store.store import Store
+from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.store.watches import WatchEvent
 
 CLAIM, VOLUME, CLASS = "PersistentVolumeClaim", "PersistentVolume", "StorageClass"
@@ -69,9 +68,9 @@ def _request(claim: ApiObject) -> Any:
 class VolumeBinder:
     """Works from when it is made."""
 
-    def __init__(self, clock: LoopClock, store: Store) -> None:
-        self._clock = clock
-        self._store = store
+    def __init__(self, context: ControllerContext) -> None:
+        self._clock = context.clock
+        self._store = store = context.store
         store.watch(CLAIM, self._claim_changed)
         store.watch(VOLUME, self._others_changed)
         store.watch(CLASS, self._others_changed)

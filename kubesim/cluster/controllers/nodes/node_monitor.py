@@ -16,14 +16,13 @@ from kubesim.api.node import Node, Taint
 from kubesim.api.pod import Pod
 from kubesim.api.pods.pod_conditions import with_condition
 from kubesim.api.timestamps import SECOND, format_time
-from kubesim.clock import NEVER, LoopClock
-from kubesim.cluster.controllers.controller import ControllerEvents
-from kubesim.cluster.controllers.taint_eviction import NO_EXECUTE
-from kubesim.cluster.store.store import Store
+from kubesim.clock import NEVER
+from kubesim.cluster.controllers.context import ControllerContext
+from kubesim.cluster.controllers.controller import ControllerClient
+from kubesim.cluster.controllers.nodes.taint_eviction import NO_EXECUTE
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import Ticker
 from kubesim.concurrency.token_bucket import TokenBucket
-from kubesim.trace import Recorder
 
 MONITOR_PERIOD = 5 * SECOND
 GRACE_PERIOD = 50 * SECOND  # how long a node may be silent
@@ -98,10 +97,10 @@ def _own_taints(node: Node) -> list[str]:
 class NodeMonitor:
     """Works from when it is made; nodes tell it when they fall silent, and when they are heard again."""
 
-    def __init__(self, clock: LoopClock, store: Store, recorder: Recorder) -> None:
-        self._clock = clock
-        self._store = store
-        self._tell = ControllerEvents(store, recorder, "node-controller")
+    def __init__(self, context: ControllerContext) -> None:
+        self._clock = clock = context.clock
+        self._store = store = context.store
+        self._client = ControllerClient(context, "node-controller")
         self._silent: dict[str, int | None] = {}  # when the last sign of life was noticed; None: given up
         self._limits: dict[str, TokenBucket] = {}
         self._waiting: dict[str, int] = {}  # nodes that are to be tainted, and when their turn comes
@@ -141,7 +140,6 @@ class NodeMonitor:
             return
         was_ready = ready_status(node) == "True"
         why = f"node {name} has not been heard of for {GRACE_PERIOD // SECOND} s"
-        self._tell.write("patch", "nodes/status", node, why)
         moment = format_time(self._store.now())
         conditions = tuple(
             c.changed(
@@ -154,9 +152,9 @@ class NodeMonitor:
             else c
             for c in node.status.conditions
         )
-        self._store.write(node, node.changed(status=node.status.changed(conditions=conditions)))
+        self._client.patch(node, node.changed(status=node.status.changed(conditions=conditions)), why, "status")
         if was_ready:
-            self._tell.event(node, "Normal", "NodeNotReady", f"Node {name} status is now: NodeNotReady")
+            self._client.event(node, "Normal", "NodeNotReady", f"Node {name} status is now: NodeNotReady")
             self._mark_pods_not_ready(name)
 
     def _mark_pods_not_ready(self, name: str) -> None:
@@ -170,7 +168,7 @@ class NodeMonitor:
                 condition = ready.changed(status="False", last_transition_time=moment)
                 status = pod.status.changed(conditions=with_condition(pod.status.conditions, condition))
                 self._store.set_pod_status(pod.metadata.namespace, pod.metadata.name, pod.metadata.uid, status)
-                self._tell.event(pod, "Warning", "NodeNotReady", "Node is not ready")
+                self._client.event(pod, "Warning", "NodeNotReady", "Node is not ready")
 
     # -- taints -------------------------------------------------------------------------------------------------
 
@@ -211,5 +209,4 @@ class NodeMonitor:
         tainted = with_no_execute_taint(node, key, self._store.now())
         if tainted is not node:
             why = f"node {name} is not ready" if key else f"node {name} is ready again, or no node is"
-            self._tell.write("patch", "nodes", node, why, {"taint": f"{key}:{NO_EXECUTE}" if key else ""})
-            self._store.write(node, tainted)
+            self._client.patch(node, tainted, why, shown={"taint": f"{key}:{NO_EXECUTE}" if key else ""})

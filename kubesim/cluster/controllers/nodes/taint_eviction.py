@@ -15,13 +15,11 @@ from kubesim.api.node import Node, Taint
 from kubesim.api.pod import Pod, PodCondition, Toleration
 from kubesim.api.pods.pod_conditions import with_condition
 from kubesim.api.timestamps import MILLISECOND, SECOND, format_time
-from kubesim.clock import LoopClock
-from kubesim.cluster.controllers.controller import ControllerEvents
+from kubesim.cluster.controllers.context import ControllerContext
+from kubesim.cluster.controllers.controller import ControllerClient
 from kubesim.cluster.scheduling.taints import tolerates
-from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.trace import Recorder
 
 DELAY = 5 * MILLISECOND  # from the watch to the deletion
 NO_EXECUTE = "NoExecute"
@@ -53,11 +51,11 @@ def toleration_time(
 class TaintEviction:
     """Works from when it is made."""
 
-    def __init__(self, clock: LoopClock, store: Store, recorder: Recorder, gates: FeatureGates = DEFAULT_GATES) -> None:
-        self._clock = clock
-        self._store = store
-        self._gates = gates
-        self._tell = ControllerEvents(store, recorder, "taint-eviction-controller")
+    def __init__(self, context: ControllerContext) -> None:
+        self._clock = context.clock
+        self._store = store = context.store
+        self._gates = context.gates
+        self._client = ControllerClient(context, "taint-eviction-controller")
         self._planned: dict[tuple[str, str], asyncio.TimerHandle] = {}  # deletions, by the pod's namespace and name
         store.watch("Node", self._node_changed)
         store.watch("Pod", self._pod_changed)
@@ -113,15 +111,16 @@ class TaintEviction:
         planned = self._planned.pop(_key(pod), None)
         if planned is not None:
             planned.cancel()
-            self._tell.event(pod, "Normal", "TaintManagerEviction", f"Cancelling deletion of Pod {'/'.join(_key(pod))}")
+            self._client.event(
+                pod, "Normal", "TaintManagerEviction", f"Cancelling deletion of Pod {'/'.join(_key(pod))}"
+            )
 
     def _delete(self, key: tuple[str, str]) -> None:
         del self._planned[key]
         pod = self._store.find("Pod", *key)
         if not isinstance(pod, Pod) or pod.metadata.deletion_timestamp is not None:
             return
-        self._tell.event(pod, "Normal", "TaintManagerEviction", f"Marking for deletion Pod {'/'.join(key)}")
-        self._tell.write("delete", "pods", pod, "the pod does not tolerate a NoExecute taint of its node any longer")
+        self._client.event(pod, "Normal", "TaintManagerEviction", f"Marking for deletion Pod {'/'.join(key)}")
         condition = PodCondition(
             type="DisruptionTarget",
             status="True",
@@ -131,8 +130,9 @@ class TaintEviction:
             last_transition_time=format_time(self._store.now()),
         )
         status = pod.status.changed(conditions=with_condition(pod.status.conditions, condition))
-        self._store.set_pod_status(*key, pod.metadata.uid, status)
-        self._store.delete("Pod", *key)
+        why = "the pod does not tolerate a NoExecute taint of its node any longer"
+        self._client.patch(pod, pod.changed(status=status), why, "status")
+        self._client.delete(pod, why)
 
 
 def _tolerance(pod: Pod) -> tuple[str, tuple[Toleration, ...]]:

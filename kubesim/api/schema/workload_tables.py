@@ -1,0 +1,107 @@
+"""Parts of Services, and the kinds of storage, declared as in `tables.py`.
+
+Mirrors: k8s.io/api core/v1, discovery/v1, storage/v1 types.go
+"""
+
+from __future__ import annotations
+
+SERVICES = """
+Condition: type! string, status! ConditionStatus, observedGeneration int64, lastTransitionTime! Time, reason! string,
+  message! string
+SessionAffinityConfig: clientIP *ClientIPConfig
+ClientIPConfig: timeoutSeconds *int32
+LoadBalancerStatus: ingress []LoadBalancerIngress
+LoadBalancerIngress: ip string, hostname string, ipMode *LoadBalancerIPMode, ports []PortStatus
+PortStatus: port! int32, protocol! Protocol, error *string
+EndpointHints: forZones []ForZone, forNodes []ForNode
+ForZone: name! string
+ForNode: name! string
+"""
+
+STORAGE = """
+PersistentVolumeClaim: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec
+  PersistentVolumeClaimSpec, status PersistentVolumeClaimStatus
+PersistentVolumeClaimStatus: phase PersistentVolumeClaimPhase, accessModes []PersistentVolumeAccessMode, capacity
+  ResourceList, conditions+type []PersistentVolumeClaimCondition, allocatedResources ResourceList,
+  allocatedResourceStatuses map[ResourceName]ClaimResourceStatus, currentVolumeAttributesClassName *string,
+  modifyVolumeStatus *ModifyVolumeStatus
+PersistentVolumeClaimCondition: type! PersistentVolumeClaimConditionType, status! ConditionStatus, lastProbeTime Time,
+  lastTransitionTime Time, reason string, message string
+ModifyVolumeStatus: targetVolumeAttributesClassName string, status! PersistentVolumeClaimModifyVolumeStatus
+PersistentVolume: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec PersistentVolumeSpec, status
+  PersistentVolumeStatus
+PersistentVolumeSpec: capacity ResourceList, @PersistentVolumeSource, gcePersistentDisk *GCEPersistentDiskVolumeSource,
+  awsElasticBlockStore *AWSElasticBlockStoreVolumeSource, hostPath *HostPathVolumeSource, glusterfs
+  *GlusterfsPersistentVolumeSource, nfs *NFSVolumeSource, rbd *RBDPersistentVolumeSource, iscsi
+  *ISCSIPersistentVolumeSource, cinder *CinderPersistentVolumeSource, cephfs *CephFSPersistentVolumeSource, fc
+  *FCVolumeSource, flocker *FlockerVolumeSource, flexVolume *FlexPersistentVolumeSource, azureFile
+  *AzureFilePersistentVolumeSource, vsphereVolume *VsphereVirtualDiskVolumeSource, quobyte *QuobyteVolumeSource,
+  azureDisk *AzureDiskVolumeSource, photonPersistentDisk *PhotonPersistentDiskVolumeSource, portworxVolume
+  *PortworxVolumeSource, scaleIO *ScaleIOPersistentVolumeSource, local *LocalVolumeSource, storageos
+  *StorageOSPersistentVolumeSource, csi *CSIPersistentVolumeSource, @, accessModes []PersistentVolumeAccessMode,
+  claimRef *ObjectReference, persistentVolumeReclaimPolicy PersistentVolumeReclaimPolicy, storageClassName string,
+  mountOptions []string, volumeMode *PersistentVolumeMode, nodeAffinity *VolumeNodeAffinity, volumeAttributesClassName
+  *string
+PersistentVolumeStatus: phase PersistentVolumePhase, message string, reason string, lastPhaseTransitionTime *Time
+VolumeNodeAffinity: required *NodeSelector
+GlusterfsPersistentVolumeSource: endpoints! string, path! string, readOnly bool, endpointsNamespace *string
+RBDPersistentVolumeSource: monitors! []string, image! string, fsType string, pool string, user string, keyring string,
+  secretRef *SecretReference, readOnly bool
+ISCSIPersistentVolumeSource: targetPortal! string, iqn! string, lun! int32, iscsiInterface string, fsType string,
+  readOnly bool, portals []string, chapAuthDiscovery bool, chapAuthSession bool, secretRef *SecretReference,
+  initiatorName *string
+CinderPersistentVolumeSource: volumeID! string, fsType string, readOnly bool, secretRef *SecretReference
+CephFSPersistentVolumeSource: monitors! []string, path string, user string, secretFile string, secretRef
+  *SecretReference, readOnly bool
+FlexPersistentVolumeSource: driver! string, fsType string, secretRef *SecretReference, readOnly bool, options
+  map[string]string
+AzureFilePersistentVolumeSource: secretName! string, shareName! string, readOnly bool, secretNamespace! *string
+ScaleIOPersistentVolumeSource: gateway! string, system! string, secretRef! *SecretReference, sslEnabled bool,
+  protectionDomain string, storagePool string, storageMode string, volumeName string, fsType string, readOnly bool
+LocalVolumeSource: path! string, fsType *string
+StorageOSPersistentVolumeSource: volumeName string, volumeNamespace string, fsType string, readOnly bool, secretRef
+  *ObjectReference
+CSIPersistentVolumeSource: driver! string, volumeHandle! string, readOnly bool, fsType string, volumeAttributes
+  map[string]string, controllerPublishSecretRef *SecretReference, nodeStageSecretRef *SecretReference,
+  nodePublishSecretRef *SecretReference, controllerExpandSecretRef *SecretReference, nodeExpandSecretRef
+  *SecretReference
+SecretReference: name string, namespace string
+StorageClass: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, provisioner! string, parameters
+  map[string]string, reclaimPolicy *PersistentVolumeReclaimPolicy, mountOptions []string, allowVolumeExpansion *bool,
+  volumeBindingMode *VolumeBindingMode, allowedTopologies []TopologySelectorTerm
+TopologySelectorTerm: matchLabelExpressions []TopologySelectorLabelRequirement
+TopologySelectorLabelRequirement: key! string, values! []string
+CSIDriver: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! CSIDriverSpec
+CSIDriverSpec: attachRequired *bool, podInfoOnMount *bool, volumeLifecycleModes []VolumeLifecycleMode, storageCapacity
+  *bool, fsGroupPolicy *FSGroupPolicy, tokenRequests []TokenRequest, requiresRepublish *bool, seLinuxMount *bool,
+  nodeAllocatableUpdatePeriodSeconds *int64, serviceAccountTokenInSecrets *bool, preventPodSchedulingIfMissing *bool
+TokenRequest: audience! string, expirationSeconds *int64
+CSINode: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! CSINodeSpec
+CSINodeSpec: drivers!+name []CSINodeDriver
+CSINodeDriver: name! string, nodeID! string, topologyKeys! []string, allocatable *VolumeNodeResources
+VolumeNodeResources: count *int32
+VolumeAttachment: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! VolumeAttachmentSpec, status
+  VolumeAttachmentStatus
+VolumeAttachmentSpec: attacher! string, source! VolumeAttachmentSource, nodeName! string
+VolumeAttachmentSource: persistentVolumeName *string, inlineVolumeSpec *PersistentVolumeSpec
+VolumeAttachmentStatus: attached! bool, attachmentMetadata map[string]string, attachError *VolumeError, detachError
+  *VolumeError
+VolumeError: time Time, message string, errorCode *int32
+VolumeAttributesClass: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, driverName! string,
+  parameters map[string]string
+"""
+
+QUOTAS = """
+LimitRange: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec LimitRangeSpec
+LimitRangeSpec: limits! []LimitRangeItem
+LimitRangeItem: type! LimitType, max ResourceList, min ResourceList, default ResourceList, defaultRequest ResourceList,
+  maxLimitRequestRatio ResourceList
+ResourceQuota: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec ResourceQuotaSpec, status
+  ResourceQuotaStatus
+ResourceQuotaSpec: hard ResourceList, scopes []ResourceQuotaScope, scopeSelector *ScopeSelector
+ResourceQuotaStatus: hard ResourceList, used ResourceList
+ScopeSelector: matchExpressions []ScopedResourceSelectorRequirement
+ScopedResourceSelectorRequirement: scopeName! ResourceQuotaScope, operator! ScopeSelectorOperator, values []string
+"""
+
+ALL = (SERVICES, STORAGE, QUOTAS)

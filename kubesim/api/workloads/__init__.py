@@ -1,0 +1,1 @@
+"""Kinds that controllers act on: types, defaults and validation. Imported when a manifest has one of them."""

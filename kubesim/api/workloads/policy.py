@@ -1,0 +1,33 @@
+"""PodDisruptionBudget: how many pods may be evicted at a time.
+
+Mirrors: k8s.io/api/policy/v1/types.go
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.model import Model, go
+
+
+class PodDisruptionBudgetSpec(Model):
+    min_available: int | str | None = go("*IntOrString")
+    selector: dict[str, Any] | None = go("*LabelSelector")
+    max_unavailable: int | str | None = go("*IntOrString")
+    unhealthy_pod_eviction_policy: str | None = go("*UnhealthyPodEvictionPolicyType")
+
+
+class PodDisruptionBudgetStatus(Model):
+    observed_generation: int = go("int64")
+    disrupted_pods: dict[str, str] = go("map[string]Time")
+    disruptions_allowed: int = go("int32", always=True)
+    current_healthy: int = go("int32", always=True)
+    desired_healthy: int = go("int32", always=True)
+    expected_pods: int = go("int32", always=True)
+    conditions: tuple[dict[str, Any], ...] = go("[]Condition", merge="type")
+
+
+class PodDisruptionBudget(ApiObject):
+    spec: PodDisruptionBudgetSpec = go("PodDisruptionBudgetSpec")
+    status: PodDisruptionBudgetStatus = go("PodDisruptionBudgetStatus")

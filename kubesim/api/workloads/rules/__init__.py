@@ -1,0 +1,1 @@
+"""Defaults and validation of the kinds that controllers act on."""

@@ -1,0 +1,31 @@
+"""What the controllers and the scheduler of a cluster share."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.controllers.owners import OwnerIndex
+from kubesim.cluster.store.store import Store
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.trace import Recorder
+from kubesim.values import part
+
+
+@part
+class ControllerContext:
+    """One per cluster."""
+
+    clock: LoopClock
+    store: Store
+    recorder: Recorder
+    randomness: Randomness
+    gates: FeatureGates = DEFAULT_GATES
+    _indexes: dict[str, OwnerIndex] = field(default_factory=dict)
+
+    def owned(self, kind: str) -> OwnerIndex:
+        """The index of the objects of this kind by their controllers, kept from the first call on."""
+        index = self._indexes.get(kind)
+        if index is None:
+            index = self._indexes[kind] = OwnerIndex(self.store, kind)
+        return index

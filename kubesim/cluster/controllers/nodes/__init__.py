@@ -1,0 +1,1 @@
+"""Controllers of nodes: health, taints, eviction by taint."""
