@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from kubesim.conformance.results import CorpusResult
 
 HELP = "play recorded decisions of the real kubelet and compare the answers"
-DESCRIPTION = """Run every corpus (NAME.jsonl or NAME.jsonl.gz) and every story of a real node (NAME.json, NAME.json.gz;
-all of them the corpus traces) found in the given files and directories: each case is played, and where the file holds
-the real answer, compared with it. A story is played with the seeds 1 to 20 until one reproduces it, unless a seed is
-given. Exits with 1 if any case fails."""
+DESCRIPTION = """Run every corpus (NAME.jsonl or NAME.jsonl.gz) and every story (NAME.json, NAME.json.gz) found in the
+given files and directories: each case is played, and where the file holds the real answer, compared with it. Stories of
+a real node are the corpus traces, stories of the real controllers and scheduler the corpus workloads. A story is played
+with several seeds (1 to 20, workloads 1 to 10) until one reproduces it, unless a seed is given. Exits with 1 if any
+case fails."""
 
 SHOWN = 3  # failures of each corpus
 SHOWN_DIFFERENCES = 6  # lines of each failure
@@ -42,7 +43,7 @@ def execute(args: argparse.Namespace) -> int:
     from kubesim.cli.output.progress import Observer
     from kubesim.conformance.frame import is_known
     from kubesim.conformance.runner import find_corpora, run_corpus
-    from kubesim.conformance.stories.story_files import TRACES
+    from kubesim.conformance.stories.story_files import STORIES
 
     found = _by_name(find_corpora(args.paths))
     if not found:
@@ -53,15 +54,15 @@ def execute(args: argparse.Namespace) -> int:
     results: list[CorpusResult] = []
     with Observer(args.emit, sys.stderr) as observer:
         for name, paths in chosen.items():
-            if name == TRACES:
+            if name in STORIES:
                 from kubesim.conformance.stories.story_runner import (
                     run_stories,  # a whole node; other corpora need less
                 )
 
-                results.append(run_stories(paths, seed=seed, watcher=observer))
+                results.append(run_stories(paths, name, seed=seed, watcher=observer))
             elif is_known(name):
                 results += [run_corpus(path, seed=seed or 0, watcher=observer) for path in paths]
-    unknown = sorted(name for name in chosen if name != TRACES and not is_known(name))
+    unknown = sorted(name for name in chosen if name not in STORIES and not is_known(name))
     limit = None if args.all_failures else args.show
     if args.json:
         print(json.dumps(as_json(results, unknown, limit), ensure_ascii=False))
@@ -73,11 +74,12 @@ def execute(args: argparse.Namespace) -> int:
 def _by_name(paths: list[Path]) -> dict[str, list[Path]]:
     """The files of each corpus."""
     from kubesim.conformance.frame import corpus_name
-    from kubesim.conformance.stories.story_files import STORY_SUFFIXES, TRACES
+    from kubesim.conformance.stories.story_files import STORY_SUFFIXES, story_corpus
 
     named: dict[str, list[Path]] = {}
     for path in paths:
-        named.setdefault(TRACES if path.name.endswith(STORY_SUFFIXES) else corpus_name(path), []).append(path)
+        name = story_corpus(path) if path.name.endswith(STORY_SUFFIXES) else corpus_name(path)
+        named.setdefault(name, []).append(path)
     return named
 
 

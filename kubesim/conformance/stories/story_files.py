@@ -10,13 +10,22 @@ from typing import Any
 
 from kubesim.errors import InputError, not_json
 
-TRACES = "traces"  # the corpus that all stories together are
+# The corpora that all stories of a kind together are.
+TRACES = "traces"  # what the API server of one node saw
+WORKLOADS = "workloads"  # what the API server of a cluster with controllers and a scheduler saw
+STORIES = (TRACES, WORKLOADS)
 STORY_SUFFIXES = (".json", ".json.gz")
 _INPUTS = ("manifests", "actions")
 
 
 def story_name(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".json")
+
+
+def story_corpus(path: Path) -> str:
+    """The corpus that a story belongs to. Only a cluster's stories tell of nodes, and of the time of day."""
+    story = _read(path)
+    return WORKLOADS if isinstance(story, dict) and "wallClockStart" in story else TRACES
 
 
 def is_story(path: Path) -> bool:

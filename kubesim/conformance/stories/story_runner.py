@@ -1,24 +1,43 @@
-"""Runs stories: each is a file, all together are the corpus `traces`.
+"""Runs stories: each is a file, all of a kind together are a corpus (`traces`, `workloads`).
 
-A real node leaves phases and jitters to chance, so a story counts as reproduced if one of the seeds 1 to 20 does it. A
+A real cluster leaves phases and jitters to chance, so a story counts as reproduced if one of several seeds does it. A
 story that tells no outcome is played, not judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.conformance.results import CorpusResult, Failure, ProgressListener
-from kubesim.conformance.stories import story_player as stories
-from kubesim.conformance.stories.story_files import TRACES, read_story, story_name
+from kubesim.conformance.stories import story_player
+from kubesim.conformance.stories.story_files import TRACES, WORKLOADS, read_story, story_name
+from kubesim.conformance.stories.story_player import CannotPlay
 from kubesim.conformance.stories.story_rule import story_differences
+from kubesim.conformance.workloads import workload_player
+from kubesim.conformance.workloads.workload_rule import workload_differences
 from kubesim.values import value_object
 
-SEEDS = range(1, 21)
-_ANSWERS = ("statuses", "events")
+Story = Mapping[str, Any]
+
+
+@value_object
+class StoryKind:
+    """How the stories of a corpus are played and judged; `answers` are the fields that tell the outcome."""
+
+    corpus: str
+    play: Callable[[Story, int], dict[str, Any]]
+    differences: Callable[[Story, Story], list[str]]
+    answers: tuple[str, ...]
+    seeds: Sequence[int]
+
+
+KINDS: Mapping[str, StoryKind] = {
+    TRACES: StoryKind(TRACES, story_player.play, story_differences, ("statuses", "events"), range(1, 21)),
+    WORKLOADS: StoryKind(WORKLOADS, workload_player.play, workload_differences, ("changes",), range(1, 11)),
+}
 
 
 @value_object
@@ -35,22 +54,23 @@ class Attempt:
 
 
 def run_stories(
-    paths: Sequence[Path], *, seed: int | None = None, watcher: ProgressListener | None = None
+    paths: Sequence[Path], corpus: str = TRACES, *, seed: int | None = None, watcher: ProgressListener | None = None
 ) -> CorpusResult:
     """Play each story with the seed, or with one seed after the other until it is reproduced."""
+    kind = KINDS[corpus]
     watcher = watcher or ProgressListener()
-    watcher.begin(TRACES, len(paths), one_file=False)
-    result, watch = CorpusResult(TRACES), Stopwatch()
+    watcher.begin(corpus, len(paths), one_file=False)
+    result, watch = CorpusResult(corpus), Stopwatch()
     for path in paths:
         story = read_story(path)
-        judged = all(name in story for name in _ANSWERS)
-        best = attempt_story(story, judged, SEEDS if seed is None else (seed,))
+        judged = all(name in story for name in kind.answers)
+        best = attempt_story(kind, story, judged, kind.seeds if seed is None else (seed,))
         watcher.played(story_name(path), best.produced)
         result.cases += 1
         if not judged and best.produced is not None:
             result.not_judged += 1
         elif best.differences:
-            expected = {name: story[name] for name in _ANSWERS} if judged else None
+            expected = {name: story[name] for name in kind.answers} if judged else None
             result.failures.append(Failure(story_name(path), expected, best.produced, best.differences))
         else:
             result.passed += 1
@@ -58,11 +78,11 @@ def run_stories(
     return result
 
 
-def attempt_story(story: Mapping[str, Any], judged: bool, seeds: Sequence[int]) -> Attempt:
+def attempt_story(kind: StoryKind, story: Story, judged: bool, seeds: Sequence[int]) -> Attempt:
     """The first attempt that reproduces the story, else the one that comes closest."""
     best = None
     for seed in seeds:
-        attempt = _attempt(story, judged, seed)
+        attempt = _attempt(kind, story, judged, seed)
         if best is None or attempt.rank < best.rank:
             best = attempt
         # Without an answer every seed is as good as the first; what cannot be played with one, cannot with another.
@@ -72,10 +92,10 @@ def attempt_story(story: Mapping[str, Any], judged: bool, seeds: Sequence[int]) 
     return best
 
 
-def _attempt(story: Mapping[str, Any], judged: bool, seed: int) -> Attempt:
+def _attempt(kind: StoryKind, story: Story, judged: bool, seed: int) -> Attempt:
     try:
-        produced = {**stories.play(story, seed), "seed": seed}
-        return Attempt(seed, produced, tuple(story_differences(story, produced)) if judged else ())
+        produced = {**kind.play(story, seed), "seed": seed}
+        return Attempt(seed, produced, tuple(kind.differences(story, produced)) if judged else ())
     except Exception as error:  # whatever goes wrong in one story must not end the others
-        reason = str(error) if isinstance(error, stories.CannotPlay) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, CannotPlay) else f"{type(error).__name__}: {error}"
         return Attempt(seed, None, (f"could not be played: {reason}",))

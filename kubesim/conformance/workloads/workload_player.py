@@ -1,0 +1,146 @@
+"""Plays a workload story: its objects at time 0, its actions at their times, on the nodes that it was recorded on.
+
+Everything that changes is written down in the format of the recordings. The seed draws what a real cluster leaves to
+chance: latencies, phases, random names, the choice between equals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.node import Node
+from kubesim.api.timestamps import SECOND, seconds
+from kubesim.app import LEAD, Simulation, raise_failures_of_callbacks
+from kubesim.clock import run_virtual
+from kubesim.cluster.controllers.namespaces import ensure_namespace
+from kubesim.cluster.store.watches import WatchEvent
+from kubesim.cluster.wire import object_to_json
+from kubesim.concurrency import TaskSet
+from kubesim.conformance.stories.story_player import CannotPlay, Story, latencies
+from kubesim.conformance.workloads.hollow_node import HollowNode, is_hollow
+from kubesim.conformance.workloads.workload_actions import ACTIONS, carry_out, create
+from kubesim.errors import ApiError
+from kubesim.scenario.language.document import Scenario
+
+RECORDED = (
+    "Pod", "Service", "Event", "PersistentVolumeClaim", "PersistentVolume", "Node", "ReplicaSet", "Deployment",
+    "StatefulSet", "DaemonSet", "ControllerRevision", "Job", "CronJob", "EndpointSlice", "PodDisruptionBudget",
+)  # fmt: skip
+_REAL_NODE = {"cpu": "2", "memory": "24631216Ki", "pods": "110"}
+_IMAGES = [
+    {"name": "*local/busybox:*", "present": True},
+    {"name": "registry.example/*", "missing": "dial tcp: lookup registry.example: no such host"},
+]
+
+
+def play(story: Story, seed: int) -> dict[str, Any]:
+    """The changes that the story makes here, in its own format."""
+    unknown = next((action["do"] for action in story["actions"] if action["do"] not in ACTIONS), None)
+    if unknown is not None:
+        raise CannotPlay(f"story {story['name']}: the action {unknown!r} is not simulated")
+    return run_virtual(_play, story, seed)
+
+
+async def _play(story: Story, seed: int) -> dict[str, Any]:
+    async with TaskSet() as tasks:
+        raise_failures_of_callbacks(tasks)
+        return await tasks.run_until(_Stage(story, seed, tasks).run())  # type: ignore[no-any-return]
+
+
+class _Stage:
+    def __init__(self, story: Story, seed: int, tasks: TaskSet) -> None:
+        self._story = story
+        self._namespace = story["name"]
+        self._begin = seconds(story["wallClockStart"])
+        self._simulation = Simulation(
+            _scenario(story), seed, tasks, latencies=latencies(seed), start=self._begin - LEAD
+        )
+        self._clock, self._store = self._simulation.clock, self._simulation.store
+        self._changes: list[dict[str, Any]] = []
+        self._actions: list[dict[str, Any]] = []
+        for item in story["nodes"]:
+            if is_hollow(item["name"]):
+                stream = self._simulation.randomness.stream("hollow", item["name"])
+                HollowNode(self._clock, self._store, stream, item)
+
+    async def run(self) -> dict[str, Any]:
+        for node in self._simulation.nodes.values():
+            node.start()
+        ensure_namespace(self._store, self._namespace)
+        await self._clock.sleep_until(self._begin)
+        for kind in RECORDED:
+            self._store.watch(kind, self._saw)
+        for manifest in self._story["manifests"]:
+            self._attempt({"do": "create", "object": manifest})
+        for action in self._story["actions"]:
+            sent = self._begin + seconds(action.get("t", action["at"]))
+            self._clock.call_at(sent, self._act, action)
+        await self._clock.sleep_until(self._begin + seconds(self._story["endSeconds"]))
+        await self._simulation.close()
+        return {"name": self._story["name"], "actions": self._actions, "changes": self._changes}
+
+    def _act(self, action: Mapping[str, Any]) -> None:
+        answer = self._attempt(action)
+        self._actions.append({**action, "t": self._now(), **answer})
+
+    def _attempt(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """The recording goes on after a refusal, too."""
+        try:
+            if action["do"] == "create":
+                create(self._store, self._namespace, action["object"])
+                return {"status": 201}
+            carry_out(self._store, self._namespace, action)
+        except ApiError as error:
+            return {"status": error.code, "message": error.message}
+        return {"status": 201 if action["do"] == "evict" else 200}
+
+    def _now(self) -> float:
+        return round((self._clock.now() - self._begin) / SECOND, 3)
+
+    def _saw(self, change: WatchEvent) -> None:
+        obj = change.object
+        if obj.metadata.namespace not in ("", self._namespace) or not self._is_shown(change):
+            return
+        shown = _node(obj) if isinstance(obj, Node) else object_to_json(obj)
+        entry = {"t": self._now(), "type": change.type, "kind": obj.kind, "name": obj.metadata.name, "object": shown}
+        self._changes.append(entry)
+
+    def _is_shown(self, change: WatchEvent) -> bool:
+        """Of nodes only what the recordings keep."""
+        new, old = change.object, change.previous
+        return not (isinstance(new, Node) and isinstance(old, Node) and _node(new) == _node(old))
+
+
+def _node(node: ApiObject) -> dict[str, Any]:
+    assert isinstance(node, Node)
+    return {
+        "name": node.metadata.name,
+        "labels": node.metadata.labels,
+        "taints": [taint.to_json() for taint in node.spec.taints] or None,
+        "unschedulable": node.spec.unschedulable or None,
+        "allocatable": node.status.allocatable,
+        "ready": [c.status for c in node.status.conditions if c.type == "Ready"],
+    }
+
+
+def _scenario(story: Story) -> Scenario:
+    """Nodes with a kubelet of ours; hollow ones are made apart."""
+    nodes = [
+        {
+            "name": item["name"],
+            "labels": item["labels"],
+            "taints": item.get("taints") or [],
+            "capacity": {name: amount for name, amount in item["allocatable"].items() if not name.startswith("huge")},
+        }
+        for item in story["nodes"]
+        if not is_hollow(item["name"])
+    ]
+    spec = {
+        "nodes": nodes or [{"name": "real-0", "capacity": _REAL_NODE}],
+        "images": _IMAGES,
+        "scheduler": "on",
+    }
+    document = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "story"}, "spec": spec}
+    return Scenario.model_validate(document)
