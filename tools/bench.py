@@ -45,6 +45,19 @@ metadata: {{name: pod-{number}}}
 spec:
   containers: [{{name: main, image: "nginx:1.27"}}]
 """
+DEPLOYMENT = """---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web-{number}}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: web-{number}}}}}
+  template:
+    metadata: {{labels: {{app: web-{number}}}}}
+    spec:
+      containers: [{{name: main, image: "nginx:1.27"}}]
+"""
+ROLLOUT_S = 20  # when the update begins; the run lasts ten times as long
 
 
 # pydantic imports its parts when they are asked for: these are what a program that declares a model needs.
@@ -75,6 +88,37 @@ def linear(few: str, many: str) -> None:
     gc.collect()
     rates += [life_rate(int(few), False) for _ in range(5)]
     line(f"rate of {many} pods, to that of {few} before and after", f"{of_many / median(rates):.2f}")
+
+
+def rollouts(few: str, many: str) -> None:
+    """A rolling update of ten Deployments on ten nodes: what a pod costs, with few pods and with many."""
+    run_scenario(scenario(1))
+    small = [rollout_rate(int(few)) for _ in range(3)]
+    large = rollout_rate(int(many))
+    small += [rollout_rate(int(few)) for _ in range(3)]
+    line(f"rolling update of {many} pods, ten Deployments, ten nodes", f"{large:.0f} pods/s")
+    line(f"... to the rate of {few} pods before and after", f"{large / median(small):.2f}")
+
+
+def rollout_rate(pods: int) -> float:
+    """Pods made a second: those of the beginning, and those that replace them."""
+    update = '{spec: {template: {metadata: {labels: {version: "2"}}}}}'
+    steps = "".join(
+        f"    - {{at: {ROLLOUT_S}s, patch: {{object: Deployment/web-{number}, patch: {update}}}}}\n"
+        for number in range(10)
+    )
+    nodes = ", ".join(f"{{name: node-{number}, capacity: {{pods: {pods}}}}}" for number in range(10))
+    more = f"nodes: [{nodes}]\n  duration: {10 * ROLLOUT_S}s\n  steps:\n{steps}"
+    text = SCENARIO.format(more=more) + "".join(
+        DEPLOYMENT.format(number=number, replicas=pods // 10) for number in range(10)
+    )
+    parsed = parse_scenario(text, "bench.yaml")
+    with collected_rarely():
+        watch = Stopwatch()
+        result = run_scenario(parsed)
+        seconds = watch.cpu_seconds()
+    assert len(result.phases) == 2 * pods
+    return 2 * pods / seconds
 
 
 def life_rate(count: int, kept: bool) -> float:
@@ -219,6 +263,7 @@ def following() -> None:
 MEASUREMENTS: dict[str, Callable[..., None]] = {
     "lives": lives,
     "linear": linear,
+    "rollouts": rollouts,
     "memory": memory,
     "idle_day": idle_day,
     "converging": converging,
@@ -238,6 +283,7 @@ PROGRAMME = [
     ["api_served", "20000"],
     *(["lives", count, kept] for count in ("110", "1000", "10000") for kept in ("not kept", "kept")),
     ["linear", "110", "10000"],
+    ["rollouts", "100", "1000"],
     ["memory", "2000"],
     ["idle_day", "110"],
     ["converging", "500"],

@@ -11,3 +11,4 @@ CORPORA = sorted(DATA.glob("*.jsonl.gz"))
 # Cases that need something that is not installed: plugins of a newer version than the distribution's.
 NOT_RUNNABLE = {"real_chain": 3}
 STORIES = sorted((DATA / "traces").glob("*.json.gz"))
+WORKLOADS = sorted((DATA / "workloads").glob("*.json.gz"))
