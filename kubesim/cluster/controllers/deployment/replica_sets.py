@@ -1,7 +1,7 @@
 """The ReplicaSets of a Deployment: which one is new, which are old, how many pods they have together.
 
 Mirrors: pkg/controller/deployment/util/deployment_util.go FindNewReplicaSet, EqualIgnoreHash, FindActiveOrLatest;
-pkg/controller/deployment/sync.go getNewReplicaSet
+pkg/controller/deployment/sync.go getNewReplicaSet; recreate.go oldPodsRunning
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kubesim.api.meta import ObjectMeta
+from kubesim.api.pod import Pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.schema.codec import encode
 from kubesim.api.validation.formats import SUBDOMAIN_MAX
 from kubesim.api.workloads.apps import Deployment, ReplicaSet, ReplicaSetSpec
@@ -80,7 +82,7 @@ def new_replica_set(deployment: Deployment) -> ReplicaSet:
         kind="ReplicaSet",
         api_version="apps/v1",
         metadata=ObjectMeta(
-            name=_replica_set_name(deployment.metadata.name, text),
+            name=replica_set_name(deployment.metadata.name, text),
             namespace=deployment.metadata.namespace,
             labels=labels,
             owner_references=(controller_reference(deployment),),
@@ -94,5 +96,13 @@ def new_replica_set(deployment: Deployment) -> ReplicaSet:
     )
 
 
-def _replica_set_name(name: str, text: str) -> str:
-    return f"{name[: SUBDOMAIN_MAX - 1 - len(text)]}-{text}"
+def replica_set_name(name: str, text: str) -> str:
+    """The name of the Deployment, cut if that is too long, and the hash."""
+    room = SUBDOMAIN_MAX - 1 - len(text)
+    return f"{name[:room] if room > 0 else name}-{text}"
+
+
+def old_pods_running(old: Iterable[ReplicaSet], pods: Iterable[Pod]) -> bool:
+    """Whether an old ReplicaSet reports pods, or one of its pods (which may be stopping) has not finished."""
+    reported = any(replica_set.status.replicas for replica_set in old)
+    return reported or any(pod.status.phase not in TERMINAL_PHASES for pod in pods)

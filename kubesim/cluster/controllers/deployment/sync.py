@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kubesim.api.pod import Pod
-from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.workloads.apps import Deployment, DeploymentStatus, ReplicaSet
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.controller import ControllerClient
@@ -34,6 +33,7 @@ from kubesim.cluster.controllers.deployment.replica_sets import (
     find_new_replica_set,
     find_old_replica_sets,
     new_replica_set,
+    old_pods_running,
     size,
 )
 from kubesim.cluster.controllers.deployment.revisions import (
@@ -101,7 +101,7 @@ class DeploymentSync:
         why = "all old pods stop before new ones are created, so an old ReplicaSet is scaled down to 0"
         plan = [Resize(replica_set, 0, why) for replica_set in active(old)]
         self._apply(plan)
-        if not plan and not self._old_pods_running(old):
+        if not plan and not old_pods_running(old, self._pods_of(old)):
             if new is None:
                 new, old = self.replica_sets(create=True)
             assert new is not None
@@ -112,11 +112,9 @@ class DeploymentSync:
                 self._cleanup(old)
         self._sync_rollout_status(new, old)
 
-    def _old_pods_running(self, old: Sequence[ReplicaSet]) -> bool:
-        if any(replica_set.status.replicas for replica_set in old):
-            return True
-        pods = (pod for replica_set in old for pod in self.context.owned("Pod").of(replica_set))
-        return any(isinstance(pod, Pod) and pod.status.phase not in TERMINAL_PHASES for pod in pods)
+    def _pods_of(self, sets: Sequence[ReplicaSet]) -> list[Pod]:
+        pods = self.context.owned("Pod")
+        return [pod for replica_set in sets for pod in pods.of(replica_set) if isinstance(pod, Pod)]
 
     def check_paused_conditions(self) -> None:
         """A rollout that was paused longer than its deadline has not timed out when it is resumed."""

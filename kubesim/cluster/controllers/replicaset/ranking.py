@@ -90,7 +90,8 @@ def _younger_first(time: int, other_time: int, one: RankedPod, other: RankedPod,
     difference = _magnitude(now - time) - _magnitude(now - other_time)
     if difference:
         return difference
-    return -1 if one.pod.metadata.uid < other.pod.metadata.uid else 1
+    uid, other_uid = one.pod.metadata.uid, other.pod.metadata.uid
+    return (uid > other_uid) - (uid < other_uid)
 
 
 def _magnitude(age: int) -> int:
