@@ -40,13 +40,13 @@ def validate_pod_annotations(errors: Errors, pod: JsonObject, path: str, options
     if annotations.get(TOLERATIONS):
         _validate_tolerations_annotation(errors, annotations[TOLERATIONS], path, options)
     cost = annotations.get(DELETION_COST)
-    if cost is not None and options.gates.enabled("PodDeletionCost") and not _is_deletion_cost(cost):
+    if cost is not None and options.gates.enabled("PodDeletionCost") and not is_deletion_cost(cost):
         errors.invalid(f"{path}[{DELETION_COST}]", cost, "must be a 32bit integer")
     _validate_seccomp_annotations(errors, annotations, path)
     _validate_app_armor_annotations(errors, annotations, spec, path)
 
 
-def _is_deletion_cost(text: str) -> bool:
+def is_deletion_cost(text: str) -> bool:
     """No plus sign and no leading zeros, except after a minus sign, where upstream does not look."""
     return bool(re.fullmatch("0|[1-9][0-9]*|-[0-9]+", text)) and int(text) in _INT32
 

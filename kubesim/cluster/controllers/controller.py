@@ -7,7 +7,7 @@ controller writes is recorded in the trace with the reason.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from kubesim.api.meta import ApiObject, OwnerReference
@@ -96,12 +96,16 @@ class ControllerClient:
         body = {**obj.to_json(), "kind": obj.kind, "apiVersion": target.resource.api_version}
         return registry.update(self._store, target, body)[0]
 
-    def update_status(self, obj: ApiObject, status: Model, why: str = "") -> ApiObject:
-        """The object with this status; nothing is written if it has it already."""
+    def update_status(
+        self, obj: ApiObject, status: Model, why: str = "", annotations: Mapping[str, str] | None = None
+    ) -> ApiObject:
+        """The object with this status, and these annotations if there are any; nothing is written if it has them."""
         current = self._store.find(obj.kind, obj.metadata.namespace, obj.metadata.name)
         if current is None or current.metadata.uid != obj.metadata.uid:
             return obj
         new = current.changed(status=status)
+        if annotations is not None:
+            new = new.changed(metadata=current.metadata.changed(annotations=dict(annotations)))
         if new == current:
             return obj
         self._record("update", self._target(obj, "status"), obj, why, summary(status))
@@ -133,9 +137,15 @@ class ControllerClient:
         )
         return self.patch(obj, obj.changed(metadata=obj.metadata.changed(owner_references=owners)), reason)
 
-    def claim(self, index: OwnerIndex, owner: ApiObject, selector: LabelSelector) -> list[ApiObject]:
-        """The objects that the owner controls, after it has adopted and released some."""
-        return claim(index, owner, selector, self.set_owners)
+    def claim(
+        self,
+        index: OwnerIndex,
+        owner: ApiObject,
+        selector: LabelSelector,
+        only: Callable[[ApiObject], bool] = lambda _: True,
+    ) -> list[ApiObject]:
+        """The objects that the owner controls, after it has adopted and released some; `only` says which count."""
+        return claim(index, owner, selector, self.set_owners, only)
 
     def _target(self, obj: ApiObject, subresource: str = "") -> Target:
         return Target(resource_of(obj.kind), obj.metadata.namespace, obj.metadata.name, subresource)

@@ -12,7 +12,11 @@ from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.store.watches import WatchEvent
 
 # kind -> module and class of the controllers that begin with the first object of that kind
-CONTROLLERS: Mapping[str, tuple[str, ...]] = {}
+CONTROLLERS: Mapping[str, tuple[str, ...]] = {
+    "ReplicaSet": ("replicaset.controller:ReplicaSetController",),
+    "ReplicationController": ("replicaset.controller:ReplicationControllerController",),
+    "Deployment": ("deployment.controller:DeploymentController",),
+}
 
 
 class _Starter:

@@ -1,0 +1,95 @@
+"""The status of a ReplicaSet or ReplicationController, calculated from its pods.
+
+Mirrors: pkg/controller/replicaset/replica_set_utils.go calculateStatus, SetCondition
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import format_time
+from kubesim.api.workloads.apps import (
+    ReplicaSet,
+    ReplicaSetCondition,
+    ReplicaSetStatus,
+    ReplicationController,
+    ReplicationControllerCondition,
+    ReplicationControllerStatus,
+)
+from kubesim.api.workloads.templates import PodTemplateSpec
+from kubesim.cluster.controllers.replicaset.pods import is_pod_available, ready_since
+from kubesim.values import value_object
+
+REPLICA_FAILURE = "ReplicaFailure"
+Replicated = ReplicaSet | ReplicationController
+Condition = TypeVar("Condition", ReplicaSetCondition, ReplicationControllerCondition)
+
+
+@value_object
+class ReplicaCounts:
+    """The pods of a ReplicaSet, counted."""
+
+    replicas: int
+    fully_labeled_replicas: int
+    ready_replicas: int
+    available_replicas: int
+
+
+def count_replicas(pods: Sequence[Pod], template: PodTemplateSpec, min_ready_seconds: int, now: int) -> ReplicaCounts:
+    """`pods` are the active ones."""
+    labels = template.metadata.labels.items()
+    return ReplicaCounts(
+        replicas=len(pods),
+        fully_labeled_replicas=sum(labels <= pod.metadata.labels.items() for pod in pods),
+        ready_replicas=sum(ready_since(pod) is not None for pod in pods),
+        available_replicas=sum(is_pod_available(pod, min_ready_seconds, now) for pod in pods),
+    )
+
+
+def failure_reason(existing: int, wanted: int) -> str:
+    """The reason of ReplicaFailure when pods could not be created or deleted."""
+    return "FailedCreate" if existing < wanted else "FailedDelete" if existing > wanted else ""
+
+
+def calculate_status(
+    owner: Replicated, counts: ReplicaCounts, terminating: int, failure: tuple[str, str] | None, now: int
+) -> ReplicaSetStatus | ReplicationControllerStatus:
+    """`failure` has the reason and the message of why pods could not be created or deleted."""
+    fields: dict[str, Any] = {
+        "replicas": counts.replicas,
+        "fully_labeled_replicas": counts.fully_labeled_replicas,
+        "ready_replicas": counts.ready_replicas,
+        "available_replicas": counts.available_replicas,
+        "observed_generation": owner.metadata.generation,
+    }
+    if isinstance(owner, ReplicaSet):
+        conditions = _conditions(owner.status.conditions, ReplicaSetCondition, failure, now)
+        return ReplicaSetStatus(**fields, terminating_replicas=terminating, conditions=conditions)
+    # A ReplicationController does not report terminating replicas.
+    controller_conditions = _conditions(owner.status.conditions, ReplicationControllerCondition, failure, now)
+    return ReplicationControllerStatus(**fields, conditions=controller_conditions)
+
+
+def _conditions(
+    conditions: tuple[Condition, ...], make: type[Condition], failure: tuple[str, str] | None, now: int
+) -> tuple[Condition, ...]:
+    """With ReplicaFailure while pods cannot be created or deleted. The first reason stays."""
+    is_failing = any(condition.type == REPLICA_FAILURE for condition in conditions)
+    if failure is not None and not is_failing:
+        reason, message = failure
+        moment = format_time(now)
+        new = make(type=REPLICA_FAILURE, status="True", last_transition_time=moment, reason=reason, message=message)
+        return conditions + (new,)  # noqa: RUF005  # mypy cannot tell the type of an unpacked type variable
+    if failure is None and is_failing:
+        return tuple(condition for condition in conditions if condition.type != REPLICA_FAILURE)
+    return conditions
+
+
+def status_reason(owner: Replicated, counts: ReplicaCounts, wanted: int) -> str:
+    """Why the status is written, for the trace."""
+    return (
+        f"{counts.replicas} of {wanted} replicas exist, {counts.ready_replicas} are ready and "
+        f"{counts.available_replicas} are available, so the status of the {owner.kind} reports that"
+    )
