@@ -7,7 +7,7 @@ controller writes is recorded in the trace with the reason.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from kubesim.api.meta import ApiObject, OwnerReference
@@ -20,7 +20,7 @@ from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.store.kinds import resource_of
-from kubesim.cluster.store.selectors import LabelSelector
+from kubesim.cluster.store.selectors import LabelSelector, selector_from
 from kubesim.cluster.store.store import Key
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.trace import Recorder
@@ -57,6 +57,22 @@ class Controller(ABC):
         def changed(change: WatchEvent) -> None:
             for obj in (change.object, change.previous):
                 self._enqueue_owner(obj, owner_kind)
+
+        self.store.watch(kind, changed)
+
+    def watch_orphans(self, kind: str, owner_kind: str, selector_of: Callable[[Any], Mapping[str, Any] | None]) -> None:
+        """Sync the owners that may adopt an object of this kind, when it appears or its labels or owners change."""
+
+        def changed(change: WatchEvent) -> None:
+            metadata, old = change.object.metadata, change.previous
+            if change.type == "DELETED" or controller_of(change.object) is not None:
+                return
+            known = old is not None and old.metadata.labels == metadata.labels
+            if known and old is not None and old.metadata.owner_references == metadata.owner_references:
+                return
+            for owner in self.store.list(owner_kind, metadata.namespace):
+                if selector_from(selector_of(owner)).matches(metadata.labels):
+                    self.enqueue(owner)
 
         self.store.watch(kind, changed)
 
@@ -133,9 +149,15 @@ class ControllerClient:
         )
         return self.patch(obj, obj.changed(metadata=obj.metadata.changed(owner_references=owners)), reason)
 
-    def claim(self, index: OwnerIndex, owner: ApiObject, selector: LabelSelector) -> list[ApiObject]:
-        """The objects that the owner controls, after it has adopted and released some."""
-        return claim(index, owner, selector, self.set_owners)
+    def claim(
+        self,
+        index: OwnerIndex,
+        owner: ApiObject,
+        selector: LabelSelector,
+        only: Callable[[ApiObject], bool] = lambda _: True,
+    ) -> list[ApiObject]:
+        """The objects that the owner controls, after it has adopted and released some; `only` says which count."""
+        return claim(index, owner, selector, self.set_owners, only)
 
     def _target(self, obj: ApiObject, subresource: str = "") -> Target:
         return Target(resource_of(obj.kind), obj.metadata.namespace, obj.metadata.name, subresource)

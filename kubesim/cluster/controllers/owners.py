@@ -84,20 +84,22 @@ def claim(
     owner: ApiObject,
     selector: LabelSelector,
     set_owners: Callable[[ApiObject, tuple[OwnerReference, ...]], ApiObject],
+    only: Callable[[ApiObject], bool] = lambda _: True,
 ) -> list[ApiObject]:
     """The objects that the owner controls after it has adopted those that match, and released those that do not.
 
-    An owner that is being deleted adopts nothing. `set_owners` writes the owner references of an object.
+    An owner that is being deleted adopts nothing. `set_owners` writes the owner references of an object. `only` says
+    which objects count at all.
     """
     claimed = []
-    for obj in index.of(owner):
+    for obj in filter(only, index.of(owner)):
         if selector.matches(obj.metadata.labels):
             claimed.append(obj)
         elif owner.metadata.deletion_timestamp is None:
             others = tuple(o for o in obj.metadata.owner_references if o.uid != owner.metadata.uid)
             set_owners(obj, others)
     if owner.metadata.deletion_timestamp is None:
-        for obj in index.orphans(owner.metadata.namespace):
+        for obj in filter(only, index.orphans(owner.metadata.namespace)):
             if obj.metadata.deletion_timestamp is None and selector.matches(obj.metadata.labels):
                 claimed.append(set_owners(obj, (*obj.metadata.owner_references, controller_reference(owner))))
     return claimed

@@ -221,6 +221,8 @@ def _prepare_workload(new: JsonObject, old: JsonObject) -> None:
     if "status" in old or "status" in new:
         _take(new, old, "status")
     rules = rules_of(old["kind"])
+    if rules is not None:
+        rules.prepare_update(new, old)
     if rules is not None and rules.has_generation:
         _bump_generation(new, old)
 

@@ -21,11 +21,13 @@ def _nothing(*_: object) -> None: ...
 class KindRules:
     """`default` fills in what a client left out, `prepare` sets what a client cannot decide about a new object.
 
-    `validate` checks a new object and the new state of an old one, `validate_update` what cannot change.
+    `prepare_update` sets what a client cannot decide about the new state of an old one. `validate` checks a new object
+    and the new state of an old one, `validate_update` what cannot change.
     """
 
     default: Callable[[JsonObject], None] = _nothing
     prepare: Callable[[JsonObject], None] = _nothing
+    prepare_update: Callable[[JsonObject, JsonObject], None] = _nothing
     validate: Callable[[Errors, JsonObject], None] = _nothing
     validate_update: Callable[[Errors, JsonObject, JsonObject], None] = _nothing
     has_generation: bool = True  # it grows with each change of the spec
