@@ -33,10 +33,24 @@ from kubesim.cluster.store.selectors import selector_from
 from kubesim.cluster.store.store import Key
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.errors import ApiError
+from kubesim.values import value_object
 
 BURST_REPLICAS = 250  # so many pods are created and deleted in one sync at most
 
 _Candidate = TypeVar("_Candidate")
+
+
+@value_object
+class Outcome:
+    """What creating and deleting came to.
+
+    `seen` are the pods that the status of the same sync counts. The last writes are not among them: a controller hears
+    of its own writes a little later, and then syncs again.
+    """
+
+    seen: Sequence[Pod]
+    acted: bool = False
+    error: ApiError | None = None
 
 
 class DaemonSetController(Controller):
@@ -102,23 +116,20 @@ class DaemonSetController(Controller):
         hash_text = revision_hash(revision)
         nodes = (node for node in self.store.list("Node") if isinstance(node, Node))
         fits = {node.metadata.name: fit_of(set_, node, self.context.gates) for node in nodes}
-        failure: ApiError | None = None
-        try:
-            self._manage(set_, fits, hash_text)
-            if set_.spec.update_strategy.type == "RollingUpdate":
-                self._rolling_update(set_, fits, hash_text)
+        outcome = self._manage(set_, fits, hash_text)
+        if not outcome.acted and outcome.error is None and set_.spec.update_strategy.type == "RollingUpdate":
+            outcome = self._rolling_update(set_, fits, hash_text)
+        if outcome.error is None:
             self._history.clean_up(set_, old, self._pods_of(set_))
-        except ApiError as error:
-            failure = error
-        self._update_status(set_, fits, hash_text)
-        if failure is not None:
-            raise failure
+        self._update_status(set_, fits, outcome.seen, hash_text)
+        if outcome.error is not None:
+            raise outcome.error
 
     def _pods_of(self, set_: DaemonSet) -> list[Pod]:
         claimed = self.client.claim(self._pods, set_, selector_from(set_.spec.selector))
         return [pod for pod in claimed if isinstance(pod, Pod)]
 
-    def _manage(self, set_: DaemonSet, fits: dict[str, Fit], hash_text: str) -> None:
+    def _manage(self, set_: DaemonSet, fits: dict[str, Fit], hash_text: str) -> Outcome:
         """Create the pods that are missing, delete those that are too many."""
         pods = pods_by_node(self._pods_of(set_))
         create: list[tuple[str, str]] = []
@@ -130,7 +141,7 @@ class DaemonSetController(Controller):
             delete += self._ended_pods(set_, node, plan)
             delete += [(pod, plan.why) for pod in plan.delete]
         delete += [(pod, "the node that it is made for does not exist") for pod in pods_without_node(pods, fits)]
-        self._sync_nodes(set_, create, delete, hash_text)
+        return self._sync_nodes(set_, create, delete, hash_text)
 
     def _ended_pods(self, set_: DaemonSet, node: str, plan: NodePlan) -> list[tuple[Pod, str]]:
         """Daemon pods that have ended are deleted, the failed ones with growing delays."""
@@ -152,14 +163,17 @@ class DaemonSetController(Controller):
             found.append((pod, "a daemon pod should run forever: one that has ended is replaced"))
         return found
 
-    def _rolling_update(self, set_: DaemonSet, fits: dict[str, Fit], hash_text: str) -> None:
+    def _rolling_update(self, set_: DaemonSet, fits: dict[str, Fit], hash_text: str) -> Outcome:
         pods = pods_by_node(self._pods_of(set_))
-        rollout = plan_rolling_update(set_, fits, pods, hash_text, self.clock.now())
+        try:
+            rollout = plan_rolling_update(set_, fits, pods, hash_text, self.clock.now())
+        except ApiError as error:
+            return Outcome(self._pods_of(set_), error=error)
         delete = [*rollout.delete, *self._some(rollout.delete_candidates, rollout.delete_count)]
         create = [*rollout.create, *self._some(rollout.create_candidates, rollout.create_count)]
         why = "the pod is from an old template, and the rolling update has come to its node"
         surge = "the pod of this node is from an old template, and a new one comes before the old one goes"
-        self._sync_nodes(set_, [(node, surge) for node in create], [(pod, why) for pod in delete], hash_text)
+        return self._sync_nodes(set_, [(node, surge) for node in create], [(pod, why) for pod in delete], hash_text)
 
     def _some(self, candidates: Sequence[_Candidate], count: int) -> Sequence[_Candidate]:
         """Which of them is chance, as in the real controller."""
@@ -167,11 +181,13 @@ class DaemonSetController(Controller):
 
     def _sync_nodes(
         self, set_: DaemonSet, create: list[tuple[str, str]], delete: list[tuple[Pod, str]], hash_text: str
-    ) -> None:
+    ) -> Outcome:
         """Pods are created in batches of 1, 2, 4, ...; a batch with a failure is the last."""
         errors: list[ApiError] = []
+        seen = self._pods_of(set_)
         create, done, size = create[:BURST_REPLICAS], 0, 1
         while done < len(create) and not errors:
+            seen = self._pods_of(set_)
             for node, why in create[done : done + size]:
                 self._create_pod(set_, new_daemon_pod(set_, node, hash_text), why, errors)
             done, size = done + size, 2 * size
@@ -183,8 +199,7 @@ class DaemonSetController(Controller):
                 errors.append(error)
             else:
                 self.client.event(set_, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
-        if errors:
-            raise errors[0]
+        return Outcome(seen, bool(create or delete), errors[0] if errors else None)
 
     def _create_pod(self, set_: DaemonSet, pod: Pod, why: str, errors: list[ApiError]) -> None:
         try:
@@ -196,9 +211,8 @@ class DaemonSetController(Controller):
         else:
             self.client.event(set_, "Normal", "SuccessfulCreate", f"Created pod: {created.metadata.name}")
 
-    def _update_status(self, set_: DaemonSet, fits: dict[str, Fit], hash_text: str) -> None:
-        pods = pods_by_node(self._pods_of(set_))
-        status = daemon_set_status(set_, fits, pods, hash_text, self.clock.now())
+    def _update_status(self, set_: DaemonSet, fits: dict[str, Fit], pods: Sequence[Pod], hash_text: str) -> None:
+        status = daemon_set_status(set_, fits, pods_by_node(pods), hash_text, self.clock.now())
         desired, ready = status.desired_number_scheduled, status.number_ready
         why = f"{desired} nodes should have a pod, {status.current_number_scheduled} have one and {ready} are ready"
         self.client.update_status(set_, status, why)
