@@ -1,4 +1,4 @@
-"""FNV-1a, the hash that Kubernetes uses where a short fingerprint will do.
+"""FNV-1 and FNV-1a, the hashes that Kubernetes uses where a short fingerprint will do.
 
 Mirrors: hash/fnv
 """
@@ -14,4 +14,12 @@ def fnv1a(data: bytes, bits: int) -> int:
     mask = (1 << bits) - 1
     for byte in data:
         value = ((value ^ byte) * prime) & mask
+    return value
+
+
+def fnv1_32(data: bytes) -> int:
+    """FNV-1 of 32 bits: it multiplies before it mixes a byte in."""
+    value, prime = _FNV[32]
+    for byte in data:
+        value = ((value * prime) & 0xFFFFFFFF) ^ byte
     return value

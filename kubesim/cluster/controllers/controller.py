@@ -20,7 +20,7 @@ from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.store.kinds import resource_of
-from kubesim.cluster.store.selectors import LabelSelector
+from kubesim.cluster.store.selectors import LabelSelector, selector_from
 from kubesim.cluster.store.store import Key
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.trace import Recorder
@@ -57,6 +57,22 @@ class Controller(ABC):
         def changed(change: WatchEvent) -> None:
             for obj in (change.object, change.previous):
                 self._enqueue_owner(obj, owner_kind)
+
+        self.store.watch(kind, changed)
+
+    def watch_orphans(self, kind: str, owner_kind: str, selector_of: Callable[[Any], Mapping[str, Any] | None]) -> None:
+        """Sync the owners that may adopt an object of this kind, when it appears or its labels or owners change."""
+
+        def changed(change: WatchEvent) -> None:
+            metadata, old = change.object.metadata, change.previous
+            if change.type == "DELETED" or controller_of(change.object) is not None:
+                return
+            known = old is not None and old.metadata.labels == metadata.labels
+            if known and old is not None and old.metadata.owner_references == metadata.owner_references:
+                return
+            for owner in self.store.list(owner_kind, metadata.namespace):
+                if selector_from(selector_of(owner)).matches(metadata.labels):
+                    self.enqueue(owner)
 
         self.store.watch(kind, changed)
 

@@ -16,6 +16,8 @@ CONTROLLERS: Mapping[str, tuple[str, ...]] = {
     "ReplicaSet": ("replicaset.controller:ReplicaSetController",),
     "ReplicationController": ("replicaset.controller:ReplicationControllerController",),
     "Deployment": ("deployment.controller:DeploymentController",),
+    "StatefulSet": ("statefulset.controller:StatefulSetController",),
+    "DaemonSet": ("daemonset.controller:DaemonSetController",),
 }
 
 

@@ -1,0 +1,1 @@
+"""The StatefulSet controller: pods with an identity and claims of their own, in order."""

@@ -1,0 +1,230 @@
+"""What one sync of a StatefulSet does: which pods it creates, repairs and deletes, and what the status says.
+
+1. Replicas, in order: delete the failed, create the missing, wait for the one that is not available (OrderedReady).
+2. Condemned pods (ordinals that the set does not have any more): claims first, then the pods, highest ordinal first.
+3. Rolling update: the highest ordinal that is at another revision, down to the partition.
+
+With OrderedReady a step that has to wait blocks all later ones. With Parallel nothing blocks but a rolling update.
+
+Mirrors: pkg/controller/statefulset/stateful_set_control.go updateStatefulSet, processReplica, processCondemned
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.pod import Pod
+from kubesim.api.pods.phases import PENDING, TERMINAL_PHASES
+from kubesim.api.workloads.apps import ControllerRevision, StatefulSet, StatefulSetStatus
+from kubesim.cluster.controllers.history import template_of
+from kubesim.cluster.controllers.pods import is_pod_available
+from kubesim.cluster.controllers.statefulset.identity import (
+    claim_names,
+    identity_matches,
+    new_versioned_pod,
+    ordinal_of,
+    ordinals,
+    revision_of,
+    start_ordinal,
+    storage_matches,
+)
+from kubesim.cluster.controllers.statefulset.retention import has_stale_claim, is_claim_owner_up_to_date
+from kubesim.cluster.controllers.statefulset.status import (
+    is_created,
+    is_running_and_ready,
+    is_terminating,
+    is_unavailable,
+    with_counts,
+)
+from kubesim.values import value_object
+
+
+@value_object
+class Versions:
+    """The revision that the set comes from and the one that it goes to; the same when there is nothing to update."""
+
+    current: ControllerRevision
+    update: ControllerRevision
+    collision_count: int = 0
+
+
+@value_object
+class Step:
+    """`claims` creates what a pod still needs of its claims, `retain` sets the owners of its claims."""
+
+    verb: Literal["create", "update", "delete", "claims", "retain"]
+    pod: Pod
+    why: str = ""
+
+
+Phase = tuple[tuple[Step, ...], ...]  # the steps of each pod
+
+
+@value_object
+class Plan:
+    """`phases` are carried out one after the other, then `update`; a failure ends it. `status` is that before."""
+
+    status: StatefulSetStatus
+    phases: tuple[Phase, ...] = ()
+    update: Step | None = None
+
+
+@value_object
+class Situation:
+    """What there is. `replicas` has a pod for each ordinal, those without a phase are to be made."""
+
+    set_: StatefulSet
+    replicas: tuple[Pod, ...]
+    condemned: tuple[Pod, ...]  # highest ordinal first
+    claims: Mapping[str, ApiObject]  # by name
+    now: int
+
+    @property
+    def is_ordered(self) -> bool:
+        return self.set_.spec.pod_management_policy != "Parallel"
+
+    def is_available(self, pod: Pod) -> bool:
+        return is_pod_available(pod, self.set_.spec.min_ready_seconds, self.now)
+
+    def is_unavailable(self, pod: Pod) -> bool:
+        return is_unavailable(pod, self.set_.spec.min_ready_seconds, self.now)
+
+    def claims_of(self, pod: Pod) -> list[ApiObject]:
+        """Those of its claims that are there."""
+        names = claim_names(self.set_, ordinal_of(pod)).values()
+        return [self.claims[name] for name in names if name in self.claims]
+
+    def keeps_retention_policy(self, pod: Pod) -> bool:
+        return all(is_claim_owner_up_to_date(claim, self.set_, pod) for claim in self.claims_of(pod))
+
+
+def plan_sync(
+    set_: StatefulSet, versions: Versions, pods: Sequence[Pod], claims: Mapping[str, ApiObject], now: int
+) -> Plan:
+    """`pods` are those that the set controls, `claims` the claims of these pods and of those that are missing."""
+    status = StatefulSetStatus(
+        observed_generation=set_.metadata.generation,
+        current_revision=versions.current.metadata.name,
+        update_revision=versions.update.metadata.name,
+        collision_count=versions.collision_count,
+    )
+    if set_.metadata.deletion_timestamp is not None:
+        return Plan(with_counts(status, pods, set_.spec.min_ready_seconds, now))
+    situation = assess(set_, versions, pods, claims, now)
+    everyone = (*situation.replicas, *situation.condemned)
+    status = with_counts(status, everyone, set_.spec.min_ready_seconds, now)
+    replicas, blocked = _plan_replicas(situation)
+    if blocked:
+        return Plan(status, (replicas,))
+    retained = tuple(
+        () if situation.keeps_retention_policy(pod) else (Step("retain", pod, "its ordinal is scaled away"),)
+        for pod in situation.condemned
+    )
+    condemned, blocked = _plan_condemned(situation)
+    phases = (replicas, retained, condemned)
+    if blocked or set_.spec.update_strategy.type == "OnDelete":
+        return Plan(status, phases)
+    return Plan(status, phases, plan_update(situation, versions.update.metadata.name))
+
+
+def assess(
+    set_: StatefulSet, versions: Versions, pods: Sequence[Pod], claims: Mapping[str, ApiObject], now: int
+) -> Situation:
+    """Sort the pods into replicas and condemned ones; a pod without an ordinal is neither."""
+    wanted = ordinals(set_)
+    found = {ordinal_of(pod): pod for pod in pods if ordinal_of(pod) in wanted}
+    current, update = at_revision(set_, versions.current), at_revision(set_, versions.update)
+    names = versions.current.metadata.name, versions.update.metadata.name
+    replicas = [found.get(n) or new_versioned_pod(current, update, names, n) for n in wanted]
+    condemned = [pod for pod in pods if ordinal_of(pod) >= 0 and ordinal_of(pod) not in wanted]
+    condemned.sort(key=ordinal_of, reverse=True)
+    return Situation(set_, tuple(replicas), tuple(condemned), claims, now)
+
+
+def at_revision(set_: StatefulSet, revision: ControllerRevision) -> StatefulSet:
+    return set_.changed(spec=set_.spec.changed(template=template_of(revision)))
+
+
+def _plan_replicas(situation: Situation) -> tuple[Phase, bool]:
+    """The steps of each replica, and whether one of them blocks what follows."""
+    phase: list[tuple[Step, ...]] = []
+    for pod in situation.replicas:
+        steps, waits = process_replica(situation, pod)
+        phase.append(steps)
+        if waits and situation.is_ordered:
+            return tuple(phase), True
+    return tuple(phase), False
+
+
+def process_replica(situation: Situation, pod: Pod) -> tuple[tuple[Step, ...], bool]:
+    """What one replica needs, and whether those after it have to wait for that."""
+    set_, name = situation.set_, pod.metadata.name
+    if pod.status.phase in TERMINAL_PHASES:
+        # Also a pod that succeeded: what its containers returned says nothing about why it was stopped.
+        why = f"pod {name} is in phase {pod.status.phase}, so it is deleted to be created again"
+        return (() if is_terminating(pod) else (Step("delete", pod, why),)), True
+    if not is_created(pod):
+        if has_stale_claim(set_, pod, situation.claims_of(pod)):
+            return (), True
+        return (Step("create", pod, _why_create(situation, pod)),), True
+    steps: tuple[Step, ...] = ()
+    if pod.status.phase == PENDING:
+        steps = (Step("claims", pod, "a pending pod may wait for claims that are missing"),)
+    if is_terminating(pod) or not is_running_and_ready(pod) or not situation.is_available(pod):
+        if situation.is_ordered:
+            return steps, True
+    kept = bool(steps) or situation.keeps_retention_policy(pod)
+    if identity_matches(set_, pod) and storage_matches(set_, pod) and kept:
+        return steps, False
+    return (*steps, Step("update", pod, "its identity, volumes or claims are not those of its ordinal")), False
+
+
+def _why_create(situation: Situation, pod: Pod) -> str:
+    name = pod.metadata.name
+    if not situation.is_ordered:
+        return f"pod {name} is missing, and with podManagementPolicy Parallel it waits for no other"
+    if ordinal_of(pod) == start_ordinal(situation.set_):
+        return f"pod {name} is missing, and it is the first"
+    return f"pod {name} is missing, and all pods before it are available"
+
+
+def _plan_condemned(situation: Situation) -> tuple[Phase, bool]:
+    """Pods to delete because the set has fewer replicas now, and whether a rolling update has to wait."""
+    phase: list[tuple[Step, ...]] = []
+    for pod in situation.condemned:
+        steps = process_condemned(situation, pod)
+        phase.append(steps)
+        if situation.is_ordered:
+            return tuple(phase), True
+    return tuple(phase), False
+
+
+def process_condemned(situation: Situation, pod: Pod) -> tuple[Step, ...]:
+    """With OrderedReady a pod is deleted only if it is available, or the first one that is not."""
+    if is_terminating(pod):
+        return ()
+    healthy = is_running_and_ready(pod) and situation.is_available(pod)
+    if situation.is_ordered and not healthy and pod is not _first_unavailable(situation):
+        return ()
+    replicas = situation.set_.spec.replicas
+    return (Step("delete", pod, f"the set has {replicas} replicas now, and this one is too many"),)
+
+
+def _first_unavailable(situation: Situation) -> Pod | None:
+    candidates = (*situation.replicas, *reversed(situation.condemned))
+    return next((pod for pod in candidates if situation.is_unavailable(pod)), None)
+
+
+def plan_update(situation: Situation, revision: str) -> Step | None:
+    """The next pod to delete so that it comes back at the update revision. One that is not available is waited for."""
+    rolling = situation.set_.spec.update_strategy.rolling_update
+    partition = 0 if rolling is None else rolling.partition or 0
+    for pod in reversed(situation.replicas[partition:]):
+        if revision_of(pod) != revision and not is_terminating(pod):
+            why = f"pod {pod.metadata.name} is not at revision {revision}, so it is deleted to be created at it"
+            return Step("delete", pod, why)
+        if situation.is_unavailable(pod):
+            return None
+    return None
