@@ -18,6 +18,7 @@ _KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_KEY})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _HEADER = "[-A-Za-z0-9]+"
+_PERCENT = "[0-9]+%"
 
 _LABEL_RE, _SUBDOMAIN_RE, _SUBDOMAIN_UNDERSCORE_RE, _KEY_RE, _VALUE_RE, _CONFIG_KEY_RE, _HEADER_RE = (
     re.compile(text) for text in (_LABEL, _SUBDOMAIN, _SUBDOMAIN_UNDERSCORE, _KEY, _VALUE, _CONFIG_KEY, _HEADER)
@@ -166,6 +167,11 @@ def config_map_key(text: str) -> list[str]:
     elif text.startswith(".."):
         errors.append("must not start with '..'")
     return errors
+
+
+def percent(text: str) -> list[str]:
+    message = "a valid percent string must be a numeric string followed by an ending '%'"
+    return [] if re.fullmatch(_PERCENT, text) else [regex_error(message, _PERCENT, "1%", "93%")]
 
 
 def decimal_integer(text: str) -> list[str]:

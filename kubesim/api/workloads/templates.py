@@ -1,6 +1,6 @@
-"""PodTemplateSpec: what a controller makes its pods from.
+"""PodTemplateSpec: what a controller makes its pods from, and the hash by which two templates are told apart.
 
-Mirrors: k8s.io/api/core/v1/types.go PodTemplateSpec
+Mirrors: k8s.io/api/core/v1/types.go PodTemplateSpec; pkg/controller/controller_utils.go ComputeHash
 """
 
 from __future__ import annotations
@@ -8,8 +8,33 @@ from __future__ import annotations
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.model import Model, go
 from kubesim.api.pod import PodSpec
+from kubesim.api.schema.codec import encode
+from kubesim.golang.fnv import fnv1a
+from kubesim.golang.json import dumps
+
+_SAFE_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class PodTemplateSpec(Model):
     metadata: ObjectMeta = go("ObjectMeta")
     spec: PodSpec = go("PodSpec")
+
+
+def template_hash(template: PodTemplateSpec, collision_count: int | None = None) -> str:
+    """The value of the label pod-template-hash: a number whose digits are written as letters that spell no words.
+
+    Equal templates have equal hashes. The number differs from a real controller's: that one hashes the template as Go
+    prints its memory, this one the template's JSON.
+    """
+    text = dumps(encode("PodTemplateSpec", template.to_json())).encode()
+    if collision_count is not None:
+        text += collision_count.to_bytes(4, "little") + bytes(4)
+    return safe_encode(str(fnv1a(text, 32)))
+
+
+def safe_encode(text: str) -> str:
+    """Each character as one of the letters that random names are made of.
+
+    Mirrors: apimachinery/pkg/util/rand SafeEncodeString
+    """
+    return "".join(_SAFE_LETTERS[byte % len(_SAFE_LETTERS)] for byte in text.encode())

@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kubesim.api.pod import Container
+from kubesim.golang.fnv import fnv1a
 from kubesim.golang.json import dumps_in_order
-from kubesim.runtime.kuberuntime.hash_text import fnv1a
 
 
 def hash_container(container: Container) -> int:

@@ -1,6 +1,6 @@
-"""The texts that the kubelet hashes or stores beside a container, written as Go writes them: JSON, %v, FNV.
+"""The texts that the kubelet hashes or stores beside a container, written as Go writes them: JSON, %v.
 
-Mirrors: encoding/json (string escaping), hash/fnv, apimachinery resource.ParseQuantity (what a Quantity holds after
+Mirrors: encoding/json (string escaping), apimachinery resource.ParseQuantity (what a Quantity holds after
 parsing, which %v shows), core/v1 generated.pb.go ResourceRequirements.String.
 """
 
@@ -11,18 +11,7 @@ from functools import lru_cache
 from kubesim.api.pod import ResourceList, ResourceRequirements
 from kubesim.api.quantity import quantity
 
-_FNV = {32: (0x811C9DC5, 0x01000193), 64: (0xCBF29CE484222325, 0x100000001B3)}
-
 # Go escapes what could end a script element or a line of JavaScript; Python does not.
-
-
-def fnv1a(data: bytes, bits: int) -> int:
-    """FNV-1a of 32 or 64 bits."""
-    value, prime = _FNV[bits]
-    mask = (1 << bits) - 1
-    for byte in data:
-        value = ((value ^ byte) * prime) & mask
-    return value
 
 
 def resources_text(resources: ResourceRequirements) -> str:

@@ -12,7 +12,8 @@ from functools import lru_cache
 
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pods.pod_kinds import pod_full_name
-from kubesim.runtime.kuberuntime.hash_text import fnv1a, resources_text
+from kubesim.golang.fnv import fnv1a
+from kubesim.runtime.kuberuntime.hash_text import resources_text
 from kubesim.values import value_object
 
 POD_LOGS_ROOT = "/var/log/pods"
