@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import FieldError
@@ -59,6 +60,25 @@ class LabelSelector:
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+_NOTHING = LabelSelector((Requirement("", "in"),))
+_REQUIREMENTS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
+
+
+def selector_from(selector: Mapping[str, Any] | None) -> LabelSelector:
+    """The selector that a spec gives as an object: without one nothing is selected, with an empty one everything.
+
+    Mirrors: apimachinery/pkg/apis/meta/v1 helpers.go LabelSelectorAsSelector
+    """
+    if selector is None:
+        return _NOTHING
+    equal = [Requirement(key, "=", frozenset((value,))) for key, value in (selector.get("matchLabels") or {}).items()]
+    others = [
+        Requirement(term.get("key", ""), _REQUIREMENTS[term.get("operator", "")], frozenset(term.get("values") or ()))
+        for term in selector.get("matchExpressions") or ()
+    ]
+    return LabelSelector((*equal, *others))
 
 
 def parse_label_selector(text: str) -> LabelSelector:
