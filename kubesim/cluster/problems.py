@@ -118,3 +118,9 @@ def method_not_allowed() -> ApiError:
 
 def no_such_resource() -> ApiError:
     return ApiError(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def is_namespace_terminating(error: ApiError) -> bool:
+    """Whether nothing can be created because the namespace is about to go."""
+    causes = (error.details or {}).get("causes")
+    return isinstance(causes, list) and any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

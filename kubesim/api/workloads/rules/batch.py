@@ -40,7 +40,7 @@ _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
 
 def _default_job(job: JsonObject) -> None:
-    """Without labels of its own a Job has those of its template."""
+    """Without labels of its own a Job has those of its template; the same ones, so that it gets generated ones too."""
     spec = job.setdefault("spec", {})
     template = spec.setdefault("template", {})
     default_pod_template(template)
@@ -48,7 +48,7 @@ def _default_job(job: JsonObject) -> None:
     default_failure_conditions(spec)
     labels = (template.get("metadata") or {}).get("labels")
     if labels is not None and not job["metadata"].get("labels"):
-        job["metadata"]["labels"] = dict(labels)
+        job["metadata"]["labels"] = template["metadata"]["labels"] = dict(labels)
 
 
 def _default_cron_job(cron_job: JsonObject) -> None:
@@ -68,13 +68,16 @@ def _generate_selector(job: JsonObject) -> None:
     spec, metadata = job["spec"], job["metadata"]
     if spec.get("manualSelector"):
         return
-    template = spec["template"]
-    own = (template.get("metadata") or {}).get("labels") or {}
-    generated = dict.fromkeys(NAME_LABELS, metadata.get("name", "")) | dict.fromkeys(UID_LABELS, metadata["uid"])
-    template["metadata"] = {**(template.get("metadata") or {}), "labels": {**generated, **own}}
+    template = spec["template"].get("metadata") or {}
+    labels = template.get("labels") or {}
+    for label, value in (dict.fromkeys(NAME_LABELS, "name") | dict.fromkeys(UID_LABELS, "uid")).items():
+        labels.setdefault(label, metadata.get(value, ""))
+    spec["template"]["metadata"] = {**template, "labels": labels}
+    if not metadata.get("labels"):
+        metadata["labels"] = dict(labels)
     selector = spec.get("selector") or {}
-    labels = {UID_LABELS[1]: metadata["uid"], **(selector.get("matchLabels") or {})}
-    spec["selector"] = {**selector, "matchLabels": labels}
+    selected = {UID_LABELS[1]: metadata["uid"], **(selector.get("matchLabels") or {})}
+    spec["selector"] = {**selector, "matchLabels": selected}
 
 
 # -- Jobs -----------------------------------------------------------------------------------------------------------

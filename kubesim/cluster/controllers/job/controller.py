@@ -23,6 +23,8 @@ from kubesim.cluster.controllers.job.outcome.job_pods import TRACKING_FINALIZER
 from kubesim.cluster.controllers.job.sync_plan import SYNC_JOB_BATCH_PERIOD, PodChanges, SyncPlan, plan_sync
 from kubesim.cluster.controllers.job.tracking import Tracking, track
 from kubesim.cluster.controllers.owners import claim, controller_of
+from kubesim.cluster.controllers.replicaset.batches import INITIAL_BATCH_SIZE, slow_start_batch
+from kubesim.cluster.problems import is_namespace_terminating
 from kubesim.cluster.store.selectors import selector_from
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.errors import ApiError
@@ -145,16 +147,21 @@ class JobController(Controller):
             self.client.event(job, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
 
     def _create(self, job: Job, plan: SyncPlan) -> tuple[int, ApiError | None]:
-        """How many pods were created before one was refused."""
-        for created, index in enumerate(plan.changes.create):
+        """How many pods were created, and why not all."""
+        indexes = iter(plan.changes.create)
+
+        def create() -> None:
+            index = next(indexes)
             replaced = None if index is None else plan.counts.indexes.delayed.get(index)
             try:
                 pod = self.client.create(new_pod(job, index, replaced), plan.changes.why)
             except ApiError as error:
-                self.client.event(job, "Warning", "FailedCreate", f"Error creating: {error.message}")
-                return created, error
+                if not is_namespace_terminating(error):
+                    self.client.event(job, "Warning", "FailedCreate", f"Error creating: {error.message}")
+                raise
             self.client.event(job, "Normal", "SuccessfulCreate", f"Created pod: {pod.metadata.name}")
-        return len(plan.changes.create), None
+
+        return slow_start_batch(len(plan.changes.create), INITIAL_BATCH_SIZE, create)
 
     def _track(self, job: Job, plan: SyncPlan, tracking: Tracking) -> None:
         if tracking.before is not None:

@@ -1,12 +1,11 @@
 """The pods that a Job creates from its template; those of an Indexed Job know their index.
 
-Mirrors: pkg/controller/controller_utils.go GetPodFromTemplate; pkg/controller/job/indexed_job_utils.go
-addCompletionIndexEnvVariables, podGenerateNameWithIndex, getNewIndexFailureCounts
+Mirrors: pkg/controller/job/job_controller.go manageJob; indexed_job_utils.go addCompletionIndexEnvVariables,
+podGenerateNameWithIndex, getNewIndexFailureCounts
 """
 
 from __future__ import annotations
 
-from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Container, EnvVar, Pod
 from kubesim.api.workloads.batch import Job
 from kubesim.cluster.controllers.job.outcome.job_pods import (
@@ -18,7 +17,7 @@ from kubesim.cluster.controllers.job.outcome.job_pods import (
     index_ignored_failure_count,
 )
 from kubesim.cluster.controllers.job.outcome.policies import match_pod_failure_policy
-from kubesim.cluster.controllers.owners import controller_reference
+from kubesim.cluster.controllers.replicaset.pods import pod_from_template
 
 _PREFIX_MAX = 58  # a name has 63 characters, and the suffix 5
 _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
@@ -26,19 +25,11 @@ _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 
 def new_pod(job: Job, index: int | None, replaced: Pod | None = None) -> Pod:
     """`replaced` is the failed pod whose count of failures the new one takes over."""
-    template = job.spec.template
-    finalizers = template.metadata.finalizers
+    pod = pod_from_template(job.spec.template, job)
+    finalizers = pod.metadata.finalizers
     if TRACKING_FINALIZER not in finalizers:
         finalizers = (*finalizers, TRACKING_FINALIZER)
-    metadata = ObjectMeta(
-        generate_name=f"{job.metadata.name}-",
-        namespace=job.metadata.namespace,
-        labels=template.metadata.labels,
-        annotations=template.metadata.annotations,
-        finalizers=finalizers,
-        owner_references=(controller_reference(job),),
-    )
-    pod = Pod(api_version="v1", kind="Pod", metadata=metadata, spec=template.spec)
+    pod = pod.changed(metadata=pod.metadata.changed(finalizers=finalizers))
     return pod if index is None else _with_index(pod, job, index, replaced)
 
 
