@@ -54,6 +54,9 @@ class Raw(str):
     __slots__ = ()
 
 
+OMITTED = Raw()  # in place of a value that is not printed
+
+
 @value_object
 class FieldError:
     type: ErrorType
@@ -64,7 +67,7 @@ class FieldError:
     def body(self) -> str:
         """The message without the field's name."""
         text: str = self.type
-        if self.type not in _WITHOUT_VALUE:
+        if self.type not in _WITHOUT_VALUE and self.value is not OMITTED:
             text = f"{text}: {_printed(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 

@@ -18,6 +18,8 @@ CONTROLLERS: Mapping[str, tuple[str, ...]] = {
     "Deployment": ("deployment.controller:DeploymentController",),
     "StatefulSet": ("statefulset.controller:StatefulSetController",),
     "DaemonSet": ("daemonset.controller:DaemonSetController",),
+    "Job": ("job.controller:JobController", "job.ttl:TTLAfterFinishedController"),
+    "CronJob": ("cronjob.controller:CronJobController",),
 }
 
 

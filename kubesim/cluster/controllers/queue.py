@@ -31,6 +31,8 @@ class KeyQueue:
     clock: LoopClock
     stream: Stream
     sync: Callable[[Key], None]
+    retry: int = RETRY  # after the first failure
+    longest_retry: int = LONGEST_RETRY
     _due: dict[Key, asyncio.TimerHandle] = field(default_factory=dict)  # added, waiting for their turn
     _later: dict[Key, tuple[int, asyncio.TimerHandle]] = field(default_factory=dict)  # to be added at a time
     _failures: dict[Key, int] = field(default_factory=dict)
@@ -66,6 +68,6 @@ class KeyQueue:
         except ApiError:
             failures = self._failures.get(key, 0)
             self._failures[key] = failures + 1
-            self.add_after(key, min(RETRY << min(failures, 40), LONGEST_RETRY))
+            self.add_after(key, min(self.retry << min(failures, 40), self.longest_retry))
         else:
             self._failures.pop(key, None)

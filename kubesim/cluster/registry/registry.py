@@ -116,6 +116,8 @@ def create(store: Store, target: Target, body: JsonObject, *, dry_run: bool = Fa
         admit_new_priority_class(store, obj)
     if metadata.get("resourceVersion"):
         raise internal_error("resourceVersion should not be set on objects to be created")
+    if resource.kind == "Job":  # its selector is made of its uid
+        metadata["uid"] = store.new_uid()
     prepare_for_create(resource, obj, format_time(store.now()))
     errors = validate_create(resource, obj)
     if errors:
