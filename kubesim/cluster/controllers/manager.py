@@ -12,7 +12,10 @@ from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.store.watches import WatchEvent
 
 # kind -> module and class of the controllers that begin with the first object of that kind
-CONTROLLERS: Mapping[str, tuple[str, ...]] = {}
+CONTROLLERS: Mapping[str, tuple[str, ...]] = {
+    "Service": ("endpointslice.controller:EndpointSliceController",),
+    "PodDisruptionBudget": ("disruption.controller:DisruptionController",),
+}
 
 
 class _Starter:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from kubesim.api.meta import ApiObject
 from kubesim.api.pods.conversion import convert_pod
 from kubesim.api.pods.defaults import set_pod_defaults
-from kubesim.api.schema.codec import decode
+from kubesim.api.schema.codec import decode, encode
 from kubesim.api.validation import validate_pod_create
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.workloads.rules.kind_rules import rules_of
@@ -221,8 +221,15 @@ def _prepare_workload(new: JsonObject, old: JsonObject) -> None:
     if "status" in old or "status" in new:
         _take(new, old, "status")
     rules = rules_of(old["kind"])
-    if rules is not None and rules.has_generation:
-        _bump_generation(new, old)
+    if rules is not None:
+        rules.prepare_update(new, old)
+        if rules.has_generation and _workload_spec(new) != _workload_spec(old):
+            new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _workload_spec(obj: JsonObject) -> JsonObject:
+    """The spec in the form in which equal ones are equal."""
+    return encode(obj["kind"], {"spec": obj.get("spec") or {}})
 
 
 def _prepare_workload_status(new: JsonObject, old: JsonObject) -> None:

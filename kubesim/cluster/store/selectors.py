@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import FieldError
@@ -59,6 +60,26 @@ class LabelSelector:
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+NOTHING = LabelSelector((Requirement("", "in"),))
+_WRITTEN_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
+
+
+def selector_from(selector: Mapping[str, Any] | None) -> LabelSelector:
+    """The selector of an object's field (matchLabels, matchExpressions). None selects nothing, {} everything.
+
+    Mirrors: apimachinery/pkg/apis/meta/v1 helpers.go LabelSelectorAsSelector
+    """
+    if selector is None:
+        return NOTHING
+    labels = selector.get("matchLabels") or {}
+    equal = tuple(Requirement(key, "in", frozenset((value,))) for key, value in labels.items())
+    expressions = tuple(
+        Requirement(item["key"], _WRITTEN_OPERATORS[item["operator"]], frozenset(item.get("values") or ()))
+        for item in selector.get("matchExpressions") or ()
+    )
+    return LabelSelector(equal + expressions)
 
 
 def parse_label_selector(text: str) -> LabelSelector:

@@ -21,7 +21,8 @@ def _nothing(*_: object) -> None: ...
 class KindRules:
     """`default` fills in what a client left out, `prepare` sets what a client cannot decide about a new object.
 
-    `validate` checks a new object and the new state of an old one, `validate_update` what cannot change.
+    `validate` checks a new object and the new state of an old one, `validate_update` what cannot change;
+    `prepare_update` sets in the new state what follows from the old one.
     """
 
     default: Callable[[JsonObject], None] = _nothing
@@ -29,6 +30,7 @@ class KindRules:
     validate: Callable[[Errors, JsonObject], None] = _nothing
     validate_update: Callable[[Errors, JsonObject, JsonObject], None] = _nothing
     has_generation: bool = True  # it grows with each change of the spec
+    prepare_update: Callable[[JsonObject, JsonObject], None] = _nothing
 
 
 _MODULES: Mapping[str, str] = {
