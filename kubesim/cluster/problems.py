@@ -5,7 +5,7 @@ Mirrors: apimachinery/pkg/api/errors errors.go
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubesim.api.validation.field import CAUSES, FieldError
@@ -90,6 +90,13 @@ def bad_request(message: str) -> ApiError:
 def internal_error(message: str) -> ApiError:
     """An error that upstream does not classify: a 500 without a reason."""
     return ApiError(500, "", message)
+
+
+def too_many_requests(message: str, causes: Sequence[Mapping[str, str]], retry_after_s: int = 0) -> ApiError:
+    details: dict[str, Any] = {"causes": list(causes)}
+    if retry_after_s:
+        details["retryAfterSeconds"] = retry_after_s
+    return ApiError(429, "TooManyRequests", message, details)
 
 
 def rejected() -> ApiError:

@@ -1,6 +1,6 @@
 """PodDisruptionBudget: how many pods may be evicted at a time.
 
-Mirrors: k8s.io/api/policy/v1/types.go
+Mirrors: k8s.io/api/policy/v1/types.go; component-helpers/apps/poddisruptionbudget helpers.go
 """
 
 from __future__ import annotations
@@ -9,6 +9,10 @@ from typing import Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.model import Model, go
+from kubesim.api.workloads.conditions import with_status_condition
+
+DISRUPTION_ALLOWED = "DisruptionAllowed"
+SYNC_FAILED = "SyncFailed"
 
 
 class PodDisruptionBudgetSpec(Model):
@@ -31,3 +35,16 @@ class PodDisruptionBudgetStatus(Model):
 class PodDisruptionBudget(ApiObject):
     spec: PodDisruptionBudgetSpec = go("PodDisruptionBudgetSpec")
     status: PodDisruptionBudgetStatus = go("PodDisruptionBudgetStatus")
+
+
+def with_disruption_allowed(status: PodDisruptionBudgetStatus, now: int) -> PodDisruptionBudgetStatus:
+    """The status with the condition that follows from the number of allowed disruptions."""
+    allowed = status.disruptions_allowed > 0
+    condition = {
+        "type": DISRUPTION_ALLOWED,
+        "status": "True" if allowed else "False",
+        "reason": "SufficientPods" if allowed else "InsufficientPods",
+    }
+    return status.changed(
+        conditions=with_status_condition(status.conditions, condition, now, status.observed_generation)
+    )

@@ -128,12 +128,18 @@ class ControllerClient:
         return self._store.write(current, new)
 
     def patch(
-        self, old: ApiObject, new: ApiObject, why: str, subresource: str = "", shown: Mapping[str, Any] | None = None
+        self,
+        old: ApiObject,
+        new: ApiObject,
+        why: str,
+        subresource: str = "",
+        shown: Mapping[str, Any] | None = None,
+        verb: str = "patch",
     ) -> ApiObject:
         """The new state of an object that was just read; nothing is written if it is the old one."""
         if new == old:
             return old
-        self._record("patch", self._target(old, subresource), old, why, shown)
+        self._record(verb, self._target(old, subresource), old, why, shown)
         return self._store.write(old, new)
 
     def delete(self, obj: ApiObject, why: str, options: DeleteOptions | None = None) -> None:

@@ -5,10 +5,13 @@ Mirrors: cmd/kube-controller-manager/app controllermanager.go NewControllerDescr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
 from kubesim.cluster.controllers.context import ControllerContext
+from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 
 # kind -> module and class of the controllers that begin with the first object of that kind
@@ -20,7 +23,18 @@ CONTROLLERS: Mapping[str, tuple[str, ...]] = {
     "DaemonSet": ("daemonset.controller:DaemonSetController",),
     "Job": ("job.controller:JobController", "job.ttl:TTLAfterFinishedController"),
     "CronJob": ("cronjob.controller:CronJobController",),
+    "Service": ("endpointslice.controller:EndpointSliceController",),
+    "PodDisruptionBudget": ("disruption.controller:DisruptionController",),
 }
+
+
+# controllers for which the first object of a kind is too early: which change they begin with
+GARBAGE_COLLECTOR = "garbage.collector:GarbageCollector"
+NAMESPACE_DELETION = "garbage.namespace_deletion:NamespaceDeletion"
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+TERMINATED_POD_THRESHOLD = 12_500
+Concerns = Callable[[Store, WatchEvent], bool]
+POD_GC = "nodes.pod_gc:PodGarbageCollector"
 
 
 class _Starter:
@@ -46,7 +60,61 @@ def start(context: ControllerContext, path: str) -> None:
     getattr(import_module(f"kubesim.cluster.controllers.{module}"), name)(context)
 
 
+class _ConditionalStarter:
+    """Waits for the first change that a controller has to do with."""
+
+    def __init__(self, context: ControllerContext, kind: str, concerns: Concerns, path: str, started: set[str]) -> None:
+        self._context = context
+        self._started = started
+        self._concerns = concerns
+        self._path = path
+        self._stop = context.store.watch(kind, self._changed) if kind else context.store.watch_all(self._changed)
+
+    def _changed(self, change: WatchEvent) -> None:
+        if self._path in self._started:
+            self._stop()
+        elif self._concerns(self._context.store, change):
+            self._stop()
+            self._started.add(self._path)
+            start(self._context, self._path)
+
+
+def _has_owner_or_finalizer(_: Store, change: WatchEvent) -> bool:
+    metadata = change.object.metadata
+    return bool(metadata.owner_references or metadata.finalizers)
+
+
+def _is_ending(_: Store, change: WatchEvent) -> bool:
+    return change.object.metadata.deletion_timestamp is not None
+
+
+def _was_deleted(_: Store, change: WatchEvent) -> bool:
+    return change.type == "DELETED"
+
+
+def _is_out_of_service(_: Store, change: WatchEvent) -> bool:
+    node = change.object
+    return isinstance(node, Node) and any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints)
+
+
+def _is_without_node(store: Store, change: WatchEvent) -> bool:
+    """Pods whose node does not exist, pods that end without ever having had one, and more pods than are kept."""
+    pod, old = change.object, change.previous
+    if not isinstance(pod, Pod):
+        return False
+    if not pod.spec.node_name:
+        return pod.metadata.deletion_timestamp is not None and change.type != "DELETED"
+    if isinstance(old, Pod) and old.spec is pod.spec:
+        return False
+    nodes, pods = store.count("Node"), store.count("Pod")
+    return pods > TERMINATED_POD_THRESHOLD or (nodes > 0 and store.find("Node", "", pod.spec.node_name) is None)
+
+
 def start_when_needed(context: ControllerContext) -> None:
     started: set[str] = set()
     for kind in CONTROLLERS:
         _Starter(context, kind, started)
+    _ConditionalStarter(context, "", _has_owner_or_finalizer, GARBAGE_COLLECTOR, started)
+    _ConditionalStarter(context, "Namespace", _is_ending, NAMESPACE_DELETION, started)
+    for kind, concerns in (("Node", _was_deleted), ("Node", _is_out_of_service), ("Pod", _is_without_node)):
+        _ConditionalStarter(context, kind, concerns, POD_GC, started)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesim.api.meta import ApiObject, ObjectMeta
+from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.timestamps import SECOND, format_time, parse_time
@@ -24,6 +24,8 @@ from kubesim.values import replace, value_object
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 DEFAULT_GRACE_S = 30
+# Kinds whose dependents stay unless the request says otherwise, because the first versions of their APIs had it so.
+ORPHANED_BY_DEFAULT = ("ReplicationController", "Job")
 _POLICIES = ("Foreground", "Background", "Orphan")
 _SYSTEM_PRIORITIES = ("system-cluster-critical", "system-node-critical")
 _PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
@@ -97,18 +99,21 @@ def check_preconditions(obj: ApiObject, options: DeleteOptions) -> None:
 
 def _plan_pod(pod: Pod, options: DeleteOptions, now: int) -> Deletion:
     metadata = pod.metadata
-    finalizers = _finalizers_after(metadata, options)
+    finalizers = _finalizers_after(pod, options)
     if metadata.deletion_timestamp is None:
         grace_s = effective_grace(pod, options.grace_s)
         when = now + grace_s * SECOND
     else:
         held = metadata.deletion_grace_period_seconds
-        if held is None:  # somebody has begun the deletion without any grace
+        if not held:  # the deletion began without any grace: finalizers alone hold the pod
             return _plan_at_once(pod, options, now)
         if options.grace_s is None or options.grace_s >= held:
             return NOTHING
         grace_s = options.grace_s
-        when = max(now, parse_time(metadata.deletion_timestamp) + (grace_s - held) * SECOND)
+        when = parse_time(metadata.deletion_timestamp) + (grace_s - held) * SECOND  # counted from the first request
+        if when < now:
+            # That time has passed. The kubelet still has to stop the pod, so the shortest grace period is left.
+            when, grace_s = now, min(grace_s, 1)
     changes: dict[str, Any] = {
         "deletion_timestamp": format_time(when),
         "deletion_grace_period_seconds": grace_s,
@@ -132,7 +137,7 @@ def effective_grace(pod: Pod, asked: int | None) -> int:
 
 def _plan_at_once(obj: ApiObject, options: DeleteOptions, now: int) -> Deletion:
     """Kinds without grace: finalizers alone hold an object, and deleting it again changes nothing."""
-    finalizers = _finalizers_after(obj.metadata, options)
+    finalizers = _finalizers_after(obj, options)
     if not finalizers:
         return Deletion(None, removed=True)
     marked = mark_as_deleting(obj, finalizers, now)
@@ -158,7 +163,7 @@ def _plan_namespace(namespace: ApiObject, options: DeleteOptions, now: int) -> D
         raise forbidden(resource_of("Namespace"), metadata.name, "this namespace may not be deleted")
     extra = namespace.extra
     if metadata.deletion_timestamp is None:
-        changes = {"deletion_timestamp": format_time(now), "finalizers": _finalizers_after(metadata, options)}
+        changes = {"deletion_timestamp": format_time(now), "finalizers": _finalizers_after(namespace, options)}
         status = {**(extra.get("status") or {}), "phase": "Terminating"}
         marked = namespace.changed(metadata=metadata.changed(**changes)).with_extra(extra | {"status": status})
         return Deletion(marked, removed=False)
@@ -167,9 +172,13 @@ def _plan_namespace(namespace: ApiObject, options: DeleteOptions, now: int) -> D
     return Deletion(None, removed=True)
 
 
-def _finalizers_after(metadata: ObjectMeta, options: DeleteOptions) -> tuple[str, ...]:
-    """What the request says about dependents, as the finalizer that tells the garbage collector."""
+def _finalizers_after(obj: ApiObject, options: DeleteOptions) -> tuple[str, ...]:
+    """The finalizers with the one that tells the garbage collector about dependents: as the request says, or as the
+    object has it already, or by the kind."""
+    metadata = obj.metadata
     others = tuple(name for name in metadata.finalizers if name not in (ORPHAN, FOREGROUND))
+    if obj.kind == "Event":  # nothing depends on one
+        return others
     if options.orphan_dependents is not None:
         return (*others, ORPHAN) if options.orphan_dependents else others
     match options.propagation_policy:
@@ -180,7 +189,8 @@ def _finalizers_after(metadata: ObjectMeta, options: DeleteOptions) -> tuple[str
         case "Background":
             return others
         case _:
-            return metadata.finalizers
+            orphans = obj.kind in ORPHANED_BY_DEFAULT and len(others) == len(metadata.finalizers)
+            return (*others, ORPHAN) if orphans else metadata.finalizers
 
 
 def is_done(obj: ApiObject) -> bool:

@@ -114,6 +114,8 @@ def create(store: Store, target: Target, body: JsonObject, *, dry_run: bool = Fa
         admit_new_node(obj)
     elif resource.kind == "PriorityClass":
         admit_new_priority_class(store, obj)
+    elif resource.kind == "Service":
+        _allocate(store, obj, None)
     if metadata.get("resourceVersion"):
         raise internal_error("resourceVersion should not be set on objects to be created")
     if resource.kind == "Job":  # its selector is made of its uid
@@ -190,6 +192,8 @@ def _replace(store: Store, target: Target, current: ApiObject, new: JsonObject, 
     _check_version(target, metadata, current)
     if resource.kind == "Pod" and not target.subresource:
         admit_pod_update(new, old)
+    elif resource.kind == "Service" and not target.subresource:
+        _allocate(store, new, old)
     keep_system_fields(metadata, old["metadata"])
     strategy = strategy_of(resource, target.subresource)
     strategy.prepare(new, old)
@@ -204,6 +208,15 @@ def _replace(store: Store, target: Target, current: ApiObject, new: JsonObject, 
         return current
     obj = resource.model.from_json(new)
     return obj if dry_run else store.write(current, obj)
+
+
+def _allocate(store: Store, service: JsonObject, old: JsonObject | None) -> None:
+    """In place: the addresses and ports of a Service; imported here, because most runs have no Service."""
+    from kubesim.cluster.registry.services.cluster_ips import allocate_cluster_ips
+    from kubesim.cluster.registry.services.node_ports import allocate_node_ports
+
+    allocate_cluster_ips(store, service, old)
+    allocate_node_ports(store, service, old)
 
 
 def _check_version(target: Target, metadata: JsonObject, current: ApiObject) -> None:

@@ -50,6 +50,7 @@ class Store:
         self.resource_version = 0
         self._objects: defaultdict[str, dict[Key, ApiObject]] = defaultdict(dict)
         self._listeners: defaultdict[str, dict[Listener, None]] = defaultdict(dict)
+        self._listeners_to_all: dict[Listener, None] = {}
         self._history = defaultdict[str, History](lambda: History(history_limit))
         self._expiring: deque[tuple[int, Key, str]] = deque()  # events: until when, which one, in which version
 
@@ -97,6 +98,22 @@ class Store:
             listeners.pop(listener, None)
 
         return stop
+
+    def watch_all(self, listener: Listener) -> Callable[[], None]:
+        """Tell the listener about every later change of every kind, after those that watch just this kind."""
+        self._listeners_to_all[listener] = None
+
+        def stop() -> None:
+            self._listeners_to_all.pop(listener, None)
+
+        return stop
+
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of which there are objects."""
+        return tuple(kind for kind, objects in self._objects.items() if objects)
+
+    def count(self, kind: str) -> int:
+        return len(self._objects[kind])
 
     def open_watch(
         self, kind: str, selection: Selection = EVERYTHING, since: int = 0, *, limit: int = QUEUE_LIMIT
@@ -213,6 +230,9 @@ class Store:
         self._history[kind].append(event)
         for listener in list(self._listeners[kind]):
             listener(event)
+        if self._listeners_to_all:
+            for listener in list(self._listeners_to_all):
+                listener(event)
         if kind == "Event" and type != "DELETED":
             now = self.now()
             self._expiring.append((now + EVENT_TTL, key, metadata.resource_version))

@@ -1,0 +1,1 @@
+"""The disruption controller: how many pods of each PodDisruptionBudget may be evicted."""

@@ -1,0 +1,1 @@
+"""The EndpointSlice controller: the addresses of the pods behind each Service."""
