@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from kubesim.api.event import Event
-from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
@@ -22,14 +21,16 @@ from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.controllers.nodes.node_taints import NodeTaints
 from kubesim.cluster.controllers.nodes.taint_eviction import TaintEviction
 from kubesim.cluster.controllers.volumes.volume_binder import VolumeBinder
+from kubesim.cluster.scheduling.starting import FirstNode, SchedulerStarter
 from kubesim.cluster.store.store import Store
-from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
 from kubesim.runtime.containerd.cni_settings import NetworkPicture
+from kubesim.runtime.simulated.log_files import ContainerOutput
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
+from kubesim.scenario.ending.outcome import Witness
 from kubesim.scenario.language.document import Scenario, Spec
 from kubesim.scenario.play.expectations import Judge
 from kubesim.scenario.play.live_node import LiveNode
@@ -61,8 +62,11 @@ class RunResult:
     records: int  # of the trace; 0 if nobody listened
     trace_hash: str | None  # if a HashSink was among the sinks
     phases: dict[str, str]  # namespace/name -> the last phase seen at the API server, also of pods that are gone
+    outcomes: dict[str, str]  # namespace/name -> what became of the pod, in words
+    workloads: dict[str, str]  # kind/namespace/name -> how many replicas were ready, and the like
     expectations_met: tuple[str, ...]
     expectations_failed: tuple[str, ...]  # each with its reason
+    failure_logs: tuple[tuple[str, ...], ...]  # for each failed expectation, the last output of its pod
     events: int  # Events told to the API server, repeated ones counted
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything had come to rest
     left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
@@ -179,6 +183,7 @@ class Simulation:
         self.url = None if plan is None or plan.real else SimulatedUrl(self.clock, plan.url)
         controllers = ControllerContext(self.clock, self.store, self.recorder, self.randomness, self.gates)
         self.health = NodeMonitor(controllers)
+        self.output = ContainerOutput(self.recorder, {})
         around = NodeContext(
             self.clock,
             self.randomness,
@@ -193,6 +198,7 @@ class Simulation:
             self.gates,
             traced=bool(sinks),
             health=self.health,
+            output=self.output,
             real=real,
             live=live,
         )
@@ -200,8 +206,14 @@ class Simulation:
         VolumeBinder(controllers)
         TaintEviction(controllers)
         start_when_needed(controllers)
+        if scenario.spec.scheduler == "off":
+            FirstNode(controllers, scenario.spec.nodes[0].name)
+        else:
+            SchedulerStarter(controllers)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
-        self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes, self.url)
+        self.world = SimulatedWorld(
+            self.clock, self.store, self.recorder, list(self.nodes), scenario.spec.scheduler, self.nodes, self.url
+        )
 
     def kubelets(self) -> dict[str, Kubelet | None]:
         """The agent of each node, None while it is stopped."""
@@ -213,7 +225,7 @@ class Simulation:
             node.start()
         await self.clock.sleep_until(VIRTUAL_START)
         self._begin(speed)
-        witness = _Witness(self.store)
+        witness = Witness(self.clock, self.store, self.nodes)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
         await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until, self._look).play()
         judge.close()
@@ -239,7 +251,12 @@ class Simulation:
         for sink in self._sinks:
             self.recorder.add(sink)
 
-    def _result(self, witness: _Witness, judge: Judge) -> RunResult:
+    def _tail(self, pattern: str) -> tuple[str, ...]:
+        """The last lines of the containers of a pod, or of those that a glob matches."""
+        pods = [pod for pod in self.output.tails if pod == pattern or fnmatchcase(pod, pattern)]
+        return tuple(f"[pod/{pod}/{name}] {text}" for pod in pods for name, text in self.output.tails[pod])
+
+    def _result(self, witness: Witness, judge: Judge) -> RunResult:
         hashes = [sink.hexdigest() for sink in self._sinks if isinstance(sink, HashSink)]
         return RunResult(
             scenario=self.scenario.name,
@@ -248,30 +265,14 @@ class Simulation:
             records=self.recorder.count,
             trace_hash=hashes[0] if hashes else None,
             phases=witness.phases,
+            outcomes=witness.pods(),
+            workloads=witness.workloads(),
             expectations_met=tuple(verdict.text for verdict in judge.verdicts if verdict.met),
             expectations_failed=tuple(f"{v.text}: {v.why}" for v in judge.verdicts if not v.met),
+            failure_logs=tuple(self._tail(verdict.pod) for verdict in judge.verdicts if not verdict.met),
             events=witness.events,
             networks=tuple(self._networks),
         )
-
-
-class _Witness:
-    """Remembers what the API server saw."""
-
-    def __init__(self, store: Store) -> None:
-        self.phases: dict[str, str] = {}
-        self.events = 0
-        store.watch("Pod", self._pod)
-        store.watch("Event", self._event)
-
-    def _pod(self, change: WatchEvent) -> None:
-        if isinstance(change.object, Pod):
-            metadata = change.object.metadata
-            self.phases[f"{metadata.namespace}/{metadata.name}"] = change.object.status.phase
-
-    def _event(self, change: WatchEvent) -> None:
-        if isinstance(change.object, Event) and change.type != "DELETED":
-            self.events += 1
 
 
 def new_uids(randomness: Randomness) -> Callable[[], str]:

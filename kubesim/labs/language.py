@@ -20,8 +20,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.errors import UsageError
-from kubesim.scenario.language.document import Expect
 from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.strict import Strict, as_list, wrap
 from kubesim.trace.stepping import RecordCondition
 

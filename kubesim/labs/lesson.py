@@ -15,7 +15,8 @@ from kubesim.labs.language import Moment, Question
 from kubesim.labs.load import Lab
 from kubesim.labs.network import play_network
 from kubesim.labs.progress import LabProgress
-from kubesim.scenario.language.document import Expect, Scenario
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.load.loader import load_scenario
 from kubesim.trace.records import Record
 from kubesim.values import value_object

@@ -238,6 +238,15 @@ class EventRecorded(Record):
 
 
 @mutable(kw_only=True)
+class LogOutput(Record):
+    """A line that a container has written to its standard output or error."""
+
+    KIND: ClassVar[str] = "log"
+    stream: str = ""  # stdout, stderr
+    text: str = ""
+
+
+@mutable(kw_only=True)
 class Fault(Record):
     KIND: ClassVar[str] = "fault"
     fault: str = ""
@@ -260,5 +269,5 @@ class Note(Record):
 
 KINDS: tuple[type[Record], ...] = (
     SourceSnapshot, ConfigUpdate, LoopSelect, Handler, WorkerUpdate, WorkerState, SyncBegin, SyncEnd, Actions, CriCall,
-    CriReturn, CniExec, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded, Fault, Expectation, Note,
+    CriReturn, CniExec, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded, LogOutput, Fault, Expectation, Note,
 )  # fmt: skip

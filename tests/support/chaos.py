@@ -21,8 +21,9 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.runtime.protocol import ContainerInfo
-from kubesim.scenario.language.document import Delete, Scenario
-from kubesim.scenario.play.world import StepFailed
+from kubesim.scenario.client.api_steps import StepFailed
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.step_items import Delete
 from kubesim.trace import HashSink
 
 NODE = "node-1"

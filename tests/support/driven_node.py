@@ -21,8 +21,9 @@ from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.protocol import ContainerInfo
-from kubesim.scenario.language.document import Delete, Kill, Patch, Scenario
-from kubesim.scenario.play.world import StepFailed
+from kubesim.scenario.client.api_steps import StepFailed
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.step_items import Delete, Kill, Patch
 
 NODE = "node-1"
 GONE_AFTER = 40 * SECOND  # how long the end of a pod may take beyond what its containers may take to stop

@@ -63,6 +63,8 @@ class Scheduler:
         self._waiting: dict[tuple[str, str], int] = {}  # pods without a node by namespace and name: generation
         store.watch("Pod", self._pod_changed)
         store.watch("Node", lambda _: self._look_again())
+        for pod in store.list("Pod"):
+            self._pod_changed(WatchEvent("ADDED", pod, 0))
 
     def _pod_changed(self, change: WatchEvent) -> None:
         pod = change.object

@@ -28,8 +28,9 @@ from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.errors import ApiError, KubesimError
 from kubesim.runtime.simulated.settings import Latencies, Span
-from kubesim.scenario.language.document import Kill, Scenario
-from kubesim.scenario.play.world import StepFailed
+from kubesim.scenario.client.api_steps import StepFailed
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.step_items import Kill
 
 Story = Mapping[str, Any]
 

@@ -1,12 +1,22 @@
 """The log files of a simulated node: their names and sizes. What is in them, the processes keep themselves.
 
-A runtime writes a line of output with its time and stream in front; the kubelet rotates the files.
+A runtime writes a line of output with its time and stream in front; the kubelet rotates the files. `ContainerOutput`
+shows the lines to the reader of a run: all of them in the trace, and the last few of each pod when something failed.
 """
 
 from __future__ import annotations
 
-from kubesim.shell.kernel.streams import LogLine
+from collections import deque
+from collections.abc import Callable
+from functools import partial
 
+from kubesim.runtime.simulated.containers.container_process import ProcessContext
+from kubesim.shell.kernel.streams import LogLine
+from kubesim.trace import Recorder
+from kubesim.trace.records import LogOutput
+from kubesim.values import part
+
+TAIL = 5  # lines
 _PREFIX = len("2006-01-02T15:04:05.000000000Z stdout F ")
 _COMPRESSION = 10
 
@@ -38,3 +48,27 @@ class SimulatedLogFiles:
     def remove_directory(self, directory: str) -> None:
         for name in [name for name in self._sizes if name.startswith(directory + "/")]:
             del self._sizes[name]
+
+
+@part
+class ContainerOutput:
+    """The output of all containers of a cluster; `tails` are the last lines of each pod, with the container's name."""
+
+    recorder: Recorder
+    tails: dict[str, deque[tuple[str, str]]]
+
+    def of(self, node: str, context: ProcessContext) -> Callable[[LogLine], None]:
+        """The listener for the lines of one container."""
+        metadata = context.pod.metadata
+        pod = f"{metadata.namespace}/{metadata.name}"
+        return partial(self._wrote, node, pod, metadata.uid, context.container.name)
+
+    def _wrote(self, node: str, pod: str, uid: str, container: str, line: LogLine) -> None:
+        tail = self.tails.get(pod)
+        if tail is None:
+            tail = self.tails[pod] = deque(maxlen=TAIL)
+        tail.append((container, line.text))
+        if self.recorder.on:
+            self.recorder.record(
+                LogOutput(node=node, pod=pod, uid=uid, container=container, stream=line.stream, text=line.text)
+            )

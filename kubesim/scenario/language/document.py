@@ -18,7 +18,6 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from kubesim.errors import GateError
@@ -26,8 +25,10 @@ from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
 from kubesim.kubeletconfig.decode import ConfigurationProblem
 from kubesim.scenario.language.cni_items import CniItem
 from kubesim.scenario.language.durations import Duration
-from kubesim.scenario.language.source_items import Manifest, ServeManifest, Sources
-from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, is_amount_or_percentage, wrap
+from kubesim.scenario.language.expect_items import Expect
+from kubesim.scenario.language.source_items import Sources
+from kubesim.scenario.language.step_items import ACTIONS, Step
+from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, wrap
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
 
@@ -73,7 +74,6 @@ ExitCodeOrDraw = Annotated[ExitCodeDraw, wrap("value")]
 
 
 Amount = Annotated[str | int | float, AfterValidator(is_amount)]
-AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]
 
 
 class NodeItem(Strict):
@@ -140,197 +140,6 @@ class BehaviourItem(Strict):
     processes: int | None = Field(default=None, ge=0)
 
 
-class PodTarget(Strict):
-    """`name`, or `namespace/name`."""
-
-    pod: str = Field(min_length=1)
-
-    @property
-    def key(self) -> tuple[str, str]:
-        namespace, slash, name = self.pod.rpartition("/")
-        return (namespace if slash else "default"), name
-
-
-class Patch(PodTarget):
-    """The patch of a pod; a list is a JSON patch, an object a strategic merge patch unless `type` says otherwise."""
-
-    patch: JsonObject | Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)]
-    type: Literal["strategic", "merge", "json"] = "strategic"
-    subresource: Literal["", "status", "resize", "ephemeralcontainers"] = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _type_of_a_list(cls, value: Any) -> Any:
-        if isinstance(value, dict) and isinstance(value.get("patch"), list):
-            return {"type": "json", **value}
-        return value
-
-
-class Delete(PodTarget):
-    grace_period_seconds: int | None = Field(default=None, ge=0)
-
-
-class Exec(PodTarget):
-    container: str = ""
-    command: Annotated[tuple[str, ...], BeforeValidator(as_list)] = Field(min_length=1)
-
-
-class Kill(PodTarget):
-    """The main process of a container is killed from outside, or the sandbox (its pause process)."""
-
-    container: str = ""
-    sandbox: bool = False
-    signal: Literal["KILL", "TERM"] = "KILL"
-
-    @model_validator(mode="after")
-    def _one_target(self) -> Kill:
-        if self.sandbox and self.container:
-            raise PydanticCustomError("target", "give a container or sandbox: true, not both")
-        return self
-
-
-class StaticPodFile(Strict):
-    """A file in the directory of manifests, on the first node unless another one is named."""
-
-    file: str = Field(pattern=r"^[^/]+$")
-    node: str = ""
-
-
-class WriteStaticPod(StaticPodFile):
-    manifest: Manifest
-
-
-class Stop(Strict):
-    """The kubelet or the runtime of a node goes away, or its way to the API server."""
-
-    what: Literal["kubelet", "runtime", "apiserver"]
-    containers: Literal["kept", "gone"] = "kept"  # when the runtime stops: does it find them again?
-    node: str = ""
-
-    @model_validator(mode="after")
-    def _only_a_runtime_has_containers(self) -> Stop:
-        if self.what != "runtime" and self.containers != "kept":
-            raise PydanticCustomError("stop", "only a runtime loses its containers")
-        return self
-
-
-class Start(Strict):
-    what: Literal["kubelet", "runtime", "apiserver"]
-    node: str = ""
-
-
-class Restart(Stop):
-    down_for: Duration = 2_000_000
-
-
-class Hang(Strict):
-    """The runtime says that it is well, but its listings do not come back for so long."""
-
-    what: Literal["runtime"] = "runtime"
-    duration: Duration = Field(alias="for", gt=0)
-    node: str = ""
-
-
-class Reboot(Strict):
-    what: Literal["node"] = "node"
-    down_for: Duration = 30_000_000
-    node: str = ""
-
-
-class Shutdown(Strict):
-    """The machine is told to go down, and its kubelet is asked first."""
-
-    what: Literal["node"] = "node"
-    node: str = ""
-
-
-class Pressure(Strict):
-    """So much is available on a node now: an amount, or a part of the whole (`5%`)."""
-
-    node: str = ""
-    memory: AmountOrPercentage | None = Field(default=None, alias="memory.available")
-    allocatable_memory: AmountOrPercentage | None = Field(default=None, alias="allocatableMemory.available")
-    nodefs: AmountOrPercentage | None = Field(default=None, alias="nodefs.available")
-    nodefs_inodes: AmountOrPercentage | None = Field(default=None, alias="nodefs.inodesFree")
-    imagefs: AmountOrPercentage | None = Field(default=None, alias="imagefs.available")
-    imagefs_inodes: AmountOrPercentage | None = Field(default=None, alias="imagefs.inodesFree")
-    pids: AmountOrPercentage | None = Field(default=None, alias="pid.available")
-
-    @property
-    def available(self) -> dict[str, str | int | float]:
-        """By signal."""
-        return {
-            name: value for name, value in self.model_dump(by_alias=True, exclude={"node"}).items() if value is not None
-        }
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Pressure:
-        if not self.available:
-            raise PydanticCustomError("pressure", "give at least one signal, such as memory.available: 50Mi")
-        return self
-
-
-ACTIONS = (
-    "apply", "patch", "delete", "exec", "kill", "write_static_pod", "remove_static_pod", "serve_manifest", "stop",
-    "start", "restart", "reboot", "shutdown", "pressure", "hang",
-)  # fmt: skip
-
-
-class Step(Strict):
-    """One thing done from outside, at a time after the start."""
-
-    at: Duration
-    apply: JsonObject | None = None
-    patch: Patch | None = None
-    delete: Delete | None = None
-    exec: Exec | None = None
-    kill: Kill | None = None
-    write_static_pod: WriteStaticPod | None = None
-    remove_static_pod: StaticPodFile | None = None
-    serve_manifest: ServeManifest | None = None
-    stop: Annotated[Stop, wrap("what")] | None = None
-    start: Annotated[Start, wrap("what")] | None = None
-    restart: Annotated[Restart, wrap("what")] | None = None
-    reboot: Annotated[Reboot, wrap("what")] | None = None
-    shutdown: Annotated[Shutdown, wrap("what")] | None = None
-    pressure: Pressure | None = None
-    hang: Hang | None = None
-
-    @model_validator(mode="after")
-    def _one_action(self) -> Step:
-        given = [name for name in ACTIONS if getattr(self, name) is not None]
-        if len(given) != 1:
-            names = ", ".join(map(to_camel, ACTIONS))
-            raise PydanticCustomError("step", "a step does one of {names}", {"names": names})
-        return self
-
-
-QUESTIONS = ("phase", "condition", "event", "restart_count", "waiting", "gone")
-
-
-class Expect(PodTarget):
-    """Something that must come true: by a time, or else before the end. `never` turns it round."""
-
-    phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None
-    condition: str | None = Field(default=None, pattern=r"^[A-Za-z./-]+(=(True|False|Unknown))?$")
-    event: str | None = None
-    restart_count: int | None = Field(default=None, ge=0)
-    waiting: str | None = None
-    gone: Literal[True] | None = None
-    container: str = ""  # for restartCount and waiting; any container if it is not given
-    message: str = ""  # for event: a part of its text
-    count: int = Field(default=1, ge=1)  # for event: how often at least
-    by: Duration | None = None
-    never: bool = False
-
-    @model_validator(mode="after")
-    def _one_question(self) -> Expect:
-        if sum(getattr(self, name) is not None for name in QUESTIONS) != 1:
-            names = ", ".join(to_camel(name) for name in QUESTIONS)
-            raise PydanticCustomError("expect", "an expectation asks for one of {names}", {"names": names})
-        return self
-
-
 def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
     try:
         own = value if isinstance(value, KubeletConfiguration) else read_in_scenario(value)
@@ -338,6 +147,11 @@ def _configuration(value: Any, info: ValidationInfo) -> KubeletConfiguration:
         return overlay.around(overlay.with_local_path(own))
     except ConfigurationProblem as problem:
         raise configuration_error(problem) from None
+
+
+def _on_or_off(value: Any) -> Any:
+    """YAML reads the words as true and false."""
+    return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
 class Spec(Strict):
@@ -355,6 +169,7 @@ class Spec(Strict):
     images: Annotated[tuple[ImageItem, ...], BeforeValidator(as_list)] = ()
     behaviours: Annotated[tuple[BehaviourItem, ...], BeforeValidator(as_list)] = ()
     objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
+    scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(_on_or_off)] = None  # absent: when it is needed
     steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     seed: int = 0

@@ -1,15 +1,14 @@
 """A file -> a `Scenario`, or one line that says what is wrong, on which line, in which field.
 
-A file holds YAML documents: at most one of kind Scenario, and any number of plain Kubernetes objects (also in a List),
-which are applied at time 0 after the scenario's own. A file with only objects is a scenario with defaults.
+Files hold YAML documents: at most one of kind Scenario, and any number of plain Kubernetes objects (also in lists),
+which are applied at time 0 after the scenario's own. Files with only objects are a scenario with defaults.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
@@ -17,10 +16,12 @@ from kubesim.errors import InputError, UsageError
 from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.load import overlay
-from kubesim.scenario.load.manifests import LISTS, field_name, find_problem
+from kubesim.scenario.load.manifests import Problem, field_name, find_problem
+from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.text_files import STANDARD_INPUT, read_text
 from kubesim.scenario.load.yaml_source import Marked, Path, read_documents
+from kubesim.values import replace, value_object
 
 CONFIGURATION = ("spec", "kubeletConfiguration")
 _MESSAGES = {
@@ -34,49 +35,171 @@ _MESSAGES = {
 }
 
 
+@value_object
+class SourceText:
+    """The text of a file. `source` names it in errors; `directory` is where its relative paths begin."""
+
+    text: str
+    source: str
+    directory: str = ""
+
+
 def load_scenario(
-    path: str, feature_gates: Mapping[str, bool] | None = None, around: Overlay | None = None
+    path: str, feature_gates: Mapping[str, bool] | None = None, around: Overlay | None = None, *, strict: bool = False
 ) -> Scenario:
     """Read a scenario or plain manifests from a file; "-" is standard input. Raises InputError.
 
-    The feature gates go before those of the scenario; GateError if a kubelet would not start with them. `around` is
-    what else the command line says about the kubelet.
+    The feature gates override those of the scenario; GateError if a kubelet would not start with them. `around` is
+    what else the command line says about the kubelet. `strict` refuses objects that have no effect here.
     """
-    source = "standard input" if path == STANDARD_INPUT else path
+    return load_scenarios([path], feature_gates, around, strict=strict)
+
+
+def load_scenarios(
+    paths: Sequence[str],
+    feature_gates: Mapping[str, bool] | None = None,
+    around: Overlay | None = None,
+    *,
+    name: str = "",
+    strict: bool = False,
+) -> Scenario:
+    """The same from several files, which make one scenario; `name` is its name if none of them says one."""
+    texts = [_read(path) for path in paths]
     around = around or Overlay(gates=feature_gates or {})
-    if path != STANDARD_INPUT:
-        around = replace(around, directory=os.path.dirname(path))
-    return parse_scenario(read_text(path, source), source, feature_gates, around)
+    return _Parser(texts, feature_gates or {}, around, strict).scenario(name or _name(texts[0].source))
+
+
+def _read(path: str) -> SourceText:
+    if path == STANDARD_INPUT:
+        return SourceText(read_text(path, "standard input"), "standard input")
+    return SourceText(read_text(path, path), path, os.path.dirname(path))
 
 
 def parse_scenario(
     text: str, source: str, feature_gates: Mapping[str, bool] | None = None, around: Overlay | None = None
 ) -> Scenario:
     """The scenario in a text; `source` names it in errors and, without a Scenario document, names the scenario."""
-    settings = feature_gates or {}
-    around = around or Overlay(gates=settings)
-    documents = read_documents(text, source)
-    scenario: Scenario | None = None
-    manifests: list[tuple[Marked, Path]] = []
-    for document in documents:
-        if not isinstance(document.value, dict):
-            problem = "a document must be a mapping with apiVersion and kind"
-            raise InputError(source, problem, line=document.line)
-        if _is_scenario(document.value):
-            if scenario is not None:
-                raise InputError(source, "a second Scenario; a file has one", line=document.line)
-            scenario = _scenario(document, source, settings, around)
+    around = around or Overlay(gates=feature_gates or {})
+    directory = around.directory
+    return _Parser([SourceText(text, source, directory)], feature_gates or {}, around, strict=False).scenario(
+        _name(source)
+    )
+
+
+class _Parser:
+    """The documents of some texts, and the one scenario that they make."""
+
+    def __init__(
+        self, texts: Sequence[SourceText], settings: Mapping[str, bool], around: Overlay, strict: bool
+    ) -> None:
+        self._texts = texts
+        self._settings = settings
+        self._around = around
+        self._strict = strict
+        self._scenario: _Document | None = None
+        self._manifests: list[_Document] = []
+        documents = [_Document(document, text) for text in texts for document in read_documents(text.text, text.source)]
+        for document in documents:
+            self._sort(document)
+        if not documents:
+            raise InputError(texts[0].source, "nothing in it: no Scenario and no Kubernetes objects")
+
+    def _sort(self, document: _Document) -> None:
+        value, source, line = document.marked.value, document.text.source, document.marked.line
+        if not isinstance(value, dict):
+            raise InputError(source, "a document must be a mapping with apiVersion and kind", line=line)
+        if not _is_scenario(value):
+            self._manifests.append(document)
+        elif self._scenario is None:
+            self._scenario = document
         else:
-            manifests.extend(_objects(document))
-    if scenario is None and not manifests:
-        raise InputError(source, "nothing in it: no Scenario and no Kubernetes objects")
-    if scenario is None:
-        scenario = _validated(Marked({"metadata": {"name": _name(source)}}, 1), source, around)
-        scenario = scenario.with_feature_gates(settings)
-    gates = scenario.gates
-    for document, path in manifests:
-        _check(document, path, source, gates)
-    return scenario.with_objects(tuple(_at(document.value, path) for document, path in manifests))
+            first = self._scenario.text.source
+            where = "a file has one" if first == source else f"a run has one, and {first} has another"
+            raise InputError(source, f"a second Scenario; {where}", line=line)
+
+    def scenario(self, name: str) -> Scenario:
+        document = self._scenario
+        around = replace(self._around, directory=(document.text if document else self._texts[0]).directory)
+        marked = Marked({"metadata": {"name": name}}, 1) if document is None else document.marked
+        source = self._texts[0].source if document is None else document.text.source
+        if document is not None and marked.value.get("kind") != "Scenario":
+            line = marked.line_of(("kind",))
+            raise InputError(source, f"{API_VERSION} has the kind Scenario", line=line, field="kind")
+        scenario = _validated(marked, source, around).with_feature_gates(self._settings)
+        objects = [item for each in self._manifests for item in items_of(each.marked.value)]
+        known = custom_kinds(item for _, item in (*objects, *_applied(scenario)))
+        if document is not None:
+            _Checker(document, scenario.gates, known, self._strict).check_scenario(scenario)
+        for each in self._manifests:
+            _Checker(each, scenario.gates, known, self._strict).check_items(())
+        return scenario.with_objects(tuple(item for _, item in objects))
+
+
+def _applied(scenario: Scenario) -> Iterator[tuple[Path, Any]]:
+    for manifest in scenario.spec.objects:
+        yield from items_of(manifest)
+
+
+@value_object
+class _Document:
+    marked: Marked
+    text: SourceText
+
+
+@value_object
+class _Checker:
+    """Checks objects inside one document."""
+
+    document: _Document
+    gates: FeatureGates
+    customs: CustomKinds
+    strict: bool
+
+    def check_scenario(self, scenario: Scenario) -> None:
+        spec = scenario.spec
+        for n in range(len(spec.objects)):
+            self.check_items(("spec", "objects", n))
+        for n, step in enumerate(spec.steps):
+            path = ("spec", "steps", n)
+            if step.apply is not None:
+                self.check_items((*path, "apply"))
+            if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):
+                self._check_pods((*path, "writeStaticPod", "manifest"))
+            if step.serve_manifest is not None:
+                self._check_answer((*path, "serveManifest"))
+        for name, manifest in spec.sources.file.manifests.items():
+            if isinstance(manifest, dict):
+                self._check_pods(("spec", "sources", "file", "manifests", name))
+        if spec.sources.http is not None:
+            self._check_answer(("spec", "sources", "http"))
+
+    def _check_answer(self, path: Path) -> None:
+        """The pods that a url answers with, one by itself or in a list; what is given as text may be wrong."""
+        answer = _at(self.document.marked.value, path)
+        for n in range(len(answer.get("manifests", ()))):
+            self._check_pods((*path, "manifests", n))
+        if isinstance(answer.get("manifest"), dict):
+            self._check_pods((*path, "manifest"))
+
+    def _check_pods(self, path: Path) -> None:
+        """What a kubelet reads from a file or a url."""
+        for more, item in items_of(_at(self.document.marked.value, path)):
+            kind = item.get("kind") if isinstance(item, dict) else None
+            if isinstance(kind, str) and kind != "Pod":
+                self._refuse((*path, *more), Problem(("kind",), f"a kubelet reads only pods, not {kind!r}"))
+        self.check_items(path)
+
+    def check_items(self, path: Path) -> None:
+        """The object at this path, or those in its list."""
+        for more, item in items_of(_at(self.document.marked.value, path)):
+            problem = find_problem(item, self.gates, self.customs, strict=self.strict)
+            if problem is not None:
+                self._refuse((*path, *more), problem)
+
+    def _refuse(self, path: Path, problem: Problem) -> NoReturn:
+        whole, marked = (*path, *problem.path), self.document.marked
+        line = marked.line_of(whole)
+        raise InputError(self.document.text.source, problem.text, line=line, field=field_name(whole))
 
 
 def _name(source: str) -> str:
@@ -85,15 +208,6 @@ def _name(source: str) -> str:
 
 def _is_scenario(document: dict[str, Any]) -> bool:
     return document.get("kind") == "Scenario" or str(document.get("apiVersion", "")).startswith("kubesim.dev/")
-
-
-def _objects(document: Marked) -> Iterator[tuple[Marked, Path]]:
-    """The object of a document, or those in its list: the document, and the path in it."""
-    if document.value.get("kind") in LISTS and isinstance(document.value.get("items"), list):
-        for n in range(len(document.value["items"])):
-            yield document, ("items", n)
-    else:
-        yield document, ()
 
 
 def _at(value: Any, path: Path) -> Any:
@@ -107,42 +221,6 @@ def _validated(document: Marked, source: str, around: Overlay) -> Scenario:
         return Scenario.model_validate({"spec": {}, **document.value}, context=around.context)
     except ValidationError as error:
         raise _invalid(error, document, source, around) from None
-
-
-def _scenario(document: Marked, source: str, settings: Mapping[str, bool], around: Overlay) -> Scenario:
-    value = document.value
-    if value.get("kind") != "Scenario":
-        raise InputError(source, f"{API_VERSION} has the kind Scenario", line=document.line_of(("kind",)), field="kind")
-    scenario = _validated(document, source, around).with_feature_gates(settings)
-    gates = scenario.gates
-    for n in range(len(scenario.spec.objects)):
-        _check(document, ("spec", "objects", n), source, gates)
-    for n, step in enumerate(scenario.spec.steps):
-        if step.apply is not None:
-            _check(document, ("spec", "steps", n, "apply"), source, gates)
-        if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):
-            _check(document, ("spec", "steps", n, "writeStaticPod", "manifest"), source, gates)
-        if step.serve_manifest is not None:
-            _check_answer(document, ("spec", "steps", n, "serveManifest"), source, gates)
-    for name, manifest in scenario.spec.sources.file.manifests.items():
-        if isinstance(manifest, dict):
-            _check(document, ("spec", "sources", "file", "manifests", name), source, gates)
-    if scenario.spec.sources.http is not None:
-        _check_answer(document, ("spec", "sources", "http"), source, gates)
-    return scenario
-
-
-def _check_answer(document: Marked, path: Path, source: str, gates: FeatureGates) -> None:
-    """The pods that a url answers with, one by itself or in a list; what is given as text may be wrong."""
-    answer = _at(document.value, path)
-    for n in range(len(answer.get("manifests", ()))):
-        _check(document, (*path, "manifests", n), source, gates)
-    manifest = answer.get("manifest")
-    if isinstance(manifest, dict):
-        items = manifest.get("items") if manifest.get("kind") in LISTS else None
-        inner: list[Path] = [()] if not isinstance(items, list) else [("items", n) for n in range(len(items))]
-        for more in inner:
-            _check(document, (*path, "manifest", *more), source, gates)
 
 
 def _invalid(error: ValidationError, document: Marked, source: str, around: Overlay) -> UsageError:
@@ -193,10 +271,3 @@ def _shown(path: Path, document: Marked) -> Path:
         else:
             break
     return tuple(shown)
-
-
-def _check(document: Marked, path: Path, source: str, gates: FeatureGates) -> None:
-    problem = find_problem(_at(document.value, path), gates)
-    if problem is not None:
-        whole = (*path, *problem.path)
-        raise InputError(source, problem.text, line=document.line_of(whole), field=field_name(whole))

@@ -1,7 +1,7 @@
-"""Plain Kubernetes objects in a scenario: are they of a kind we know, and does everything in them exist?
+"""Plain Kubernetes objects in a scenario: does an API server serve their kind, and does everything in them exist?
 
 The first problem is reported by its path, so that the reader of the file can be pointed at the line. What passes here
-is what `kubectl create` would accept.
+is what `kubectl create` would accept, as far as it does not depend on other objects.
 """
 
 from __future__ import annotations
@@ -16,19 +16,25 @@ from kubesim.api.quantity import quantity
 from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.api.validation import PodValidationOptions, validate_pod_create
+from kubesim.api.validation.field import Errors
+from kubesim.cluster.registry.strategies import internal, prepare_for_create, validate_create
+from kubesim.cluster.store.kinds import RESOURCES, Resource
+from kubesim.cluster.store.served_kinds import (
+    group_of,
+    is_custom_group,
+    resource_for,
+    served_kinds,
+    versions_of,
+)
 from kubesim.features import FeatureGates
+from kubesim.scenario.load.objects import NO_CUSTOM_KINDS, CustomKinds, has_effect, shown
 from kubesim.scenario.load.yaml_source import Path
 
 JsonObject = dict[str, Any]
 
-PLAYED = "Pod"
-STORED = ("ConfigMap", "Namespace", "PriorityClass", "RuntimeClass", "Secret", "Service", "ServiceAccount")
-LISTS = ("List", "PodList")
-CLUSTER_SCOPED = ("Namespace", "PriorityClass", "RuntimeClass")
-WORKLOADS = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet")
-
 _WANTED = {"string": "text", "bool": "true or false", "int": "a whole number", "list": "a list", "Time": "a time"}
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]|\[([^\]]+)\]")
+_SUFFIX = "xxxxx"  # stands for what a server adds to a generateName
 
 
 class Problem(NamedTuple):
@@ -46,39 +52,59 @@ def field_name(path: Path) -> str:
     return text
 
 
-def find_problem(manifest: Any, gates: FeatureGates) -> Problem | None:
-    """The first thing that is wrong with one object (not a list), None if it can be applied."""
+def find_problem(
+    manifest: Any, gates: FeatureGates, customs: CustomKinds = NO_CUSTOM_KINDS, *, strict: bool = False
+) -> Problem | None:
+    """The first thing that is wrong with one object (not a list), None if it can be applied.
+
+    `customs` are the kinds that CustomResourceDefinitions make; `strict` refuses objects that have no effect here.
+    """
     if not isinstance(manifest, dict):
         return Problem((), "a Kubernetes object is a mapping with apiVersion and kind")
-    return next(_problems(manifest, gates), None)
+    return next(_problems(manifest, gates, customs, strict), None)
 
 
-def _problems(manifest: JsonObject, gates: FeatureGates) -> Iterator[Problem]:
+def _problems(manifest: JsonObject, gates: FeatureGates, customs: CustomKinds, strict: bool) -> Iterator[Problem]:
     for name in ("apiVersion", "kind"):
         if not isinstance(manifest.get(name), str) or not manifest[name]:
             yield Problem((name,), "is needed: a Kubernetes object says its apiVersion and kind")
-    kind = manifest["kind"]
-    yield from _kind_problem(kind, manifest["apiVersion"])
-    type_ = parse_type(kind)
-    if type_.kind == "struct":
-        yield from _misfits(type_, manifest, ())
-    metadata = manifest.get("metadata")
-    if not isinstance(metadata, dict) or not metadata.get("name") or not isinstance(metadata["name"], str):
+    yield from _kind_problem(manifest["apiVersion"], manifest["kind"], customs)
+    resource = resource_for(manifest["apiVersion"], manifest["kind"])
+    if resource.kind in RESOURCES:
+        yield from _misfits(parse_type(resource.kind), manifest, ())
+    else:
+        yield from _misfits(parse_type("ObjectMeta"), manifest.get("metadata"), ("metadata",))
+    metadata = manifest.get("metadata") or {}
+    if not metadata.get("name") and not metadata.get("generateName"):
         yield Problem(("metadata", "name"), "is needed")
-    if kind == PLAYED:
+    if strict and not has_effect(manifest):
+        yield Problem(("kind",), f"{shown(manifest)} has no effect here, and --strict refuses such objects")
+    if resource.kind == "Pod":
         yield from _pod_problems(manifest, gates)
+    elif resource.kind in RESOURCES:
+        yield from _object_problems(resource, manifest)
 
 
-def _kind_problem(kind: str, api_version: str) -> Iterator[Problem]:
-    if kind in WORKLOADS:
-        yield Problem(("kind",), f"{kind} is a controller's affair, and only pods are played: give its pods instead")
-    if kind != PLAYED and kind not in STORED:
-        known = [PLAYED, *STORED, "Scenario"]
-        near = difflib.get_close_matches(kind, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        yield Problem(("kind",), f"unknown kind {kind!r}; {hint}")
-    if kind == PLAYED and api_version != "v1":
-        yield Problem(("apiVersion",), f"a Pod is of apiVersion v1, not {api_version!r}")
+def _kind_problem(api_version: str, kind: str, customs: CustomKinds) -> Iterator[Problem]:
+    """Whether a server knows the kind, in its own words."""
+    if (api_version, kind) in served_kinds():
+        return
+    custom = customs.get((group_of(api_version), kind))
+    if custom is not None:
+        known = api_version.rpartition("/")[2] in custom.versions
+    else:
+        known = is_custom_group(api_version)
+    if not known:
+        blamed = "apiVersion" if any(versions_of(kind)) else "kind"
+        yield Problem((blamed,), f'no matches for kind "{kind}" in version "{api_version}"{_hint(kind)}')
+
+
+def _hint(kind: str) -> str:
+    versions = list(versions_of(kind))
+    if versions:
+        return f"; v1.36 serves it in {' and '.join(versions)}"
+    near = difflib.get_close_matches(kind, ["Scenario", *(name for _, name in served_kinds())], n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _misfits(type_: Type, value: Any, path: Path) -> Iterator[Problem]:
@@ -146,9 +172,33 @@ def _pod_problems(manifest: JsonObject, gates: FeatureGates) -> Iterator[Problem
     except DecodeError as error:
         yield Problem((), str(error))
         return
+    _name(pod["metadata"])
     pod["metadata"].setdefault("namespace", "default")
     set_pod_defaults(pod, gates)
-    for refusal in validate_pod_create(pod, PodValidationOptions(gates)):
+    yield from _refusals(validate_pod_create(pod, PodValidationOptions(gates)))
+
+
+def _object_problems(resource: Resource, manifest: JsonObject) -> Iterator[Problem]:
+    """The same for the other kinds that have rules."""
+    try:
+        obj = internal(resource, manifest)
+    except DecodeError as error:
+        yield Problem((), str(error))
+        return
+    _name(obj["metadata"])
+    if resource.namespaced:
+        obj["metadata"].setdefault("namespace", "default")
+    prepare_for_create(resource, obj, "")
+    yield from _refusals(validate_create(resource, obj))
+
+
+def _name(metadata: JsonObject) -> None:
+    if not metadata.get("name"):
+        metadata["name"] = metadata["generateName"] + _SUFFIX
+
+
+def _refusals(errors: Errors) -> Iterator[Problem]:
+    for refusal in errors:
         yield Problem(_path(refusal.field), str(refusal).removeprefix(f"{refusal.field}: "))
 
 

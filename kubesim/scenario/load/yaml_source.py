@@ -6,6 +6,9 @@ and repeated keys are limited here, before anything walks over the values.
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -20,6 +23,9 @@ MAX_ALIASED = 100_000  # values that stand there only because an alias repeats t
 _TAG = "tag:yaml.org,2002:"
 _TEXT_TAGS = ("", "!", _TAG + "str")
 _RESOLVED_TAGS = tuple(_TAG + name for name in ("bool", "float", "int", "null", "timestamp"))
+
+_BYTE_ORDER_MARK = re.compile(r"^\ufeff", re.MULTILINE)
+_NO_SPACE = re.compile(r"\S")
 
 Path = tuple[str | int, ...]
 
@@ -48,7 +54,28 @@ class Marked:
 
 
 def read_documents(text: str, source: str) -> list[Marked]:
-    """The documents that hold something."""
+    """The documents that hold something; a text that begins with a brace may be several JSON objects in a row."""
+    if "\ufeff" in text:
+        text = _BYTE_ORDER_MARK.sub("", text)  # files that were joined have one at the beginning of each
+    pieces = list(_json_objects(text)) if text.lstrip().startswith("{") else []
+    if len(pieces) > 1:
+        return [document for piece in pieces for document in _read(piece, source)]
+    return _read(text, source)
+
+
+def _json_objects(text: str) -> Iterator[str]:
+    """Each with as many empty lines before it as there are lines before it in the text; nothing if it is not JSON."""
+    decoder, position = json.JSONDecoder(), 0
+    while (found := _NO_SPACE.search(text, position)) is not None:
+        try:
+            _, end = decoder.raw_decode(text, found.start())
+        except (json.JSONDecodeError, RecursionError):
+            return
+        yield "\n" * text.count("\n", 0, found.start()) + text[found.start() : end]
+        position = end
+
+
+def _read(text: str, source: str) -> list[Marked]:
     try:
         marked = [_Marker(source).mark(document) for document in documents(text, MAX_DEPTH)]
         return [document for document in marked if document.value is not None]

@@ -3,10 +3,12 @@
 When a run ends:
 
 - at its `duration`, if it has one;
-- with steps, when all are done and everything has come to rest: every pod is ready, has ended or is gone, and nothing
-  that is expected is still to come (after two minutes without that it ends anyway);
-- without steps, the whole life is told: once everything is at rest, the pods are left alone for 30 s, then deleted
-  gracefully, and the run ends when they are gone.
+- with steps, when all are done and everything has come to rest: every pod is ready, has ended or is gone, every
+  workload has what it asks for, and nothing that is expected is still to come (after two minutes without that it ends
+  anyway; a CronJob never comes to rest);
+- without steps, at `--until`, if it is given;
+- without steps and `--until`, the whole life is shown: once everything is at rest, the pods are left alone for 30 s,
+  then workloads and pods are deleted, and the run ends when they are gone.
 """
 
 from __future__ import annotations
@@ -17,21 +19,29 @@ from dataclasses import field
 from functools import partial
 from inspect import iscoroutinefunction
 
+from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
-from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_kinds import is_mirror_pod
 from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.clock import NEVER, Awaited, LoopClock, wake
+from kubesim.cluster.controllers.owners import controller_of
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
 from kubesim.golang.text import duration
-from kubesim.scenario.language.document import ACTIONS, Delete, Spec, Step
+from kubesim.scenario.client.api_steps import StepFailed
+from kubesim.scenario.ending.rest import WORKLOADS, is_at_rest, is_settled
+from kubesim.scenario.language.document import Spec
+from kubesim.scenario.language.step_items import ACTIONS, Delete, Step
+from kubesim.scenario.load.objects import apply_order, shown, without_effect
 from kubesim.scenario.play.expectations import Judge
-from kubesim.scenario.play.world import StepFailed, World
+from kubesim.scenario.play.world import World
 from kubesim.values import part
 
 PATIENCE = 2 * MINUTE  # how long to wait for a rest that does not come
 RUNNING_TIME = 30 * SECOND  # from rest to the deletion
+WHY_DELETED = (
+    "no steps: pods are deleted 30 s after everything has come to rest (use --until or duration to decide otherwise)"
+)
 LAST_WORDS = 3 * SECOND  # for what a kubelet still has to clean up
 
 
@@ -52,6 +62,8 @@ class Player:
     _over: asyncio.Future[None] = field(init=False)  # ... until this is done
     _pods: dict[tuple[str, str], Pod] = field(default_factory=dict)  # those that exist ...
     _unsettled: dict[tuple[str, str], None] = field(default_factory=dict)  # ... and those that are not settled
+    _workloads: dict[tuple[str, str, str], ApiObject] = field(default_factory=dict)  # by kind, namespace and name
+    _restless: dict[tuple[str, str, str], None] = field(default_factory=dict)  # those that have not come to rest
     _busy: int = 0  # steps that take time and are under way
 
     def __post_init__(self) -> None:
@@ -62,20 +74,28 @@ class Player:
 
     async def play(self) -> None:
         """Returns when the run is over."""
-        stop = self.world.watch_pods(self._pod_changed)
+        stops = [self.world.watch("Pod", self._pod_changed)]
+        stops += [self.world.watch(kind, self._workload_changed) for kind in WORKLOADS]
         try:
             for name, content in self.spec.sources.file.manifests.items():
                 self.world.write_static_pod_everywhere(name, content)
             if self.spec.sources.http is not None and self.spec.sources.http.answers:
                 self.world.serve_manifest(self.spec.sources.http)
-            for manifest in self.spec.objects:
-                text = f"apply {manifest['kind']} {manifest['metadata']['name']}"
-                self._attempt(text, partial(self.world.apply, manifest))
+            self._note_without_effect()
+            for manifest in apply_order(self.spec.objects):
+                self._attempt(f"apply {shown(manifest)}", partial(self.world.apply, manifest))
             if await self._steps():
                 await self._ending()
             self._look_once()
         finally:
-            stop()
+            for stop in stops:
+                stop()
+
+    def _note_without_effect(self) -> None:
+        later = [step.apply for step in self.spec.steps if step.apply is not None]
+        names = without_effect((*self.spec.objects, *later))
+        if names:
+            self.world.note(f"stored, no effect here: {', '.join(names)}")
 
     async def _steps(self) -> bool:
         """Take the steps; False if time was up before."""
@@ -121,6 +141,9 @@ class Player:
             await self._sleep_until(NEVER)
             return
         whole_life = not self.spec.steps
+        if whole_life and self.until is not None:
+            await self._sleep_until(NEVER)
+            return
         await self._wait_until(lambda: self._at_rest(before_deletion=whole_life), self._patience())
         if whole_life and await self._sleep_until(self.clock.now() + RUNNING_TIME):
             self._look_once()
@@ -140,14 +163,23 @@ class Player:
     def _at_rest(self, *, before_deletion: bool) -> bool:
         if self._busy or self.judge.waits(before_deletion=before_deletion):
             return False
-        return not self._unsettled
+        return not self._unsettled and not self._restless
 
     async def _delete_all(self) -> None:
+        """Owners first: their controllers would replace deleted pods."""
         self.world.remove_all_static_pods()
         pods = [self._pods[key] for key in sorted(self._pods) if not is_mirror_pod(self._pods[key])]
+        if pods or self._workloads:
+            self.world.note(WHY_DELETED)
+        owners = [obj for key, obj in sorted(self._workloads.items(), key=_owners_first) if controller_of(obj) is None]
+        for owner in owners:
+            name = f"{owner.kind}/{owner.metadata.namespace}/{owner.metadata.name}"
+            delete = Delete.model_validate({"object": name, "propagationPolicy": "Background"})
+            self._attempt(f"delete {name}", partial(self.world.delete, delete))
         for pod in pods:
             name = f"{pod.metadata.namespace}/{pod.metadata.name}"
-            self._attempt(f"delete pod {name}", partial(self.world.delete, Delete(pod=name)))
+            if controller_of(pod) is None:
+                self._attempt(f"delete pod {name}", partial(self.world.delete, Delete(pod=name)))
         grace = max((pod.spec.termination_grace_period_seconds or 0 for pod in pods), default=0)
         await self._wait_until(lambda: not self._pods, self.clock.now() + grace * SECOND + PATIENCE)
 
@@ -162,10 +194,23 @@ class Player:
             self._pods.pop(key, None)
         else:
             self._pods[key] = pod
-        if gone or _is_settled(pod):
+        if gone or is_settled(pod):
             self._unsettled.pop(key, None)
         else:
             self._unsettled[key] = None
+        self._wake()
+
+    def _workload_changed(self, change: WatchEvent) -> None:
+        obj = change.object
+        key = (obj.kind, obj.metadata.namespace, obj.metadata.name)
+        if change.type == "DELETED":
+            self._workloads.pop(key, None)
+        else:
+            self._workloads[key] = obj
+        if change.type == "DELETED" or is_at_rest(obj):
+            self._restless.pop(key, None)
+        else:
+            self._restless[key] = None
         self._wake()
 
     def _wake(self) -> None:
@@ -197,13 +242,5 @@ class Player:
                 self._awaited = None
 
 
-def _is_settled(pod: Pod) -> bool:
-    """Ended, or ready and not asked to go."""
-    if pod.metadata.deletion_timestamp is not None:
-        return False
-    if pod.status.phase in TERMINAL_PHASES:
-        return True
-    for condition in pod.status.conditions:
-        if condition.type == "Ready":
-            return condition.status == "True"
-    return False
+def _owners_first(item: tuple[tuple[str, str, str], ApiObject]) -> tuple[int, tuple[str, str, str]]:
+    return WORKLOADS.index(item[0][0]), item[0]

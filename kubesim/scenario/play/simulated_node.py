@@ -38,7 +38,7 @@ from kubesim.runtime.images.pull_records import PullRecords
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.simulated.containers.learnt import RealImages
 from kubesim.runtime.simulated.containers.programs import Programs
-from kubesim.runtime.simulated.log_files import SimulatedLogFiles
+from kubesim.runtime.simulated.log_files import ContainerOutput, SimulatedLogFiles
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.service import RuntimeService
@@ -94,6 +94,7 @@ class NodeContext:
     gates: FeatureGates
     traced: bool
     health: NodeMonitor
+    output: ContainerOutput | None = None  # where lines of containers are shown
     real: CniNodes | None = None  # the nodes under these, for pods with real networks
     live: LiveNode | None = None  # where pods come from a live API server
 
@@ -175,6 +176,7 @@ class SimulatedNode:
             behaviours=behaviours(around.spec),
             exec_time=options.latencies.exec,
             log_files=self.log_files,
+            output=around.output,
             lessons=lessons,
         )
         runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(

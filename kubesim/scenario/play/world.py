@@ -7,52 +7,41 @@ from collections.abc import Callable, Mapping
 from signal import Signals
 from typing import Any, Protocol
 
-from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
-from kubesim.clock import LoopClock
-from kubesim.cluster.controllers.namespaces import ensure_namespace
-from kubesim.cluster.controllers.volumes.volume_binder import CLAIM, STANDARD_CLASS
-from kubesim.cluster.patches.json_patch import merge_patch
-from kubesim.cluster.registry import registry
-from kubesim.cluster.registry.deletion import DeleteOptions
-from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
-from kubesim.cluster.registry.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
-from kubesim.cluster.store.kinds import RESOURCES, resource_of
-from kubesim.cluster.store.store import Listener, Store
-from kubesim.errors import ApiError, KubesimError, RuntimeCallError
+from kubesim.cluster.store.store import Listener
+from kubesim.errors import RuntimeCallError
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
-from kubesim.scenario.language.document import (
+from kubesim.scenario.client.api_steps import ApiSteps, StepFailed
+from kubesim.scenario.language.source_items import Manifest, ServeManifest
+from kubesim.scenario.language.step_items import (
     Delete,
+    Drain,
+    Evict,
     Exec,
     Hang,
     Kill,
+    NodeTarget,
     Patch,
     PodTarget,
     Pressure,
     Reboot,
     Restart,
+    Scale,
     Shutdown,
     Start,
     StaticPodFile,
     Stop,
+    TaintNode,
     WriteStaticPod,
 )
-from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.play.simulated_node import SimulatedNode
 from kubesim.scenario.play.static_sources import behaviour
 from kubesim.sources.manifests.simulated_url import SimulatedUrl, UrlBehaviour
 from kubesim.trace import Recorder
-from kubesim.trace.records import ApiWrite, Note
+from kubesim.trace.records import Note
 from kubesim.values import part
 
 JsonObject = dict[str, Any]
-
-USER = "user"
-_CONTENT_TYPES = {"strategic": STRATEGIC_MERGE_PATCH, "merge": MERGE_PATCH, "json": JSON_PATCH}
-
-
-class StepFailed(KubesimError):
-    """A step could not be taken."""
 
 
 class World(Protocol):
@@ -61,6 +50,12 @@ class World(Protocol):
     def apply(self, manifest: JsonObject) -> None: ...
     def patch(self, patch: Patch) -> None: ...
     def delete(self, delete: Delete) -> None: ...
+    def scale(self, scale: Scale) -> None: ...
+    def evict(self, step: Evict) -> None: ...
+    def cordon(self, cordon: NodeTarget) -> None: ...
+    def uncordon(self, uncordon: NodeTarget) -> None: ...
+    async def drain(self, drain: Drain) -> None: ...
+    def taint(self, taint: TaintNode) -> None: ...
     async def exec(self, exec: Exec) -> None: ...
     async def kill(self, kill: Kill) -> None: ...
     def write_static_pod(self, write: WriteStaticPod) -> None: ...
@@ -76,18 +71,19 @@ class World(Protocol):
     def pressure(self, pressure: Pressure) -> None: ...
     async def hang(self, hang: Hang) -> None: ...
 
-    def watch_pods(self, listener: Listener) -> Callable[[], None]:
-        """Tell every later change of a pod; the answer ends the watch."""
+    def note(self, text: str) -> None:
+        """Record something that a reader of the trace should know."""
+        ...
+
+    def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
+        """Call the listener with every later change of objects of this kind; the answer ends the watch."""
         ...
 
 
 @part
-class SimulatedWorld:
-    """The in-memory cluster, and simulated nodes by name. Pods that name no node go to the first."""
+class SimulatedWorld(ApiSteps):
+    """The in-memory cluster, and simulated nodes by name."""
 
-    clock: LoopClock
-    store: Store
-    recorder: Recorder
     nodes: Mapping[str, SimulatedNode]
     url: SimulatedUrl | None = None
 
@@ -95,86 +91,8 @@ class SimulatedWorld:
     def _first_node(self) -> str:
         return next(iter(self.nodes))
 
-    def watch_pods(self, listener: Listener) -> Callable[[], None]:
-        return self.store.watch("Pod", listener)
-
-    # -- kubectl ------------------------------------------------------------------------------------------------
-
-    def apply(self, manifest: JsonObject) -> None:
-        """Create the object, or merge the manifest into the one that is there."""
-        kind, metadata = manifest["kind"], manifest["metadata"]
-        resource = resource_of(kind)
-        namespace = metadata.get("namespace", "default") if resource.namespaced else ""
-        exists = self.store.find(kind, namespace, metadata["name"]) is not None
-        target = Target(resource, namespace, metadata["name"] if exists else "")
-        if resource.namespaced:
-            self.ensure_namespace(namespace)
-        if kind == CLAIM and manifest.get("spec", {}).get("storageClassName") is None:
-            self._ensure_storage_class()
-        if kind == "Pod":
-            self._ensure_priority_class(manifest["spec"].get("priorityClassName", ""))
-        if kind == "Pod" and not exists and not manifest["spec"].get("nodeName"):
-            # Scheduling is not simulated.
-            manifest = {**manifest, "spec": {**manifest["spec"], "nodeName": self._first_node}}
-        self._told("patch" if exists else "create", target, metadata["name"])
-        with _refusals():
-            if kind not in RESOURCES:
-                self._store_undeclared({**manifest, "metadata": {**metadata, "namespace": namespace}})
-            elif exists:
-                registry.patch(self.store, target, STRATEGIC_MERGE_PATCH, manifest)
-            else:
-                registry.create(self.store, target, manifest)
-
-    def _store_undeclared(self, manifest: JsonObject) -> None:
-        """An object of a kind that the cluster has no rules for."""
-        metadata = manifest["metadata"]
-        old = self.store.find(manifest["kind"], metadata["namespace"], metadata["name"])
-        if old is None:
-            self.store.create(ApiObject.from_json(manifest))
-        else:
-            self.store.write(old, ApiObject.from_json(merge_patch(old.to_json(), manifest)))
-
-    def ensure_namespace(self, name: str) -> None:
-        ensure_namespace(self.store, name)
-
-    def _ensure_priority_class(self, name: str) -> None:
-        """Every cluster has those of the system; here they come when they are needed."""
-        if name in SYSTEM_PRIORITIES and self.store.find("PriorityClass", "", name) is None:
-            body = {"metadata": {"name": name}, "value": SYSTEM_PRIORITIES[name]}
-            registry.create(self.store, Target(RESOURCES["PriorityClass"]), body)
-
-    def _ensure_storage_class(self) -> None:
-        """Most clusters have one that is taken if a claim names none."""
-        name = STANDARD_CLASS["metadata"]["name"]
-        if self.store.find(STANDARD_CLASS["kind"], "", name) is None:
-            self.store.create(ApiObject.from_json(STANDARD_CLASS))
-
-    def patch(self, patch: Patch) -> None:
-        namespace, name = patch.key
-        target = Target(RESOURCES["Pod"], namespace, name, patch.subresource)
-        body = list(patch.patch) if isinstance(patch.patch, tuple) else patch.patch
-        self._told("patch", target, name)
-        with _refusals():
-            registry.patch(self.store, target, _CONTENT_TYPES[patch.type], body)
-
-    def delete(self, delete: Delete) -> None:
-        namespace, name = delete.key
-        target = Target(RESOURCES["Pod"], namespace, name)
-        grace = delete.grace_period_seconds
-        self._told("delete", target, name, {} if grace is None else {"gracePeriodSeconds": grace})
-        with _refusals():
-            registry.delete(self.store, target, DeleteOptions(grace_s=grace))
-
-    def _told(self, verb: str, target: Target, name: str, summary: Mapping[str, Any] | None = None) -> None:
-        """What follows in this task, and what the cluster tells others about it, is caused by this write."""
-        if not self.recorder.on:
-            return
-        resource = target.resource.plural + (f"/{target.subresource}" if target.subresource else "")
-        pod = f"{target.namespace}/{name}" if target.resource.kind == "Pod" else ""
-        shown = {} if pod else {"name": name, "namespace": target.namespace}
-        record = ApiWrite(pod=pod, verb=verb, resource=resource, by=USER, summary={**shown, **(summary or {})})
-        Recorder.because(None)
-        Recorder.because(self.recorder.record(record))
+    def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
+        return self.store.watch(kind, listener)
 
     # -- a shell on the node ------------------------------------------------------------------------------------
 
@@ -182,7 +100,11 @@ class SimulatedWorld:
         pod = self.store.find("Pod", *target.key)
         if not isinstance(pod, Pod):
             raise StepFailed(f"there is no pod {'/'.join(target.key)}")
-        return pod, self.nodes[pod.spec.node_name].runtime
+        node = self.nodes.get(pod.spec.node_name)
+        if node is None:
+            where = f"there is no node {pod.spec.node_name}" if pod.spec.node_name else "it has no node yet"
+            raise StepFailed(f"pod {'/'.join(target.key)} does not run: {where}")
+        return pod, node.runtime
 
     async def _running_container(self, target: PodTarget, name: str) -> tuple[str, str, SimulatedRuntime]:
         """Id and name of the container; without a name it is the first of the pod."""
@@ -202,7 +124,7 @@ class SimulatedWorld:
             raise StepFailed(str(error)) from None
         output = (result.stdout + result.stderr).rstrip("\n")
         text = f"exec {command!r} ended with {result.exit_code}" + (f": {output}" if output else "")
-        self._note(exec, container, text)
+        self._note_of_pod(exec, container, text)
 
     async def kill(self, kill: Kill) -> None:
         if kill.sandbox:
@@ -210,11 +132,11 @@ class SimulatedWorld:
             ready = [info.id for info in await runtime.list_pod_sandboxes(pod.metadata.uid) if info.ready]
             if not ready:
                 raise StepFailed(f"pod {'/'.join(kill.key)} has no running sandbox")
-            self._note(kill, "", "its sandbox is killed")
+            self._note_of_pod(kill, "", "its sandbox is killed")
             runtime.sandbox_dies(ready[-1])
             return
         identifier, container, runtime = await self._running_container(kill, kill.container)
-        self._note(kill, container, f"its main process gets the signal {kill.signal}")
+        self._note_of_pod(kill, container, f"its main process gets the signal {kill.signal}")
         runtime.kill_container(identifier, Signals[f"SIG{kill.signal}"].value)
 
     # -- the node itself ----------------------------------------------------------------------------------------
@@ -342,16 +264,6 @@ class SimulatedWorld:
         Recorder.because(None)
         Recorder.because(self.recorder.record(Note(node=node.name, text=text)))
 
-    def _note(self, target: PodTarget, container: str, text: str) -> None:
+    def _note_of_pod(self, target: PodTarget, container: str, text: str) -> None:
         Recorder.because(None)
         Recorder.because(self.recorder.record(Note(pod="/".join(target.key), container=container, text=text)))
-
-
-class _refusals:
-    """An API server's refusal is a step that failed."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, ApiError):
-            raise StepFailed(error.message) from None

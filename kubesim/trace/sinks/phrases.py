@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from kubesim.golang.text import duration
+from kubesim.golang.text import duration, printable
 from kubesim.trace import records as r
 from kubesim.values import value_object
 
@@ -30,7 +30,11 @@ def phrase(record: r.Record) -> Phrase:
 
 
 def subject(record: r.Record) -> str:
-    """Whom it is about: `pod`, `pod:container`; the namespace only if it is not `default`."""
+    """What it is about: `pod`, `pod:container`, `Deployment/web`; the namespace only if it is not `default`."""
+    about = getattr(record, "object", "")
+    if about:
+        kind, _, name = about.partition(" ")
+        return f"{kind}/{name.removeprefix('default/')}"
     pod = record.pod.removeprefix("default/")
     return f"{pod}:{record.container}" if record.container else pod
 
@@ -172,6 +176,10 @@ def _event(record: r.EventRecorded) -> Phrase:
     return Phrase("event", f"{record.reason}: {record.message}", _reasons(record), "good")
 
 
+def _log(record: r.LogOutput) -> Phrase:
+    return Phrase("log", printable(record.text) + (" (stderr)" if record.stream == "stderr" else ""))
+
+
 def _fault(record: r.Fault) -> Phrase:
     return Phrase("fault", record.fault, _reasons(record), "warning")
 
@@ -204,6 +212,7 @@ _PHRASES: dict[type[r.Record], Callable[[Any], Phrase]] = {
     r.StatusSet: _status_set,
     r.ApiWrite: _api_write,
     r.EventRecorded: _event,
+    r.LogOutput: _log,
     r.Fault: _fault,
     r.Expectation: _expectation,
     r.Note: _note,

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kubesim.scenario.language.document import Expect, Scenario, Step
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.expect_items import Expect
+from kubesim.scenario.language.step_items import Step
 
 
 def scenario(**spec: Any) -> Scenario:

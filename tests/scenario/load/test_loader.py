@@ -166,9 +166,10 @@ BAD_OBJECTS = {
     POD + "    imagee: x\n": "9: spec.containers[0].imagee: unknown field; did you mean image?",
     POD.replace("nginx", "5"): "8: spec.containers[0].image: must be text, not the number 5 (put text in quotes)",
     POD.replace("name: web\n    image", "name: Web\n    image"): "7: spec.containers[0].name: Invalid value",
-    POD.replace("Pod", "Pood"): "2: kind: unknown kind 'Pood'; did you mean Pod?",
-    POD.replace("Pod", "Deployment"): "2: kind: Deployment is a controller's affair",
-    POD.replace("v1", "v2"): "1: apiVersion: a Pod is of apiVersion v1, not 'v2'",
+    POD.replace("Pod", "Pood"): '2: kind: no matches for kind "Pood" in version "v1"; did you mean Pod?',
+    POD.replace("Pod", "Deployment"): '1: apiVersion: no matches for kind "Deployment" in version "v1"; v1.36 serves it'
+    " in apps/v1",
+    POD.replace("v1", "v2"): '1: apiVersion: no matches for kind "Pod" in version "v2"; v1.36 serves it in v1',
     POD.replace("kind: Pod\n", ""): "1: kind: is needed",
     POD.replace("  name: web\nspec", "  labels: {}\nspec"): "3: metadata.name: is needed",
     POD.partition("\n  - ")[0] + " web\n": "6: spec.containers: must be a list, not 'web'",
@@ -198,10 +199,10 @@ BAD_SPECS = {
         "7: spec.behaviours[0].runFor: 'soon' is not a duration such as 1m30s or 250ms"
     ),
     "  steps:\n  - at: 1s\n    delete: {pot: a}\n": "8: spec.steps[0].delete.pot: unknown field; did you mean pod?",
-    "  steps:\n  - at: 1s\n    delete: {}\n": "8: spec.steps[0].delete.pod: is needed",
+    "  steps:\n  - at: 1s\n    delete: {}\n": "8: spec.steps[0].delete: give pod or object: Kind/name",
     "  steps: {}\n": "6: spec.steps: must be a list",
     "  steps:\n  - at: 1s\n    apply:\n      apiVersion: v1\n      kind: Pud\n": (
-        "10: spec.steps[0].apply.kind: unknown kind 'Pud'; did you mean Pod?"
+        '10: spec.steps[0].apply.kind: no matches for kind "Pud" in version "v1"; did you mean Pod?'
     ),
 }
 

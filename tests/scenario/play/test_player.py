@@ -12,26 +12,31 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.store.store import Listener, Store
 from kubesim.concurrency import TaskSet
-from kubesim.scenario.language.document import (
+from kubesim.scenario.client.api_steps import StepFailed
+from kubesim.scenario.language.document import Spec
+from kubesim.scenario.language.source_items import Manifest, ServeManifest
+from kubesim.scenario.language.step_items import (
     Delete,
+    Drain,
+    Evict,
     Exec,
     Hang,
     Kill,
+    NodeTarget,
     Patch,
     Pressure,
     Reboot,
     Restart,
+    Scale,
     Shutdown,
-    Spec,
     Start,
     StaticPodFile,
     Stop,
+    TaintNode,
     WriteStaticPod,
 )
-from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.play.expectations import Judge
 from kubesim.scenario.play.player import Player
-from kubesim.scenario.play.world import StepFailed
 from kubesim.trace import MemorySink, Recorder
 from kubesim.trace.records import Expectation
 
@@ -45,13 +50,14 @@ class FakeWorld:
     def __init__(self, clock: LoopClock, store: Store) -> None:
         self.clock, self.store = clock, store
         self.did: list[tuple[float, str]] = []
+        self.notes: list[str] = []
 
-    def note(self, what: str) -> None:
+    def did_at(self, what: str) -> None:
         self.did.append((self.clock.elapsed() / SECOND, what))
 
     def apply(self, manifest: dict[str, Any]) -> None:
         name = manifest["metadata"]["name"]
-        self.note(f"apply {name}")
+        self.did_at(f"apply {name}")
         metadata = ObjectMeta(name=name, namespace="default")
         self.store.create(Pod(kind="Pod", metadata=metadata, spec=PodSpec(node_name="n")))
         self.clock.call_at(self.clock.now() + 2 * SECOND, self.becomes_ready, name)
@@ -65,55 +71,76 @@ class FakeWorld:
         raise StepFailed("the server said no")
 
     def delete(self, delete: Delete) -> None:
-        self.note(f"delete {delete.pod}")
+        self.did_at(f"delete {delete.pod}")
         self.clock.call_at(self.clock.now() + SECOND, self.store.remove, "Pod", *delete.key)
 
     async def exec(self, exec: Exec) -> None:
         await self.clock.sleep(5 * SECOND)
-        self.note("exec done")
+        self.did_at("exec done")
 
     async def kill(self, kill: Kill) -> None:
-        self.note("kill")
+        self.did_at("kill")
 
     def write_static_pod(self, write: WriteStaticPod) -> None:
-        self.note(f"write {write.file}")
+        self.did_at(f"write {write.file}")
 
     def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None:
-        self.note(f"write {file} on all nodes")
+        self.did_at(f"write {file} on all nodes")
 
     def remove_static_pod(self, remove: StaticPodFile) -> None:
-        self.note(f"remove {remove.file}")
+        self.did_at(f"remove {remove.file}")
 
     def serve_manifest(self, answer: ServeManifest) -> None:
-        self.note(f"serve {answer.status}")
+        self.did_at(f"serve {answer.status}")
 
     def remove_all_static_pods(self) -> None:
         pass
 
     async def stop(self, stop: Stop) -> None:
-        self.note(f"stop {stop.what}")
+        self.did_at(f"stop {stop.what}")
 
     def start(self, start: Start) -> None:
-        self.note(f"start {start.what}")
+        self.did_at(f"start {start.what}")
 
     async def restart(self, restart: Restart) -> None:
         await self.clock.sleep(restart.down_for)
-        self.note(f"{restart.what} restarted")
+        self.did_at(f"{restart.what} restarted")
 
     async def reboot(self, reboot: Reboot) -> None:
-        self.note("reboot")
+        self.did_at("reboot")
 
     async def shutdown(self, shutdown: Shutdown) -> None:
-        self.note("shutdown")
+        self.did_at("shutdown")
 
     async def hang(self, hang: Hang) -> None:
-        self.note(f"hang for {hang.duration}")
+        self.did_at(f"hang for {hang.duration}")
 
     def pressure(self, pressure: Pressure) -> None:
-        self.note(f"pressure {pressure.available}")
+        self.did_at(f"pressure {pressure.available}")
 
-    def watch_pods(self, listener: Listener) -> Callable[[], None]:
-        return self.store.watch("Pod", listener)
+    def scale(self, scale: Scale) -> None:
+        self.did_at(f"scale {scale.object}")
+
+    def evict(self, step: Evict) -> None:
+        self.did_at(f"evict {step.pod}")
+
+    def cordon(self, cordon: NodeTarget) -> None:
+        self.did_at(f"cordon {cordon.node}")
+
+    def uncordon(self, uncordon: NodeTarget) -> None:
+        self.did_at(f"uncordon {uncordon.node}")
+
+    async def drain(self, drain: Drain) -> None:
+        self.did_at(f"drain {drain.node}")
+
+    def taint(self, taint: TaintNode) -> None:
+        self.did_at(f"taint {taint.node}")
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
+        return self.store.watch(kind, listener)
 
 
 class Run:

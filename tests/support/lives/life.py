@@ -17,8 +17,9 @@ from kubesim.clock import Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.concurrency import TaskSet
 from kubesim.errors import SyncError
-from kubesim.scenario.language.document import Delete, Kill, Patch, Scenario
-from kubesim.scenario.play.world import StepFailed
+from kubesim.scenario.client.api_steps import StepFailed
+from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.step_items import Delete, Kill, Patch
 from kubesim.trace import HashSink, MemorySink, Sink
 from tests.support.faulty_runtime import FaultyRuntime
 from tests.support.lives.rules import LifeRules

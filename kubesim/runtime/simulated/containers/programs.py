@@ -7,7 +7,7 @@ ids) from the first start until the runtime knows nothing of the pod any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import partial
 from itertools import count
@@ -22,10 +22,11 @@ from kubesim.runtime.simulated.containers.container_process import ContainerProc
 from kubesim.runtime.simulated.containers.learnt import LearntProcess, RealContainers
 from kubesim.runtime.simulated.containers.shell_process import ShellProcess
 from kubesim.runtime.simulated.draws import Draw
-from kubesim.runtime.simulated.log_files import SimulatedLogFiles
+from kubesim.runtime.simulated.log_files import ContainerOutput, SimulatedLogFiles
 from kubesim.runtime.simulated.network import PodView, SimulatedNetwork
 from kubesim.runtime.simulated.volumes import NodeVolumes
 from kubesim.shell import Ports, VirtualFiles, is_missing_program
+from kubesim.shell.kernel.streams import LogLine
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 from kubesim.values import part
@@ -54,6 +55,7 @@ class Programs:
     behaviours: Sequence[Behaviour] = ()
     exec_time: Draw = ZERO
     log_files: SimulatedLogFiles | None = None
+    output: ContainerOutput | None = None
     lessons: RealContainers | None = None  # of real containers; a behaviour overrides them
     _host_ports: Ports = field(init=False)
     _exec_stream: Stream = field(init=False)
@@ -84,7 +86,8 @@ class Programs:
         state = self._state(context)
         process = self._make(context, state)
         if self.log_files is not None:
-            process.log.on_line = partial(self.log_files.wrote, f"{state.logs}/{context.config.log_path}")
+            wrote = partial(self.log_files.wrote, f"{state.logs}/{context.config.log_path}")
+            process.log.on_line = wrote if self.output is None else _both(wrote, self.output.of(self.node, context))
         return process
 
     def _make(self, context: ProcessContext, state: _PodState) -> BehaviourProcess | LearntProcess | ShellProcess:
@@ -151,3 +154,11 @@ class Programs:
             self.recorder.record(
                 Note(node=self.node, pod=pod, uid=metadata.uid, container=context.container.name, text=text)
             )
+
+
+def _both(first: Callable[[LogLine], None], second: Callable[[LogLine], None]) -> Callable[[LogLine], None]:
+    def wrote(line: LogLine) -> None:
+        first(line)
+        second(line)
+
+    return wrote

@@ -1,0 +1,73 @@
+"""Whether pods and workloads have come to rest: without a change from outside, nothing more is to be seen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kubesim.api.meta import ApiObject
+from kubesim.api.pod import Pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
+
+# Owners first: whatever deletes all of them in this order leaves nothing that makes new pods.
+WORKLOADS = ("CronJob", "Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet", "ReplicationController")
+
+Fields = Mapping[str, Any]
+
+
+def is_settled(pod: Pod) -> bool:
+    """Ended, or ready and not being deleted."""
+    if pod.metadata.deletion_timestamp is not None:
+        return False
+    if pod.status.phase in TERMINAL_PHASES:
+        return True
+    return any(condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions)
+
+
+def is_at_rest(workload: ApiObject) -> bool:
+    """Whether a workload has what it asks for. A CronJob never has: there is a next time."""
+    if workload.metadata.deletion_timestamp is not None:
+        return False
+    content = workload.to_json()
+    spec, status = content.get("spec") or {}, content.get("status") or {}
+    match workload.kind:
+        case "CronJob":
+            return bool(spec.get("suspend"))
+        case "Job":
+            return _job_rests(spec, status)
+        case "DaemonSet":
+            rolling = (spec.get("updateStrategy") or {}).get("type") != "OnDelete"
+            counts = _numbers(status, "numberReady", *(("updatedNumberScheduled",) if rolling else ()))
+            return _is_observed(workload, status) and counts == {status.get("desiredNumberScheduled", 0)}
+        case "Deployment":
+            rolling = not spec.get("paused")
+            counts = _numbers(status, "replicas", "readyReplicas", *(("updatedReplicas",) if rolling else ()))
+            return _is_observed(workload, status) and counts == {spec.get("replicas", 1)}
+        case _:
+            counts = _numbers(status, "replicas", "readyReplicas")
+            return _is_observed(workload, status) and counts == {spec.get("replicas", 1)}
+
+
+def _job_rests(spec: Fields, status: Fields) -> bool:
+    """Finished, suspended, or all of its pods are ready."""
+    if finished(status) is not None or spec.get("suspend"):
+        return True
+    active = status.get("active", 0)
+    return bool(active and active == status.get("ready", 0))
+
+
+def finished(status: Fields) -> Fields | None:
+    """The condition of a Job that says that it is over."""
+    for condition in status.get("conditions") or ():
+        if condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True":
+            return dict(condition)
+    return None
+
+
+def _is_observed(workload: ApiObject, status: Fields) -> bool:
+    """Whether its controller has seen the newest spec."""
+    return bool(status.get("observedGeneration", 0) >= workload.metadata.generation)
+
+
+def _numbers(status: Fields, *names: str) -> set[int]:
+    return {status.get(name, 0) for name in names}

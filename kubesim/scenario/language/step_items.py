@@ -1,0 +1,251 @@
+"""The steps of a scenario: what somebody does from outside, at the API server, on a node or to a machine."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.object_names import ObjectName, has_namespace
+from kubesim.scenario.language.source_items import Manifest, ServeManifest
+from kubesim.scenario.language.strict import Strict, as_list, is_amount_or_percentage, wrap
+
+JsonObject = dict[str, Any]
+AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]
+
+
+class PodTarget(Strict):
+    """`name`, or `namespace/name`."""
+
+    pod: str = Field(min_length=1)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        namespace, slash, name = self.pod.rpartition("/")
+        return (namespace if slash else "default"), name
+
+
+class ObjectTarget(Strict):
+    """A pod, or any object: `Deployment/web`, `Deployment/namespace/web`, `Node/node-1`."""
+
+    pod: str = ""
+    object: ObjectName = ""
+
+    @model_validator(mode="after")
+    def _one_target(self) -> ObjectTarget:
+        if bool(self.pod) == bool(self.object):
+            raise PydanticCustomError("target", "give pod or object: Kind/name")
+        return self
+
+    @property
+    def kind(self) -> str:
+        return "Pod" if self.pod else self.object.partition("/")[0]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name; the namespace of a kind that has none is empty."""
+        named = self.pod or self.object.partition("/")[2]
+        namespace, slash, name = named.rpartition("/")
+        if not has_namespace(self.kind):
+            return "", name
+        return (namespace if slash else "default"), name
+
+    @property
+    def text(self) -> str:
+        return f"pod {self.pod}" if self.pod else self.object
+
+
+class Patch(ObjectTarget):
+    """A patch; a list is a JSON patch, an object a strategic merge patch unless `type` says otherwise."""
+
+    patch: JsonObject | Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)]
+    type: Literal["strategic", "merge", "json"] = "strategic"
+    subresource: Literal["", "status", "resize", "ephemeralcontainers"] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _type_of_a_list(cls, value: Any) -> Any:
+        if isinstance(value, dict) and isinstance(value.get("patch"), list):
+            return {"type": "json", **value}
+        return value
+
+
+class Delete(ObjectTarget):
+    grace_period_seconds: int | None = Field(default=None, ge=0)
+    propagation_policy: Literal["Background", "Foreground", "Orphan"] | None = None  # what becomes of its dependents
+
+
+class Scale(ObjectTarget):
+    """Sets `spec.replicas`, as `kubectl scale` does."""
+
+    replicas: int = Field(ge=0)
+
+
+class Evict(PodTarget):
+    """The eviction API, which asks PodDisruptionBudgets; `refused: true` expects the refusal."""
+
+    grace_period_seconds: int | None = Field(default=None, ge=0)
+    refused: bool = False
+
+
+class NodeTarget(Strict):
+    """A node that must exist."""
+
+    node: str = Field(min_length=1)
+
+
+class Drain(NodeTarget):
+    """Cordons a node and evicts its pods, as `kubectl drain --ignore-daemonsets --force` does."""
+
+    grace_period_seconds: int | None = Field(default=None, ge=0)
+
+
+class TaintNode(NodeTarget):
+    """Replaces the taints of a node; an empty list removes them."""
+
+    taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)]
+
+
+class Exec(PodTarget):
+    container: str = ""
+    command: Annotated[tuple[str, ...], BeforeValidator(as_list)] = Field(min_length=1)
+
+
+class Kill(PodTarget):
+    """The main process of a container is killed from outside, or the sandbox (its pause process)."""
+
+    container: str = ""
+    sandbox: bool = False
+    signal: Literal["KILL", "TERM"] = "KILL"
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Kill:
+        if self.sandbox and self.container:
+            raise PydanticCustomError("target", "give a container or sandbox: true, not both")
+        return self
+
+
+class StaticPodFile(Strict):
+    """A file in the directory of manifests, on the first node unless another one is named."""
+
+    file: str = Field(pattern=r"^[^/]+$")
+    node: str = ""
+
+
+class WriteStaticPod(StaticPodFile):
+    manifest: Manifest
+
+
+class Stop(Strict):
+    """The kubelet or the runtime of a node goes away, or its way to the API server."""
+
+    what: Literal["kubelet", "runtime", "apiserver"]
+    containers: Literal["kept", "gone"] = "kept"  # when the runtime stops: does it find them again?
+    node: str = ""
+
+    @model_validator(mode="after")
+    def _only_a_runtime_has_containers(self) -> Stop:
+        if self.what != "runtime" and self.containers != "kept":
+            raise PydanticCustomError("stop", "only a runtime loses its containers")
+        return self
+
+
+class Start(Strict):
+    what: Literal["kubelet", "runtime", "apiserver"]
+    node: str = ""
+
+
+class Restart(Stop):
+    down_for: Duration = 2_000_000
+
+
+class Hang(Strict):
+    """The runtime says that it is well, but its listings do not come back for so long."""
+
+    what: Literal["runtime"] = "runtime"
+    duration: Duration = Field(alias="for", gt=0)
+    node: str = ""
+
+
+class Reboot(Strict):
+    what: Literal["node"] = "node"
+    down_for: Duration = 30_000_000
+    node: str = ""
+
+
+class Shutdown(Strict):
+    """The machine is told to go down, and its kubelet is asked first."""
+
+    what: Literal["node"] = "node"
+    node: str = ""
+
+
+class Pressure(Strict):
+    """So much is available on a node now: an amount, or a part of the whole (`5%`)."""
+
+    node: str = ""
+    memory: AmountOrPercentage | None = Field(default=None, alias="memory.available")
+    allocatable_memory: AmountOrPercentage | None = Field(default=None, alias="allocatableMemory.available")
+    nodefs: AmountOrPercentage | None = Field(default=None, alias="nodefs.available")
+    nodefs_inodes: AmountOrPercentage | None = Field(default=None, alias="nodefs.inodesFree")
+    imagefs: AmountOrPercentage | None = Field(default=None, alias="imagefs.available")
+    imagefs_inodes: AmountOrPercentage | None = Field(default=None, alias="imagefs.inodesFree")
+    pids: AmountOrPercentage | None = Field(default=None, alias="pid.available")
+
+    @property
+    def available(self) -> dict[str, str | int | float]:
+        """By signal."""
+        return {
+            name: value for name, value in self.model_dump(by_alias=True, exclude={"node"}).items() if value is not None
+        }
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Pressure:
+        if not self.available:
+            raise PydanticCustomError("pressure", "give at least one signal, such as memory.available: 50Mi")
+        return self
+
+
+ACTIONS = (
+    "apply", "patch", "delete", "scale", "evict", "cordon", "uncordon", "drain", "taint", "exec", "kill",
+    "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart", "reboot", "shutdown",
+    "pressure", "hang",
+)  # fmt: skip
+
+
+class Step(Strict):
+    """One thing done from outside, at a time after the start."""
+
+    at: Duration
+    apply: JsonObject | None = None
+    patch: Patch | None = None
+    delete: Delete | None = None
+    scale: Scale | None = None
+    evict: Annotated[Evict, wrap("pod")] | None = None
+    cordon: Annotated[NodeTarget, wrap("node")] | None = None
+    uncordon: Annotated[NodeTarget, wrap("node")] | None = None
+    drain: Annotated[Drain, wrap("node")] | None = None
+    taint: TaintNode | None = None
+    exec: Exec | None = None
+    kill: Kill | None = None
+    write_static_pod: WriteStaticPod | None = None
+    remove_static_pod: StaticPodFile | None = None
+    serve_manifest: ServeManifest | None = None
+    stop: Annotated[Stop, wrap("what")] | None = None
+    start: Annotated[Start, wrap("what")] | None = None
+    restart: Annotated[Restart, wrap("what")] | None = None
+    reboot: Annotated[Reboot, wrap("what")] | None = None
+    shutdown: Annotated[Shutdown, wrap("what")] | None = None
+    pressure: Pressure | None = None
+    hang: Hang | None = None
+
+    @model_validator(mode="after")
+    def _one_action(self) -> Step:
+        given = [name for name in ACTIONS if getattr(self, name) is not None]
+        if len(given) != 1:
+            names = ", ".join(map(to_camel, ACTIONS))
+            raise PydanticCustomError("step", "a step does one of {names}", {"names": names})
+        return self
