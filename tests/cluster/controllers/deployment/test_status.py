@@ -210,8 +210,8 @@ def test_the_condition_progressing(
     all_sets: dict[str, tuple[int, int, int]],
     expected: DeploymentCondition | None,
 ) -> None:
-    replicas, *before = counts
-    status = counted(*before, conditions=() if condition is None else (condition,))
+    replicas, actual, updated, available = counts
+    status = counted(actual, updated, available, conditions=() if condition is None else (condition,))
     made = deployment(replicas, deadline=deadline, status=status)
     everything = sets(**all_sets)
     new = next((one for one in everything if one.metadata.name == "foo"), None)
