@@ -23,6 +23,7 @@ _SPECIAL: Mapping[str, tuple[Kind, str]] = {
     "IntOrString": ("IntOrString", "intstr.IntOrString"),
     "Time": ("Time", "v1.Time"),
     "FieldsV1": ("raw", "v1.FieldsV1"),
+    "RawExtension": ("raw", "runtime.RawExtension"),
     "UID": ("string", "types.UID"),
 }
 
