@@ -462,3 +462,36 @@ def test_an_annotation_of_old_clients_rolls_back() -> None:
         ]
 
     controlled(story)
+
+
+def test_a_replica_set_changes_hands_with_its_labels() -> None:
+    """Re-told from: deployment_controller_test.go TestGetReplicaSetsForDeploymentAdoptRelease, TestUpdateReplicaSet."""
+
+    async def story(cluster: ControlledCluster) -> None:
+        for name in ("one", "two"):
+            await started(cluster, workload("Deployment", name, replicas=0))
+        [moved] = [one for one in by_revision(cluster) if one.metadata.name.startswith("one-")]
+        cluster.patch("ReplicaSet", moved.metadata.name, {"metadata": {"labels": {"app": "none"}}})
+        await cluster.wait()
+        assert cluster.get("ReplicaSet", moved.metadata.name).metadata.owner_references == ()
+        cluster.patch("ReplicaSet", moved.metadata.name, {"metadata": {"labels": {"app": "two"}}})
+        await cluster.wait()
+        [owner] = cluster.get("ReplicaSet", moved.metadata.name).metadata.owner_references
+        assert owner.name == "two"
+
+    controlled(story)
+
+
+def test_a_deleted_replica_set_is_made_again() -> None:
+    """Re-told from: deployment_controller_test.go TestDeleteReplicaSet."""
+
+    async def story(cluster: ControlledCluster) -> None:
+        await started(cluster, workload("Deployment", replicas=1))
+        [one] = by_revision(cluster)
+        cluster.delete("ReplicaSet", one.metadata.name)
+        await cluster.wait()
+        [again] = by_revision(cluster)
+        assert again.metadata.name == one.metadata.name
+        assert again.metadata.uid != one.metadata.uid
+
+    controlled(story)
