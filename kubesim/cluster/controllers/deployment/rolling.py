@@ -79,7 +79,7 @@ def cleanup_unhealthy_replicas(old: Sequence[ReplicaSet], budget: int) -> tuple[
         if unhealthy < 0:
             return plan, False
         count = min(budget, unhealthy)
-        why = f"{unhealthy} pods of an old ReplicaSet are not available, so {count} of them can go at once"
+        why = f"unavailable pods of an old ReplicaSet: {unhealthy}, so {count} can go at once"
         plan.append(Resize(replica_set, size(replica_set) - count, why))
         budget -= count
     return plan, True
@@ -93,7 +93,7 @@ def scale_down_old_replica_sets(old: Sequence[ReplicaSet], new: ReplicaSet, leas
         count = min(size(replica_set), surplus)
         if count <= 0:
             continue
-        why = f"{available} pods are available and {least} are needed, so {count} old ones can go"
+        why = f"{available} pods are available and {least} are needed, so {count} of the old ones can go"
         plan.append(Resize(replica_set, size(replica_set) - count, why))
         surplus -= count
     return plan

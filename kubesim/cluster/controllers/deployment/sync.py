@@ -105,9 +105,8 @@ class DeploymentSync:
             if new is None:
                 new, old = self.replica_sets(create=True)
             assert new is not None
-            self._apply(
-                [Resize(new, replicas_of(self.deployment), "no old pod runs any more, so the new ones can start")]
-            )
+            why = "no old pod runs any more, so the new ones can start"
+            self._apply([Resize(new, replicas_of(self.deployment), why)])
             if is_complete(self.deployment, self.deployment.status):
                 self._cleanup(old)
         self._sync_rollout_status(new, old)
@@ -155,9 +154,7 @@ class DeploymentSync:
             self._set_progressing("True", FOUND_NEW_REPLICA_SET, f'Found new replica set "{new.metadata.name}"')
             needs_update = True
         if needs_update:
-            why = (
-                f"ReplicaSet {new.metadata.name} has the template of the Deployment, so its revision is the current one"
-            )
+            why = f"ReplicaSet {new.metadata.name} has the template of the Deployment, so its revision is current"
             self._write_status(self.deployment.status, why)
         return new
 
@@ -170,9 +167,8 @@ class DeploymentSync:
         )
         name = planned.metadata.name
         try:
-            created = self.client.create(
-                planned, f"no ReplicaSet has this template, so one with {count} replicas is created"
-            )
+            why = f"no ReplicaSet has this template, so one with {count} replicas is created"
+            created = self.client.create(planned, why)
         except ApiError as error:
             return self._creation_failed(name, revision, error)
         assert isinstance(created, ReplicaSet)
@@ -290,7 +286,5 @@ class DeploymentSync:
 
 
 def _counted(deployment: Deployment, status: DeploymentStatus) -> str:
-    return (
-        f"{status.updated_replicas} of {replicas_of(deployment)} replicas are updated and {status.available_replicas} "
-        "are available, so the status of the Deployment reports that"
-    )
+    updated, available = status.updated_replicas, status.available_replicas
+    return f"{updated} of {replicas_of(deployment)} replicas are updated, {available} available"

@@ -107,7 +107,7 @@ class ReplicasController(Controller):
         counts = count_replicas(pods, wanted.template, wanted.min_ready_seconds, now)
         failure = None if error is None else (failure_reason(len(pods), wanted.replicas), error.message)
         status = calculate_status(owner, counts, terminating, failure, now)
-        self.client.update_status(owner, status, status_reason(owner, counts, wanted.replicas))
+        self.client.update_status(owner, status, status_reason(counts, wanted.replicas))
         if error is not None:
             raise error
         if wanted.min_ready_seconds and counts.ready_replicas != counts.available_replicas:

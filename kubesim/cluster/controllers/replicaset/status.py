@@ -87,9 +87,7 @@ def _conditions(
     return conditions
 
 
-def status_reason(owner: Replicated, counts: ReplicaCounts, wanted: int) -> str:
+def status_reason(counts: ReplicaCounts, wanted: int) -> str:
     """Why the status is written, for the trace."""
-    return (
-        f"{counts.replicas} of {wanted} replicas exist, {counts.ready_replicas} are ready and "
-        f"{counts.available_replicas} are available, so the status of the {owner.kind} reports that"
-    )
+    ready, available = counts.ready_replicas, counts.available_replicas
+    return f"{counts.replicas} of {wanted} replicas exist, {ready} ready and {available} available"

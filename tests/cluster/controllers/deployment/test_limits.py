@@ -1,6 +1,6 @@
 """maxSurge and maxUnavailable: numbers or percentages, and never both nothing.
 
-Tables of upstream: util/deployment_util_test.go TestResolveFenceposts, TestMaxUnavailable, TestMinAvailable
+Re-told from: util/deployment_util_test.go TestResolveFenceposts, TestMaxUnavailable, TestMinAvailable
 """
 
 from __future__ import annotations

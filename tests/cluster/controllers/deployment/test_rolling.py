@@ -1,6 +1,6 @@
 """How many pods a rolling update adds to the new ReplicaSet and takes from the old ones.
 
-Tables of upstream: rolling_test.go; util/deployment_util_test.go TestNewRSNewReplicas
+Re-told from: rolling_test.go; util/deployment_util_test.go TestNewRSNewReplicas
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Scaling a Deployment: one ReplicaSet gets all pods, several share them in proportion.
 
-Tables of upstream: sync_test.go TestScale; util/deployment_util_test.go TestGetReplicaSetFraction
+Re-told from: sync_test.go TestScale; util/deployment_util_test.go TestGetReplicaSetFraction
 """
 
 from __future__ import annotations
