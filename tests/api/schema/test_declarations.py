@@ -9,7 +9,14 @@ import pytest
 from kubesim.api.model import MODELS
 from kubesim.api.schema.types import Type, parse_type, struct_fields
 
-PYTHON = {"bool": "bool", "int": "int", "IntOrString": "int | str", "string": "str", "Time": "str"}
+PYTHON = {
+    "bool": "bool",
+    "int": "int",
+    "IntOrString": "int | str",
+    "string": "str",
+    "Time": "str",
+    "raw": "dict[str, Any]",
+}
 
 
 def python_type(type_: Type) -> str:

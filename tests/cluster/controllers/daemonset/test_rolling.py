@@ -14,7 +14,7 @@ from kubesim.api.pod import Pod, PodCondition, PodSpec, PodStatus
 from kubesim.api.workloads.apps import DaemonSet
 from kubesim.cluster.controllers.daemonset.failures import FailedPodsBackoff
 from kubesim.cluster.controllers.daemonset.placement import Fit
-from kubesim.cluster.controllers.daemonset.plan import NodePlan, plan_node, pods_by_node, pods_without_node
+from kubesim.cluster.controllers.daemonset.plan import DaemonNodePlan, plan_node, pods_by_node, pods_without_node
 from kubesim.cluster.controllers.daemonset.rolling import allows_surge, max_surge, max_unavailable, plan_rolling_update
 from kubesim.errors import ApiError
 from tests.support.workloads.sets import daemon_set, rolling
@@ -125,7 +125,7 @@ def test_a_surge_cannot_go_on_without_knowing_the_node() -> None:
 # -- one node -------------------------------------------------------------------------------------------------------
 
 
-def _planned(plan: NodePlan) -> tuple[bool, list[str]]:
+def _planned(plan: DaemonNodePlan) -> tuple[bool, list[str]]:
     return plan.create, [pod.metadata.name for pod in plan.delete]
 
 
