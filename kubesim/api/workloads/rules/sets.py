@@ -22,12 +22,11 @@ from kubesim.api.workloads.rules.pod_templates import (
     is_empty_selector,
     percentage,
     selector_matches,
-    validate_always_running_template,
     validate_at_most_100_percent,
     validate_immutable_selector,
     validate_int_or_percent,
+    validate_matching_labels,
     validate_pod_template,
-    validate_selector,
 )
 from kubesim.golang.json import InOrder, dumps
 
@@ -106,20 +105,44 @@ def _validate_stateful_set(errors: Errors, obj: JsonObject) -> None:
     service = spec.get("serviceName", "")
     if service:
         errors.all_invalid("spec.serviceName", service, formats.dns1123_label(service))
-    selector = spec.get("selector")
-    understood = validate_selector(errors, selector, "spec.selector", "empty selector is invalid for statefulset")
-    _validate_stateful_set_template(errors, spec, selector if understood else {})
+    if _validate_stateful_set_selector(errors, spec.get("selector")):
+        completed = _completed_template(spec)
+        validate_matching_labels(errors, completed, spec.get("selector"), "spec.template")
+        validate_pod_template(errors, completed, "spec.template")
+    _validate_always_running(errors, spec["template"]["spec"], "StatefulSet")
 
 
-def _validate_stateful_set_template(errors: Errors, spec: JsonObject, selector: JsonObject | None) -> None:
+def _validate_stateful_set_selector(errors: Errors, selector: JsonObject | None) -> bool:
+    """Whether it can be compared with labels."""
+    if selector is None:
+        errors.required("spec.selector")
+        return True
+    before = len(errors)
+    validate_label_selector(errors, selector, "spec.selector")
+    understood = len(errors) == before
+    if is_empty_selector(selector):
+        detail = "empty selector is invalid for statefulset"
+        errors.invalid("spec.selector", Raw(label_selector_json(selector)), detail)
+    if not understood:
+        errors.invalid("spec.selector", Raw(label_selector_json(selector)), "")
+    return understood
+
+
+def _validate_always_running(errors: Errors, pod_spec: JsonObject, kind: str) -> None:
+    errors.unless_one_of("spec.template.spec.restartPolicy", pod_spec.get("restartPolicy", ""), ("Always",))
+    if pod_spec.get("activeDeadlineSeconds") is not None:
+        detail = f"activeDeadlineSeconds in {kind} is not Supported"
+        errors.forbidden("spec.template.spec.activeDeadlineSeconds", detail)
+
+
+def _completed_template(spec: JsonObject) -> JsonObject:
     """As the controller will complete it: its volumes are there, host name and subdomain do not matter."""
-    template = spec["template"]
+    template: JsonObject = spec["template"]
     names = [(claim.get("metadata") or {}).get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
     volumes += [volume for volume in template["spec"].get("volumes") or () if volume.get("name") not in names]
     pod_spec = {name: value for name, value in template["spec"].items() if name not in ("hostname", "subdomain")}
-    completed = {**template, "spec": {**pod_spec, "volumes": volumes}}
-    validate_always_running_template(errors, completed, selector, "spec.template", "StatefulSet")
+    return {**template, "spec": {**pod_spec, "volumes": volumes}}
 
 
 def _validate_stateful_set_strategy(errors: Errors, strategy: JsonObject, path: str) -> None:
@@ -211,11 +234,7 @@ def _validate_daemon_set(errors: Errors, obj: JsonObject) -> None:
         detail = "empty selector is invalid for daemonset"
         errors.invalid("spec.selector", Raw(label_selector_json(selector or {})), detail)
     validate_pod_template(errors, template, "spec.template")
-    pod_spec = template.get("spec") or {}
-    errors.unless_one_of("spec.template.spec.restartPolicy", pod_spec.get("restartPolicy", ""), ("Always",))
-    if pod_spec.get("activeDeadlineSeconds") is not None:
-        detail = "activeDeadlineSeconds in DaemonSet is not Supported"
-        errors.forbidden("spec.template.spec.activeDeadlineSeconds", detail)
+    _validate_always_running(errors, template["spec"], "DaemonSet")
     errors.nonnegative("spec.minReadySeconds", spec.get("minReadySeconds", 0))
     _validate_daemon_set_strategy(errors, spec["updateStrategy"], "spec.updateStrategy")
     errors.nonnegative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit") or 0)

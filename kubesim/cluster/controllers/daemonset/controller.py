@@ -17,7 +17,7 @@ from kubesim.cluster.controllers.controller import Controller
 from kubesim.cluster.controllers.daemonset.failures import FailedPodsBackoff
 from kubesim.cluster.controllers.daemonset.placement import Fit, fit_of, new_daemon_pod
 from kubesim.cluster.controllers.daemonset.plan import (
-    NodePlan,
+    DaemonNodePlan,
     daemon_set_status,
     plan_node,
     pods_by_node,
@@ -41,7 +41,7 @@ _Candidate = TypeVar("_Candidate")
 
 
 @value_object
-class Outcome:
+class NodesOutcome:
     """What creating and deleting came to.
 
     `seen` are the pods that the status of the same sync counts. The last writes are not among them: a controller hears
@@ -112,6 +112,7 @@ class DaemonSetController(Controller):
         set_ = self.store.find("DaemonSet", namespace, name)
         if not isinstance(set_, DaemonSet) or set_.metadata.deletion_timestamp is not None:
             return
+        self.client.claim(self._pods, set_, selector_from(set_.spec.selector))
         revision, old = self._history.construct(set_, self._pods_of(set_))
         hash_text = revision_hash(revision)
         nodes = (node for node in self.store.list("Node") if isinstance(node, Node))
@@ -126,10 +127,10 @@ class DaemonSetController(Controller):
             raise outcome.error
 
     def _pods_of(self, set_: DaemonSet) -> list[Pod]:
-        claimed = self.client.claim(self._pods, set_, selector_from(set_.spec.selector))
-        return [pod for pod in claimed if isinstance(pod, Pod)]
+        """Those that it controls, as they are at this moment."""
+        return [pod for pod in self._pods.of(set_) if isinstance(pod, Pod)]
 
-    def _manage(self, set_: DaemonSet, fits: dict[str, Fit], hash_text: str) -> Outcome:
+    def _manage(self, set_: DaemonSet, fits: dict[str, Fit], hash_text: str) -> NodesOutcome:
         """Create the pods that are missing, delete those that are too many."""
         pods = pods_by_node(self._pods_of(set_))
         create: list[tuple[str, str]] = []
@@ -143,7 +144,7 @@ class DaemonSetController(Controller):
         delete += [(pod, "the node that it is made for does not exist") for pod in pods_without_node(pods, fits)]
         return self._sync_nodes(set_, create, delete, hash_text)
 
-    def _ended_pods(self, set_: DaemonSet, node: str, plan: NodePlan) -> list[tuple[Pod, str]]:
+    def _ended_pods(self, set_: DaemonSet, node: str, plan: DaemonNodePlan) -> list[tuple[Pod, str]]:
         """Daemon pods that have ended are deleted, the failed ones with growing delays."""
         found = []
         key = (set_.metadata.uid, set_.status.observed_generation, node)
@@ -163,12 +164,12 @@ class DaemonSetController(Controller):
             found.append((pod, "a daemon pod should run forever: one that has ended is replaced"))
         return found
 
-    def _rolling_update(self, set_: DaemonSet, fits: dict[str, Fit], hash_text: str) -> Outcome:
+    def _rolling_update(self, set_: DaemonSet, fits: dict[str, Fit], hash_text: str) -> NodesOutcome:
         pods = pods_by_node(self._pods_of(set_))
         try:
             rollout = plan_rolling_update(set_, fits, pods, hash_text, self.clock.now())
         except ApiError as error:
-            return Outcome(self._pods_of(set_), error=error)
+            return NodesOutcome(self._pods_of(set_), error=error)
         delete = [*rollout.delete, *self._some(rollout.delete_candidates, rollout.delete_count)]
         create = [*rollout.create, *self._some(rollout.create_candidates, rollout.create_count)]
         why = "the pod is from an old template, and the rolling update has come to its node"
@@ -181,7 +182,7 @@ class DaemonSetController(Controller):
 
     def _sync_nodes(
         self, set_: DaemonSet, create: list[tuple[str, str]], delete: list[tuple[Pod, str]], hash_text: str
-    ) -> Outcome:
+    ) -> NodesOutcome:
         """Pods are created in batches of 1, 2, 4, ...; a batch with a failure is the last."""
         errors: list[ApiError] = []
         seen = self._pods_of(set_)
@@ -199,7 +200,7 @@ class DaemonSetController(Controller):
                 errors.append(error)
             else:
                 self.client.event(set_, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.metadata.name}")
-        return Outcome(seen, bool(create or delete), errors[0] if errors else None)
+        return NodesOutcome(seen, bool(create or delete), errors[0] if errors else None)
 
     def _create_pod(self, set_: DaemonSet, pod: Pod, why: str, errors: list[ApiError]) -> None:
         try:

@@ -20,7 +20,7 @@ PodsByNode = Mapping[str, Sequence[Pod]]
 
 
 @value_object
-class NodePlan:
+class DaemonNodePlan:
     """What is to do on one node. Pods that have ended are deleted too, but each for a reason of its own."""
 
     create: bool = False
@@ -41,22 +41,22 @@ def pods_by_node(pods: Iterable[Pod], *, with_deleted: bool = False) -> dict[str
     return nodes
 
 
-def plan_node(set_: DaemonSet, fit: Fit, pods: Sequence[Pod], revision_hash: str, now: int) -> NodePlan:
+def plan_node(set_: DaemonSet, fit: Fit, pods: Sequence[Pod], revision_hash: str, now: int) -> DaemonNodePlan:
     """`pods` are the daemon pods of the node."""
     if fit.should_run and not pods:
-        return NodePlan(create=True)
+        return DaemonNodePlan(create=True)
     alive = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
     if not fit.should_continue:
-        return NodePlan(delete=tuple(alive), why="the node does not fit the pods of the set any more")
+        return DaemonNodePlan(delete=tuple(alive), why="the node does not fit the pods of the set any more")
     failed = tuple(pod for pod in alive if pod.status.phase == FAILED)
     succeeded = tuple(pod for pod in alive if pod.status.phase == SUCCEEDED)
     running = oldest_first(pod for pod in alive if pod.status.phase not in TERMINAL_PHASES)
     if not allows_surge(set_):
         why = "the node has more than one pod of the set, and only the oldest stays"
-        return NodePlan(False, tuple(running[1:]), failed, succeeded, why)
+        return DaemonNodePlan(False, tuple(running[1:]), failed, succeeded, why)
     surplus = _surplus_of_surge(set_, running, revision_hash, now)
     why = "a newer pod of the set has taken its place on the node"
-    return NodePlan(fit.should_run and not running, surplus, failed, succeeded, why)
+    return DaemonNodePlan(fit.should_run and not running, surplus, failed, succeeded, why)
 
 
 def _surplus_of_surge(set_: DaemonSet, running: Sequence[Pod], revision_hash: str, now: int) -> tuple[Pod, ...]:

@@ -20,7 +20,7 @@ from kubesim.values import value_object
 
 
 @value_object
-class Rollout:
+class DaemonRollout:
     """Of the candidates only so many may be taken now; which ones is left to chance, as a Go map leaves it."""
 
     delete: tuple[Pod, ...] = ()
@@ -32,7 +32,7 @@ class Rollout:
 
 
 @value_object
-class OnNode:
+class PodsOfNode:
     """The pods of one node that are not being deleted, at most one of each kind."""
 
     new: Pod | None = None
@@ -41,7 +41,7 @@ class OnNode:
 
 def plan_rolling_update(
     set_: DaemonSet, fits: Mapping[str, Fit], pods: Mapping[str, Sequence[Pod]], revision_hash: str, now: int
-) -> Rollout:
+) -> DaemonRollout:
     desired = [node for node, fit in fits.items() if fit.should_run]
     surge, unavailable = max_surge(set_, len(desired)), max_unavailable(set_, len(desired))
     if desired and not surge and not unavailable:
@@ -53,17 +53,17 @@ def plan_rolling_update(
     return _surge(set_, found, fits, len(desired), surge, now)
 
 
-def pods_of_node(set_: DaemonSet, pods: Sequence[Pod], revision_hash: str) -> OnNode | None:
+def pods_of_node(set_: DaemonSet, pods: Sequence[Pod], revision_hash: str) -> PodsOfNode | None:
     """None: there are several of one kind, which are cleaned up first."""
     alive = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
     new = [pod for pod in alive if is_updated(set_, pod, revision_hash)]
     old = [pod for pod in alive if not is_updated(set_, pod, revision_hash)]
     if len(new) > 1 or len(old) > 1:
         return None
-    return OnNode(new[0] if new else None, old[0] if old else None)
+    return PodsOfNode(new[0] if new else None, old[0] if old else None)
 
 
-def _replace(set_: DaemonSet, found: Mapping[str, OnNode | None], max_unavailable: int, now: int) -> Rollout:
+def _replace(set_: DaemonSet, found: Mapping[str, PodsOfNode | None], max_unavailable: int, now: int) -> DaemonRollout:
     """An old pod that is not available can go at any time: nothing is lost by it."""
     unavailable, broken, candidates = 0, [], []
     for node in found.values():
@@ -78,17 +78,17 @@ def _replace(set_: DaemonSet, found: Mapping[str, OnNode | None], max_unavailabl
             broken.append(node.old)
             unavailable += 1
     count = max(0, max_unavailable - unavailable)
-    return Rollout(tuple(broken), tuple(candidates), min(count, len(candidates)))
+    return DaemonRollout(tuple(broken), tuple(candidates), min(count, len(candidates)))
 
 
 def _surge(
     set_: DaemonSet,
-    found: Mapping[str, OnNode | None],
+    found: Mapping[str, PodsOfNode | None],
     fits: Mapping[str, Fit],
     desired: int,
     max_surge: int,
     now: int,
-) -> Rollout:
+) -> DaemonRollout:
     """Pods on nodes that do not fit any more go only when enough others are available."""
     surging = available = 0
     delete: list[Pod] = []
@@ -115,7 +115,7 @@ def _surge(
             (candidates if healthy else create).append(name)
         else:
             (leaving if healthy else delete).append(node.old)
-    return Rollout(
+    return DaemonRollout(
         delete=tuple(delete),
         delete_candidates=tuple(leaving),
         delete_count=min(max(0, available - desired), len(leaving)),

@@ -19,7 +19,7 @@ from kubesim.cluster.controllers.controller import Controller
 from kubesim.cluster.controllers.history import RevisionHistory, by_revision
 from kubesim.cluster.controllers.pods import next_availability_check
 from kubesim.cluster.controllers.statefulset.identity import CLAIM, claim_names, is_member_of, ordinal_of, ordinals
-from kubesim.cluster.controllers.statefulset.plan import Plan, plan_sync
+from kubesim.cluster.controllers.statefulset.plan import StatefulSetPlan, plan_sync
 from kubesim.cluster.controllers.statefulset.pod_control import StatefulPodControl
 from kubesim.cluster.controllers.statefulset.revisions import resolve_versions, surplus_revisions
 from kubesim.cluster.controllers.statefulset.status import complete_rolling_update
@@ -85,7 +85,7 @@ class StatefulSetController(Controller):
             raise failure
         return status
 
-    def _carry_out(self, set_: StatefulSet, plan: Plan) -> StatefulSetStatus:
+    def _carry_out(self, set_: StatefulSet, plan: StatefulSetPlan) -> StatefulSetStatus:
         """The status then: pods that were created or deleted in this sync are counted by the next one."""
         ordered = set_.spec.pod_management_policy != "Parallel"
         run = self._pod_control.run_in_order if ordered else self._pod_control.run_in_batches

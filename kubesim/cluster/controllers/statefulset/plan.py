@@ -51,24 +51,24 @@ class Versions:
 
 
 @value_object
-class Step:
+class PodStep:
     """`claims` creates what a pod still needs of its claims, `retain` sets the owners of its claims."""
 
     verb: Literal["create", "update", "delete", "claims", "retain"]
     pod: Pod
-    why: str = ""
+    why: str = ""  # of what is done to the pod itself
 
 
-Phase = tuple[tuple[Step, ...], ...]  # the steps of each pod
+Phase = tuple[tuple[PodStep, ...], ...]  # the steps of each pod
 
 
 @value_object
-class Plan:
+class StatefulSetPlan:
     """`phases` are carried out one after the other, then `update`; a failure ends it. `status` is that before."""
 
     status: StatefulSetStatus
     phases: tuple[Phase, ...] = ()
-    update: Step | None = None
+    update: PodStep | None = None
 
 
 @value_object
@@ -102,7 +102,7 @@ class Situation:
 
 def plan_sync(
     set_: StatefulSet, versions: Versions, pods: Sequence[Pod], claims: Mapping[str, ApiObject], now: int
-) -> Plan:
+) -> StatefulSetPlan:
     """`pods` are those that the set controls, `claims` the claims of these pods and of those that are missing."""
     status = StatefulSetStatus(
         observed_generation=set_.metadata.generation,
@@ -111,22 +111,21 @@ def plan_sync(
         collision_count=versions.collision_count,
     )
     if set_.metadata.deletion_timestamp is not None:
-        return Plan(with_counts(status, pods, set_.spec.min_ready_seconds, now))
+        return StatefulSetPlan(with_counts(status, pods, set_.spec.min_ready_seconds, now))
     situation = assess(set_, versions, pods, claims, now)
     everyone = (*situation.replicas, *situation.condemned)
     status = with_counts(status, everyone, set_.spec.min_ready_seconds, now)
     replicas, blocked = _plan_replicas(situation)
     if blocked:
-        return Plan(status, (replicas,))
+        return StatefulSetPlan(status, (replicas,))
     retained = tuple(
-        () if situation.keeps_retention_policy(pod) else (Step("retain", pod, "its ordinal is scaled away"),)
-        for pod in situation.condemned
+        () if situation.keeps_retention_policy(pod) else (PodStep("retain", pod),) for pod in situation.condemned
     )
     condemned, blocked = _plan_condemned(situation)
     phases = (replicas, retained, condemned)
     if blocked or set_.spec.update_strategy.type == "OnDelete":
-        return Plan(status, phases)
-    return Plan(status, phases, plan_update(situation, versions.update.metadata.name))
+        return StatefulSetPlan(status, phases)
+    return StatefulSetPlan(status, phases, plan_update(situation, versions.update.metadata.name))
 
 
 def assess(
@@ -149,7 +148,7 @@ def at_revision(set_: StatefulSet, revision: ControllerRevision) -> StatefulSet:
 
 def _plan_replicas(situation: Situation) -> tuple[Phase, bool]:
     """The steps of each replica, and whether one of them blocks what follows."""
-    phase: list[tuple[Step, ...]] = []
+    phase: list[tuple[PodStep, ...]] = []
     for pod in situation.replicas:
         steps, waits = process_replica(situation, pod)
         phase.append(steps)
@@ -158,27 +157,27 @@ def _plan_replicas(situation: Situation) -> tuple[Phase, bool]:
     return tuple(phase), False
 
 
-def process_replica(situation: Situation, pod: Pod) -> tuple[tuple[Step, ...], bool]:
+def process_replica(situation: Situation, pod: Pod) -> tuple[tuple[PodStep, ...], bool]:
     """What one replica needs, and whether those after it have to wait for that."""
     set_, name = situation.set_, pod.metadata.name
     if pod.status.phase in TERMINAL_PHASES:
         # Also a pod that succeeded: what its containers returned says nothing about why it was stopped.
         why = f"pod {name} is in phase {pod.status.phase}, so it is deleted to be created again"
-        return (() if is_terminating(pod) else (Step("delete", pod, why),)), True
+        return (() if is_terminating(pod) else (PodStep("delete", pod, why),)), True
     if not is_created(pod):
         if has_stale_claim(set_, pod, situation.claims_of(pod)):
             return (), True
-        return (Step("create", pod, _why_create(situation, pod)),), True
-    steps: tuple[Step, ...] = ()
+        return (PodStep("create", pod, _why_create(situation, pod)),), True
+    steps: tuple[PodStep, ...] = ()
     if pod.status.phase == PENDING:
-        steps = (Step("claims", pod, "a pending pod may wait for claims that are missing"),)
+        steps = (PodStep("claims", pod),)  # it may wait for claims that somebody has deleted
     if is_terminating(pod) or not is_running_and_ready(pod) or not situation.is_available(pod):
         if situation.is_ordered:
             return steps, True
     kept = bool(steps) or situation.keeps_retention_policy(pod)
     if identity_matches(set_, pod) and storage_matches(set_, pod) and kept:
         return steps, False
-    return (*steps, Step("update", pod, "its identity, volumes or claims are not those of its ordinal")), False
+    return (*steps, PodStep("update", pod, "its identity, volumes or claims are not those of its ordinal")), False
 
 
 def _why_create(situation: Situation, pod: Pod) -> str:
@@ -192,7 +191,7 @@ def _why_create(situation: Situation, pod: Pod) -> str:
 
 def _plan_condemned(situation: Situation) -> tuple[Phase, bool]:
     """Pods to delete because the set has fewer replicas now, and whether a rolling update has to wait."""
-    phase: list[tuple[Step, ...]] = []
+    phase: list[tuple[PodStep, ...]] = []
     for pod in situation.condemned:
         steps = process_condemned(situation, pod)
         phase.append(steps)
@@ -201,7 +200,7 @@ def _plan_condemned(situation: Situation) -> tuple[Phase, bool]:
     return tuple(phase), False
 
 
-def process_condemned(situation: Situation, pod: Pod) -> tuple[Step, ...]:
+def process_condemned(situation: Situation, pod: Pod) -> tuple[PodStep, ...]:
     """With OrderedReady a pod is deleted only if it is available, or the first one that is not."""
     if is_terminating(pod):
         return ()
@@ -209,7 +208,7 @@ def process_condemned(situation: Situation, pod: Pod) -> tuple[Step, ...]:
     if situation.is_ordered and not healthy and pod is not _first_unavailable(situation):
         return ()
     replicas = situation.set_.spec.replicas
-    return (Step("delete", pod, f"the set has {replicas} replicas now, and this one is too many"),)
+    return (PodStep("delete", pod, f"the set has {replicas} replicas now, and this one is too many"),)
 
 
 def _first_unavailable(situation: Situation) -> Pod | None:
@@ -217,14 +216,14 @@ def _first_unavailable(situation: Situation) -> Pod | None:
     return next((pod for pod in candidates if situation.is_unavailable(pod)), None)
 
 
-def plan_update(situation: Situation, revision: str) -> Step | None:
+def plan_update(situation: Situation, revision: str) -> PodStep | None:
     """The next pod to delete so that it comes back at the update revision. One that is not available is waited for."""
     rolling = situation.set_.spec.update_strategy.rolling_update
     partition = 0 if rolling is None else rolling.partition or 0
     for pod in reversed(situation.replicas[partition:]):
         if revision_of(pod) != revision and not is_terminating(pod):
             why = f"pod {pod.metadata.name} is not at revision {revision}, so it is deleted to be created at it"
-            return Step("delete", pod, why)
+            return PodStep("delete", pod, why)
         if situation.is_unavailable(pod):
             return None
     return None

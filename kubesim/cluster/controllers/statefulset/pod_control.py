@@ -21,7 +21,7 @@ from kubesim.cluster.controllers.statefulset.identity import (
     with_identity,
     with_storage,
 )
-from kubesim.cluster.controllers.statefulset.plan import Phase, Step
+from kubesim.cluster.controllers.statefulset.plan import Phase, PodStep
 from kubesim.cluster.controllers.statefulset.retention import (
     claim_owners,
     has_unexpected_controller,
@@ -54,7 +54,7 @@ class StatefulPodControl:
                 raise _combined(errors)
             done, size = done + size, 2 * size
 
-    def run(self, set_: StatefulSet, step: Step) -> None:
+    def run(self, set_: StatefulSet, step: PodStep) -> None:
         match step.verb:
             case "create":
                 self._create(set_, step)
@@ -67,11 +67,11 @@ class StatefulPodControl:
             case "retain":
                 self._set_claim_owners(set_, step.pod)
 
-    def _run(self, set_: StatefulSet, steps: Sequence[Step]) -> None:
+    def _run(self, set_: StatefulSet, steps: Sequence[PodStep]) -> None:
         for step in steps:
             self.run(set_, step)
 
-    def _attempt(self, set_: StatefulSet, steps: Sequence[Step]) -> ApiError | None:
+    def _attempt(self, set_: StatefulSet, steps: Sequence[PodStep]) -> ApiError | None:
         try:
             self._run(set_, steps)
         except ApiError as error:
@@ -80,7 +80,7 @@ class StatefulPodControl:
 
     # -- pods ---------------------------------------------------------------------------------------------------
 
-    def _create(self, set_: StatefulSet, step: Step) -> None:
+    def _create(self, set_: StatefulSet, step: PodStep) -> None:
         try:
             self._create_claims(set_, step.pod)
             self._client.create(step.pod, step.why)
@@ -91,7 +91,7 @@ class StatefulPodControl:
         self._set_claim_owners(set_, step.pod)
         self._pod_event("Create", set_, step.pod)
 
-    def _update(self, set_: StatefulSet, step: Step) -> None:
+    def _update(self, set_: StatefulSet, step: PodStep) -> None:
         pod = step.pod
         try:
             if not identity_matches(set_, pod):
@@ -106,7 +106,7 @@ class StatefulPodControl:
             raise
         self._pod_event("Update", set_, pod)
 
-    def _delete(self, set_: StatefulSet, step: Step) -> None:
+    def _delete(self, set_: StatefulSet, step: PodStep) -> None:
         """By its name; a pod that is gone already counts as deleted."""
         found = self._store.find("Pod", step.pod.metadata.namespace, step.pod.metadata.name)
         try:
