@@ -62,7 +62,7 @@ def test_a_grace_can_only_become_shorter() -> None:
     assert shorter.generation == 1, "only the first request counts"
 
 
-# (grace that is held, grace that is asked for, grace after the request; None: nothing changes, "at once": no grace is left)
+# (grace that is held, asked for, held after the request; None: nothing changes, "at once": none is left)
 SECOND_REQUESTS = [
     (-1, -1, None),
     (-1, 0, 0),

@@ -20,7 +20,8 @@ from kubesim.errors import ApiError
 from tests.support.cluster.controlled import NAMESPACE, ControlledCluster, controlled
 
 WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
-OURS, EVERYTHING, OTHERS = {"matchLabels": {"a": "true"}}, {}, {"matchLabels": {"b": "true"}}
+OURS, OTHERS = {"matchLabels": {"a": "true"}}, {"matchLabels": {"b": "true"}}
+EVERYTHING: dict[str, Any] = {}
 POLICIES = (None, "IfHealthyBudget", "AlwaysAllow")
 GUARDED = (None, "IfHealthyBudget")
 FAILED = {"type": "DisruptionAllowed", "status": "False", "lastTransitionTime": "2000-01-01T00:00:00Z"}
