@@ -9,6 +9,7 @@ import pytest
 from kubesim.api.pod import Pod, PodCondition
 from kubesim.api.pods.pod_conditions import with_condition
 from kubesim.api.timestamps import MINUTE, format_time
+from kubesim.cluster.controllers import manager
 from kubesim.cluster.controllers.disruption.budget_status import scaled_value
 from kubesim.cluster.store.kinds import resource_of
 from tests.support.cluster.controlled import ControlledCluster, controlled
@@ -18,6 +19,13 @@ TEMPLATE: dict[str, Any] = {
     "spec": {"containers": [{"name": "c", "image": "i"}]},
 }
 SELECTOR = {"matchLabels": {"foo": "bar"}}
+
+
+@pytest.fixture(autouse=True)
+def _only_this_controller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owners of the pods here are only looked at: nobody makes pods for them."""
+    kind = "PodDisruptionBudget"
+    monkeypatch.setattr(manager, "CONTROLLERS", {kind: manager.CONTROLLERS[kind]})
 
 
 def budget(cluster: ControlledCluster, selector: dict[str, Any] | None = None, **spec: Any) -> None:
