@@ -107,6 +107,7 @@ def _plan_pod(pod: Pod, options: DeleteOptions, now: int) -> Deletion:
         held = metadata.deletion_grace_period_seconds
         if not held:  # the deletion began without any grace: finalizers alone hold the pod
             return _plan_at_once(pod, options, now)
+        held = held if held > 0 else 1
         if options.grace_s is None or options.grace_s >= held:
             return NOTHING
         grace_s = options.grace_s

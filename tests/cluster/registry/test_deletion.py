@@ -62,6 +62,54 @@ def test_a_grace_can_only_become_shorter() -> None:
     assert shorter.generation == 1, "only the first request counts"
 
 
+# (grace that is held, asked for, held after the request; None: nothing changes, "at once": none is left)
+SECOND_REQUESTS = [
+    (-1, -1, None),
+    (-1, 0, 0),
+    (-1, 1, None),
+    (-1, 2, None),
+    (0, -1, "at once"),
+    (0, 0, "at once"),
+    (0, 1, "at once"),
+    (0, 2, "at once"),
+    (1, -1, None),
+    (1, 0, 0),
+    (1, 1, None),
+    (1, 2, None),
+    (2, -1, 1),
+    (2, 0, 0),
+    (2, 1, 1),
+    (2, 2, None),
+]
+
+
+@pytest.mark.parametrize(("held", "asked", "expected"), SECOND_REQUESTS)
+def test_a_second_request(held: int, asked: int, expected: int | str | None) -> None:
+    dying = pod(deletion_timestamp=format_time(NOW + held * SECOND), deletion_grace_period_seconds=held)
+    plan = after(dying, grace_s=asked)
+    if expected is None:
+        assert plan == Deletion(None, False)
+    elif expected == "at once":
+        assert plan == Deletion(None, True)
+    else:
+        assert marked(plan).deletion_grace_period_seconds == expected
+        assert plan.removed == (expected == 0)
+
+
+def test_a_shorter_grace_counts_from_the_first_request_and_leaves_at_least_a_second() -> None:
+    overdue = pod(deletion_timestamp=format_time(NOW - 60 * SECOND), deletion_grace_period_seconds=60)
+    plan = after(overdue, grace_s=50)
+    assert not plan.removed
+    assert marked(plan).deletion_timestamp == format_time(NOW)
+    assert marked(plan).deletion_grace_period_seconds == 1
+    dying = pod(deletion_timestamp=format_time(NOW + 30 * SECOND), deletion_grace_period_seconds=30)
+    late = marked(after(dying, grace_s=5, now=NOW + 12 * SECOND))
+    assert (late.deletion_timestamp, late.deletion_grace_period_seconds) == (format_time(NOW + 12 * SECOND), 1)
+    forced = after(overdue, grace_s=0)
+    assert forced.removed
+    assert marked(forced).deletion_timestamp == format_time(NOW)
+
+
 def test_the_time_of_deletion_is_never_in_the_past() -> None:
     dying = pod(deletion_timestamp=format_time(NOW + 30 * SECOND), deletion_grace_period_seconds=30)
     plan = after(dying, grace_s=0, now=NOW + 20 * SECOND)
@@ -95,6 +143,18 @@ def test_dependents() -> None:
     assert marked(background).finalizers == ("example.com/f",)
     with pytest.raises(ApiError, match="cannot be both set"):
         plan_deletion(pod(), DeleteOptions(propagation_policy="Orphan", orphan_dependents=True), NOW)
+
+
+@pytest.mark.parametrize(("kind", "orphans"), [("ReplicationController", True), ("Job", True), ("ReplicaSet", False)])
+def test_dependents_that_no_request_mentions(kind: str, orphans: bool) -> None:
+    obj = ApiObject(kind=kind, metadata=ObjectMeta(name="x", namespace="d", uid="u"))
+    plan = plan_deletion(obj, DeleteOptions(), NOW)
+    assert plan.removed == (not orphans)
+    if orphans:
+        assert marked(plan).finalizers == ("orphan",)
+    assert plan_deletion(obj, DeleteOptions(propagation_policy="Background"), NOW) == Deletion(None, True)
+    waiting = obj.changed(metadata=obj.metadata.changed(finalizers=("foregroundDeletion",)))
+    assert marked(plan_deletion(waiting, DeleteOptions(), NOW)).finalizers == ("foregroundDeletion",)
 
 
 def test_preconditions() -> None:
