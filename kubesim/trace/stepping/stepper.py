@@ -165,7 +165,7 @@ class Stepper:
 
 
 def is_decision(record: r.Record) -> bool:
-    """Not an echo: a source's raw words, a container's output, a status that waits to be written, a call that came back well."""
+    """Not an echo: a source's raw words, a status that waits to be written, a call that came back well, output."""
     if isinstance(record, r.SourceSnapshot | r.StatusSet | r.LogOutput):
         return False
     if isinstance(record, r.CriReturn):
