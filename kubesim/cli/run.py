@@ -173,7 +173,7 @@ def _step(
     sink = MemorySink()
     with log_flags.opened(args) as log:
         result = run_scenario(scenario, seed=seed, until=until, sinks=(sink, *log.sinks(scenario)))
-    step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks)
+    step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks, nodes=len(scenario.spec.nodes) > 1)
     return 0 if result.ok else 1
 
 

@@ -17,6 +17,7 @@ from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.api.validation import PodValidationOptions, validate_pod_create
 from kubesim.api.validation.field import Errors
+from kubesim.cluster.registry.kind_rules import check_base64
 from kubesim.cluster.registry.strategies import internal, prepare_for_create, validate_create
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.served_kinds import (
@@ -183,13 +184,24 @@ def _object_problems(resource: Resource, manifest: JsonObject) -> Iterator[Probl
     try:
         obj = internal(resource, manifest)
     except DecodeError as error:
-        yield Problem((), str(error))
+        yield Problem(_badly_encoded(manifest), str(error))
         return
     _name(obj["metadata"])
     if resource.namespaced:
         obj["metadata"].setdefault("namespace", "default")
     prepare_for_create(resource, obj, "")
     yield from _refusals(validate_create(resource, obj))
+
+
+def _badly_encoded(manifest: JsonObject) -> Path:
+    """The value that is no base64, if that is what is wrong."""
+    for field in ("data", "binaryData") if manifest["kind"] in ("ConfigMap", "Secret") else ():
+        for key, value in (manifest.get(field) or {}).items():
+            try:
+                check_base64({key: value} if (manifest["kind"], field) != ("ConfigMap", "data") else None)
+            except DecodeError:
+                return (field, key)
+    return ()
 
 
 def _name(metadata: JsonObject) -> None:
