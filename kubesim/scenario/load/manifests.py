@@ -96,15 +96,17 @@ def _kind_problem(api_version: str, kind: str, customs: CustomKinds) -> Iterator
     else:
         known = is_custom_group(api_version)
     if not known:
-        blamed = "apiVersion" if any(versions_of(kind)) else "kind"
-        yield Problem((blamed,), f'no matches for kind "{kind}" in version "{api_version}"{_hint(kind)}')
+        blamed = "apiVersion" if custom is not None or any(versions_of(kind)) else "kind"
+        hint = _hint(group_of(api_version), kind)
+        yield Problem((blamed,), f'no matches for kind "{kind}" in version "{api_version}"{hint}')
 
 
-def _hint(kind: str) -> str:
+def _hint(group: str, kind: str) -> str:
     versions = list(versions_of(kind))
     if versions:
         return f"; v1.36 serves it in {' and '.join(versions)}"
-    near = difflib.get_close_matches(kind, ["Scenario", *(name for _, name in served_kinds())], n=1)
+    kinds = ["Scenario", *(name for version, name in served_kinds() if group_of(version) == group)]
+    near = difflib.get_close_matches(kind, kinds, n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
 
