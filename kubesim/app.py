@@ -254,7 +254,11 @@ class Simulation:
     def _tail(self, pattern: str) -> tuple[str, ...]:
         """The last lines of the containers of a pod, or of those that a glob matches."""
         pods = [pod for pod in self.output.tails if pod == pattern or fnmatchcase(pod, pattern)]
-        return tuple(f"[pod/{pod}/{name}] {text}" for pod in pods for name, text in self.output.tails[pod])
+        return tuple(
+            f"[pod/{pod.removeprefix('default/')}/{name}] {text}"
+            for pod in pods
+            for name, text in self.output.tails[pod]
+        )
 
     def _result(self, witness: Witness, judge: Judge) -> RunResult:
         hashes = [sink.hexdigest() for sink in self._sinks if isinstance(sink, HashSink)]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from typing import TYPE_CHECKING
 
-from kubesim.cli.flags import kubelet_flags, log_flags, options, runtime_flags
+from kubesim.cli.flags import kubelet_flags, log_flags, manifest_flags, options, runtime_flags
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.app import RunResult
     from kubesim.cli.output.report import Report
+    from kubesim.scenario.language.document import Scenario
     from kubesim.scenario.load.overlay import Overlay
     from kubesim.trace.sinks.console import Level
 
@@ -25,8 +25,7 @@ FORMATS = ("text", "jsonl", "json")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    what = "a scenario or manifests in YAML or JSON, or the name of a bundled scenario; - is stdin"
-    parser.add_argument("files", nargs="+", metavar="FILE", help=what)
+    manifest_flags.add(parser)
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("-v", "--verbose", action="store_true", help="every record, and what it mirrors upstream")
     amount.add_argument("-q", "--quiet", action="store_true", help="only Events, statuses and how it ended")
@@ -64,6 +63,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("network",),
         help="with --runtime cni: draw links, bridges, addresses and routes of nodes and pods, once all is at rest",
     )
+    parser.add_argument(
+        "--logs",
+        nargs="?",
+        const="",
+        metavar="POD[:CONTAINER]",
+        help="print the output of the containers after the run, of all or of these; a name may be a glob",
+    )
     log_flags.add(parser)
     runtime_flags.add(parser)
     kubelet_flags.add_configuration(parser)
@@ -71,52 +77,51 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from kubesim.app import run_scenario
+    from kubesim.cli.output.container_logs import ContainerLogs
     from kubesim.clock.garbage import collected_rarely
-    from kubesim.errors import UsageError
-    from kubesim.scenario.load.loader import load_scenario
     from kubesim.trace import HashSink
 
+    manifest_flags.settle(args)
     seed = options.seed(args)
     until = options.chosen(args.until, "KUBESIM_UNTIL", options.duration)
     speed = options.chosen(args.speed, "KUBESIM_SPEED", options.positive_number) or 0.0
     gates = options.feature_gates(args)
     serve = _serve_address(args.serve, speed)
     around = kubelet_flags.overlay(args, gates)
-    if args.show and (args.output or args.step):
-        raise UsageError("--show draws for people: it goes without --output and --step")
-    if args.host_network_node and args.step:
-        raise UsageError("--step goes without --host-network-node")
+    _check_together(args)
     if args.step or args.break_on:
         return _step(args, seed, until, around, gates)
     # Every mistake is told before anything runs.
     chosen = runtime_flags.chosen(args)
-    scenarios = [(file, load_scenario(_found(file), gates, around).with_runtime(*chosen)) for file in args.files]
+    runs = manifest_flags.load(args, gates, around)
+    scenarios = [(name, scenario.with_runtime(*chosen)) for name, scenario in runs]
+    manifest_flags.tell_without_effect(scenario for _, scenario in scenarios)
     used = {"logging"} if log_flags.file_name(args) else set()
     kubelet_flags.tell_without_effect((scenario.spec.kubelet_configuration for _, scenario in scenarios), used)
     state = runtime_flags.host_state(args)
     if state:  # who is told to end ends as if interrupted: everything that it made on this machine is removed
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    if state and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
-        raise UsageError("--host-network-node needs --runtime cni")
-    if args.show and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
-        raise UsageError("--show network needs --runtime cni: simulated networks have no links")
+    _check_runtimes(args, scenarios, state)
     live = any(scenario.spec.sources.apiserver is not None for _, scenario in scenarios)
     report = _report(args, attached=live)
     results: list[RunResult] = []
     with collected_rarely(), log_flags.opened(args) as log:
         for file, scenario in scenarios:
-            report.begin(file)
+            hashed = HashSink(placeholders=scenario.spec.runtime == "cni")
+            report.begin(file, nodes=len(scenario.spec.nodes) > 1)
+            logs = ContainerLogs(args.logs)
             result = run_scenario(
                 scenario,
                 seed=seed,
                 until=until,
                 speed=speed,
-                sinks=(report, HashSink(placeholders=scenario.spec.runtime == "cni"), *log.sinks(scenario)),
+                sinks=(report, hashed, *logs.sinks(), *log.sinks(scenario)),
                 serve=serve,
                 host_state=state,
                 on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
             )
             report.end(result)
+            logs.print(sys.stdout)
             for leak in result.left_behind:
                 print(f"kubesim: still on this machine: {leak}", file=sys.stderr)
             if args.show:
@@ -129,15 +134,22 @@ def execute(args: argparse.Namespace) -> int:
     return 0 if all(result.ok for result in results) else 1
 
 
-def _found(file: str) -> str:
-    """A file, or the name of a scenario that came along."""
-    from kubesim.shipped import scenario_file, scenario_names
+def _check_together(args: argparse.Namespace) -> None:
+    """Flags that exclude each other."""
+    if args.logs is not None and (args.output or args.step):
+        raise UsageError("--logs prints for people: use it without --output and --step; -o jsonl has log records")
+    if args.show and (args.output or args.step):
+        raise UsageError("--show draws for people: it goes without --output and --step")
+    if args.host_network_node and args.step:
+        raise UsageError("--step goes without --host-network-node")
 
-    found = scenario_file(file)
-    if found == file and file.replace("-", "").isalnum() and not os.path.exists(file):
-        names = ", ".join(scenario_names())
-        raise UsageError(f"{file}: no such file, and none of the scenarios that come along ({names})")
-    return found
+
+def _check_runtimes(args: argparse.Namespace, scenarios: list[tuple[str, Scenario]], state: str) -> None:
+    """Flags that need real networks."""
+    if state and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
+        raise UsageError("--host-network-node needs --runtime cni")
+    if args.show and any(scenario.spec.runtime != "cni" for _, scenario in scenarios):
+        raise UsageError("--show network needs --runtime cni: simulated networks have no links")
 
 
 def _step(
@@ -146,22 +158,22 @@ def _step(
     """Play it all, then walk through the trace."""
     from kubesim.app import run_scenario
     from kubesim.cli.output.stepping import step_through
-    from kubesim.scenario.load.loader import load_scenario
     from kubesim.trace import MemorySink
     from kubesim.trace.stepping import RecordCondition
 
     if not args.step:
         raise UsageError("--break-on needs --step")
-    if len(args.files) > 1 or args.files == ["-"]:
+    if "-" in (*args.files, *args.filename) or (len(args.files) > 1 and not args.filename):
         raise UsageError("--step walks through one file; standard input is for the keys")
     if args.speed is not None or args.serve is not None or args.output is not None:
         raise UsageError("--step goes without --speed, --serve and --output: it shows the run when it is over")
     breaks = [RecordCondition.parse(text) for text in args.break_on]
-    scenario = load_scenario(_found(args.files[0]), gates, around).with_runtime(*runtime_flags.chosen(args))
+    [(_, loaded)] = manifest_flags.load(args, gates, around)
+    scenario = loaded.with_runtime(*runtime_flags.chosen(args))
     sink = MemorySink()
     with log_flags.opened(args) as log:
         result = run_scenario(scenario, seed=seed, until=until, sinks=(sink, *log.sinks(scenario)))
-    step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks)
+    step_through(sink.records, f"{result.scenario}, seed {result.seed}", breaks, nodes=len(scenario.spec.nodes) > 1)
     return 0 if result.ok else 1
 
 
@@ -185,4 +197,4 @@ def _report(args: argparse.Namespace, *, attached: bool) -> Report:
     if output == "json":
         return JsonReport(sys.stdout)
     level: Level = "verbose" if args.verbose else "quiet" if args.quiet else "story"
-    return TextReport(sys.stdout, level, several=len(args.files) > 1, attached=attached)
+    return TextReport(sys.stdout, level, several=len(args.files) > 1 and not args.filename, attached=attached)

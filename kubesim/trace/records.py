@@ -269,5 +269,6 @@ class Note(Record):
 
 KINDS: tuple[type[Record], ...] = (
     SourceSnapshot, ConfigUpdate, LoopSelect, Handler, WorkerUpdate, WorkerState, SyncBegin, SyncEnd, Actions, CriCall,
-    CriReturn, CniExec, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded, LogOutput, Fault, Expectation, Note,
+    CriReturn, CniExec, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded, LogOutput, Fault, Expectation,
+    Note,
 )  # fmt: skip

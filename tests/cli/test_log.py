@@ -217,7 +217,7 @@ def test_a_full_disk_is_reported_at_the_end(pod: str, capsys: pytest.CaptureFixt
     assert main(["run", pod, "--log", "/dev/full"]) == 2
     said = capsys.readouterr()
     assert said.err == "kubesim: error: --log /dev/full: No space left on device\n"
-    assert "hello: Failed" in said.out
+    assert "hello: deleted at" in said.out
 
 
 def test_structlog_is_imported_only_for_a_log(pod: str, log: Path) -> None:

@@ -77,7 +77,8 @@ def test_the_timeline_tells_the_whole_flow(pod: str, capsys: pytest.CaptureFixtu
         "Pending → Running",
         "main: running → terminated/3/Error",
         "SyncTerminatedPod",
-        "hello: Failed",
+        "no steps: pods are deleted 30 s after everything has come to rest",
+        "hello: deleted at 32.6 s, last phase Failed",
     ):
         assert expected in said, expected
     assert "\x1b" not in said
@@ -155,7 +156,7 @@ def test_manifests_come_from_standard_input_too(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(POD.encode())))
     assert main(["run", "-q", "-"]) == 0
-    assert "hello: Failed" in out(capsys)
+    assert "hello: deleted at 32.6 s, last phase Failed" in out(capsys)
 
 
 def test_speed_changes_nothing_but_the_pace(pod: str, capsys: pytest.CaptureFixture[str]) -> None:

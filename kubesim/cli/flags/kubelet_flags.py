@@ -28,7 +28,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a KubeletConfiguration (v1beta1), as the kubelet reads it; a scenario goes before it (KUBESIM_CONFIG)",
     )
-    parser.usage = "kubesim run [options] FILE [FILE ...]"
+    parser.usage = "kubesim run [options] FILE [FILE ...] | -f PATH [-f PATH ...]"
     group = parser.add_argument_group(
         "the kubelet's own flags",
         "They go before a scenario and a file. Its other flags are taken too, and are without effect.",

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+from collections import Counter
 from typing import Any, Protocol, TextIO
 
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.app import RunResult
-from kubesim.golang.text import duration
+from kubesim.golang.text import duration, printable
 from kubesim.trace import Record
 from kubesim.trace.sinks.console import ConsoleSink, Level
 from kubesim.trace.sinks.jsonl import JsonLinesSink, record_line
 
+MOST_PODS = 10  # that are named one by one
+_TIME = re.compile(r"^deleted at [\d.]+ s,")
 NARROWEST, WIDEST, NO_TERMINAL = 60, 160, 120  # columns
 
 
 class Report(Protocol):
     """A sink that is also told where a run begins and how it ended."""
 
-    def begin(self, file: str) -> None: ...
+    def begin(self, file: str, *, nodes: bool = False) -> None: ...
     def record(self, record: Record) -> None: ...
     def end(self, result: RunResult) -> None: ...
     def close(self) -> None: ...
@@ -36,10 +40,11 @@ class TextReport:
         self._attached = attached
         self._flush = out.isatty()
 
-    def begin(self, file: str) -> None:
+    def begin(self, file: str, *, nodes: bool = False) -> None:
+        """`nodes`: there are several, so every line names its own."""
         if self._several:
             self._out.write(f"# {file}\n")
-        self._console = console(self._out, self._level, attached=self._attached)
+        self._console = console(self._out, self._level, attached=self._attached, nodes=nodes)
 
     def record(self, record: Record) -> None:
         self._console.record(record)
@@ -54,22 +59,23 @@ class TextReport:
         self._out.flush()
 
 
-def console(out: TextIO, level: Level, *, attached: bool = False) -> ConsoleSink:
+def console(out: TextIO, level: Level, *, attached: bool = False, nodes: bool = False) -> ConsoleSink:
     """As wide as the terminal, coloured if it may be."""
     width = min(max(shutil.get_terminal_size((NO_TERMINAL, 24)).columns, NARROWEST), WIDEST)
     colour = out.isatty() and not os.environ.get("NO_COLOR")
-    return ConsoleSink(out, level, width=width, colour=colour, attached=attached)
+    return ConsoleSink(out, level, width=width, colour=colour, attached=attached, nodes=nodes)
 
 
 def summary(result: RunResult) -> list[str]:
     """How a run ended, in a few lines."""
-    lines = [f"{pod.removeprefix('default/')}: {phase}" for pod, phase in result.phases.items()]
-    if len(lines) > 10:
-        counts: dict[str, int] = {}
-        for phase in result.phases.values():
-            counts[phase] = counts.get(phase, 0) + 1
-        lines = [f"{count} pods {phase}" for phase, count in counts.items()]
-    lines += [f"expectation NOT met: {text}" for text in result.expectations_failed]
+    lines = [_named(name, counts) for name, counts in result.workloads.items()]
+    pods = [_named(pod, outcome) for pod, outcome in result.outcomes.items()]
+    if len(pods) > MOST_PODS:
+        kinds = Counter(_TIME.sub("deleted,", outcome) for outcome in result.outcomes.values())
+        pods = [f"{count} pod{'' if count == 1 else 's'}: {outcome}" for outcome, count in kinds.items()]
+    lines += pods
+    for text, log in zip(result.expectations_failed, result.failure_logs, strict=True):
+        lines += [f"expectation NOT met: {text}", *(f"  {printable(line)}" for line in log)]
     judged = len(result.expectations_met) + len(result.expectations_failed)
     told = f"; {len(result.expectations_met)} of {judged} expectations met" if judged else ""
     told += f"; trace {result.trace_hash[:16]}" if result.trace_hash else ""
@@ -79,6 +85,10 @@ def summary(result: RunResult) -> list[str]:
     return lines
 
 
+def _named(name: str, outcome: str) -> str:
+    return f"{name.removeprefix('default/').replace('/default/', '/')}: {outcome}"
+
+
 class JsonLinesReport:
     """Nothing but records."""
 
@@ -86,7 +96,7 @@ class JsonLinesReport:
         self._out = out
         self._sink = JsonLinesSink(out)
 
-    def begin(self, file: str) -> None:
+    def begin(self, file: str, *, nodes: bool = False) -> None:
         pass
 
     def record(self, record: Record) -> None:
@@ -106,7 +116,7 @@ class JsonReport:
         self._out = out
         self._first_run = True
 
-    def begin(self, file: str) -> None:
+    def begin(self, file: str, *, nodes: bool = False) -> None:
         self._out.write('{"runs": [\n' if self._first_run else ",\n")
         self._first_run = False
         self._out.write(f'{{"file": {json.dumps(file)}, "records": [')
@@ -131,6 +141,9 @@ def as_json(result: RunResult) -> dict[str, Any]:
         "seconds": result.duration / 1_000_000,
         "traceHash": result.trace_hash,
         "phases": result.phases,
+        "pods": result.outcomes,
+        "workloads": result.workloads,
         "events": result.events,
         "expectations": {"met": list(result.expectations_met), "failed": list(result.expectations_failed)},
+        "failureLogs": [list(lines) for lines in result.failure_logs],
     }

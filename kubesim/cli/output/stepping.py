@@ -20,9 +20,12 @@ _CLEAR = "\x1b[H\x1b[2J"
 _VIEWS = {"w": "why", "x": "next", "s": "node", "?": "help"}
 
 
-def step_through(records: Sequence[Record], title: str, breaks: Sequence[RecordCondition] = ()) -> None:
-    """Until the user quits. With breaks it begins at the first of them."""
+def step_through(
+    records: Sequence[Record], title: str, breaks: Sequence[RecordCondition] = (), *, nodes: bool = False
+) -> None:
+    """Until the user quits. With breaks it begins at the first of them. With `nodes` every line names its node."""
     session = StepSession(Stepper(records, breaks), title)
+    session.stepper.has_several_nodes = nodes
     if breaks and not session.stepper.stopped_by(session.stepper.here):
         session.key("c")
     if sys.stdin.isatty() and sys.stdout.isatty():

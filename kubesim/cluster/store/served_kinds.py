@@ -42,7 +42,8 @@ storage.k8s.io/v1: CSIStorageCapacity | CSIDriver CSINode StorageClass VolumeAtt
 # Groups that an API server had once, has only behind a flag, or never has: files of other programs.
 _NOT_SERVED = (
     "apiserver.k8s.io", "audit.k8s.io", "auditregistration.k8s.io", "client.authentication.k8s.io", "extensions",
-    "imagepolicy.k8s.io", "internal.apiserver.k8s.io", "kubeadm.k8s.io", "settings.k8s.io", "storagemigration.k8s.io",
+    "imagepolicy.k8s.io", "internal.apiserver.k8s.io", "kind.x-k8s.io", "kubeadm.k8s.io", "settings.k8s.io",
+    "storagemigration.k8s.io",
 )  # fmt: skip
 _CONFIGURATION = ".config.k8s.io"  # the end of groups whose kinds are configuration files
 

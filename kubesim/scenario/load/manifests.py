@@ -17,6 +17,7 @@ from kubesim.api.schema.codec import DecodeError, decode
 from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.api.validation import PodValidationOptions, validate_pod_create
 from kubesim.api.validation.field import Errors
+from kubesim.cluster.registry.kind_rules import check_base64
 from kubesim.cluster.registry.strategies import internal, prepare_for_create, validate_create
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.served_kinds import (
@@ -95,15 +96,17 @@ def _kind_problem(api_version: str, kind: str, customs: CustomKinds) -> Iterator
     else:
         known = is_custom_group(api_version)
     if not known:
-        blamed = "apiVersion" if any(versions_of(kind)) else "kind"
-        yield Problem((blamed,), f'no matches for kind "{kind}" in version "{api_version}"{_hint(kind)}')
+        blamed = "apiVersion" if custom is not None or any(versions_of(kind)) else "kind"
+        hint = _hint(group_of(api_version), kind)
+        yield Problem((blamed,), f'no matches for kind "{kind}" in version "{api_version}"{hint}')
 
 
-def _hint(kind: str) -> str:
+def _hint(group: str, kind: str) -> str:
     versions = list(versions_of(kind))
     if versions:
         return f"; v1.36 serves it in {' and '.join(versions)}"
-    near = difflib.get_close_matches(kind, ["Scenario", *(name for _, name in served_kinds())], n=1)
+    kinds = ["Scenario", *(name for version, name in served_kinds() if group_of(version) == group)]
+    near = difflib.get_close_matches(kind, kinds, n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
 
@@ -183,13 +186,24 @@ def _object_problems(resource: Resource, manifest: JsonObject) -> Iterator[Probl
     try:
         obj = internal(resource, manifest)
     except DecodeError as error:
-        yield Problem((), str(error))
+        yield Problem(_badly_encoded(manifest), str(error))
         return
     _name(obj["metadata"])
     if resource.namespaced:
         obj["metadata"].setdefault("namespace", "default")
     prepare_for_create(resource, obj, "")
     yield from _refusals(validate_create(resource, obj))
+
+
+def _badly_encoded(manifest: JsonObject) -> Path:
+    """The value that is no base64, if that is what is wrong."""
+    for field in ("data", "binaryData") if manifest["kind"] in ("ConfigMap", "Secret") else ():
+        for key, value in (manifest.get(field) or {}).items():
+            try:
+                check_base64({key: value} if (manifest["kind"], field) != ("ConfigMap", "data") else None)
+            except DecodeError:
+                return (field, key)
+    return ()
 
 
 def _name(metadata: JsonObject) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -25,6 +24,7 @@ _TEXT_TAGS = ("", "!", _TAG + "str")
 _RESOLVED_TAGS = tuple(_TAG + name for name in ("bool", "float", "int", "null", "timestamp"))
 
 _BYTE_ORDER_MARK = re.compile(r"^\ufeff", re.MULTILINE)
+_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _NO_SPACE = re.compile(r"\S")
 
 Path = tuple[str | int, ...]
@@ -57,22 +57,29 @@ def read_documents(text: str, source: str) -> list[Marked]:
     """The documents that hold something; a text that begins with a brace may be several JSON objects in a row."""
     if "\ufeff" in text:
         text = _BYTE_ORDER_MARK.sub("", text)  # files that were joined have one at the beginning of each
-    pieces = list(_json_objects(text)) if text.lstrip().startswith("{") else []
-    if len(pieces) > 1:
+    pieces = _json_objects(text) if text.lstrip().startswith("{") else []
+    if pieces:
         return [document for piece in pieces for document in _read(piece, source)]
     return _read(text, source)
 
 
-def _json_objects(text: str) -> Iterator[str]:
-    """Each with as many empty lines before it as there are lines before it in the text; nothing if it is not JSON."""
-    decoder, position = json.JSONDecoder(), 0
+def _json_objects(text: str) -> list[str]:
+    """Each with as many empty lines before it as there are lines before it in the text; none if it is not all JSON."""
+    decoder, position, pieces = json.JSONDecoder(), 0, []
     while (found := _NO_SPACE.search(text, position)) is not None:
         try:
-            _, end = decoder.raw_decode(text, found.start())
+            _, position = decoder.raw_decode(text, found.start())
         except (json.JSONDecodeError, RecursionError):
-            return
-        yield "\n" * text.count("\n", 0, found.start()) + text[found.start() : end]
-        position = end
+            return []  # perhaps YAML in its flow style, whose parser has better words for what is wrong
+        piece = _SURROGATES.sub(_one_character, text[found.start() : position])
+        pieces.append("\n" * text.count("\n", 0, found.start()) + piece)
+    return pieces
+
+
+def _one_character(found: re.Match[str]) -> str:
+    """JSON writes a character beyond 16 bits as two, which YAML does not know."""
+    code = 0x10000 + ((int(found[2], 16) & 0x3FF) << 10) + (int(found[3], 16) & 0x3FF)
+    return f"{found[1]}\\U{code:08x}"
 
 
 def _read(text: str, source: str) -> list[Marked]:

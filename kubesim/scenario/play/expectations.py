@@ -14,7 +14,7 @@ from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.golang.text import duration
 from kubesim.scenario.language.expect_items import Expect
-from kubesim.scenario.play.questions import Question
+from kubesim.scenario.play.open_expectation import OpenExpectation
 from kubesim.trace import Recorder
 from kubesim.trace.records import Expectation
 from kubesim.values import value_object
@@ -37,13 +37,13 @@ class Judge:
         self._clock = clock
         self._recorder = recorder
         self._start = clock.now()
-        self._open: dict[str, dict[tuple[str, str], list[Question]]] = {}  # by kind, then by namespace and name
-        self._globs: list[Question] = []
+        self._open: dict[str, dict[tuple[str, str], list[OpenExpectation]]] = {}  # by kind, then by namespace and name
+        self._globs: list[OpenExpectation] = []
         self.verdicts: list[Verdict] = []
         self.on_verdict: Callable[[], None] = lambda: None
         self._stops: list[Callable[[], None]] = []
         for expect in expectations:
-            item = Question(expect)
+            item = OpenExpectation(expect)
             self._items(item).append(item)
             if expect.by is not None:
                 item.timer = clock.call_at(self._start + expect.by + 1, self._time_is_up, item)
@@ -51,12 +51,12 @@ class Judge:
             self._stops = [store.watch(kind, self._object_changed) for kind in {e.kind: None for e in expectations}]
             self._stops.append(store.watch("Event", self._event_changed))
 
-    def _items(self, item: Question) -> list[Question]:
+    def _items(self, item: OpenExpectation) -> list[OpenExpectation]:
         """The list in which an open question is kept."""
         expect = item.expect
         return self._globs if expect.is_glob else self._open.setdefault(expect.kind, {}).setdefault(expect.key, [])
 
-    def _all(self) -> Iterator[Question]:
+    def _all(self) -> Iterator[OpenExpectation]:
         for by_name in self._open.values():
             for items in by_name.values():
                 yield from items
@@ -69,7 +69,7 @@ class Judge:
                 return True
         return False
 
-    def _about(self, kind: str, namespace: str, name: str) -> list[Question]:
+    def _about(self, kind: str, namespace: str, name: str) -> list[OpenExpectation]:
         found = self._open.get(kind, {}).get((namespace, name), [])
         if not self._globs:
             return list(found)
@@ -90,14 +90,14 @@ class Judge:
                 if item.expect.event is not None and item.event_is(event):
                     self._came_true(item)
 
-    def _came_true(self, item: Question) -> None:
+    def _came_true(self, item: OpenExpectation) -> None:
         self._decide(item, not item.expect.never, f"{item.seen} after {duration(self._clock.now() - self._start)}")
 
-    def _time_is_up(self, item: Question) -> None:
+    def _time_is_up(self, item: OpenExpectation) -> None:
         assert item.expect.by is not None
         self._decide(item, item.expect.never, f"{item.seen} after {duration(item.expect.by)}")
 
-    def _decide(self, item: Question, met: bool, why: str) -> None:
+    def _decide(self, item: OpenExpectation, met: bool, why: str) -> None:
         self._items(item).remove(item)
         if item.timer is not None:
             item.timer.cancel()

@@ -17,12 +17,14 @@ from kubesim.trace import records as r
 from kubesim.trace.sinks.changes import status_changes
 from kubesim.trace.sinks.layout import Layout, Line, together
 from kubesim.trace.sinks.phrases import Phrase, phrase, subject
+from kubesim.values import replace
 
 Level = Literal["quiet", "story", "verbose"]
 
 _IN_SYNC = (r.Actions, r.CriCall, r.CriReturn, r.CniExec, r.EventRecorded, r.StatusSet)
 _CHAPTERS = (r.ConfigUpdate, r.Handler, r.PlegEvent, r.ProbeOutcome, r.Note, r.Fault)  # begin something new
 _TOLD_QUIETLY = (r.ApiWrite, r.EventRecorded, r.Expectation, r.Fault)
+_OUTPUT_LINES = 10  # of a container, from one start to the next
 _LONG_CALL = 1_000_000  # a call that takes longer is told when it returns, too
 _PLAIN_UPDATE = "the worker will sync the pod"  # says nothing that the update does not say
 _FOLLOWS_SOURCE = {"SET", "ADD", "UPDATE", "DELETE", "REMOVE"}  # RECONCILE only echoes what the kubelet wrote itself
@@ -31,15 +33,25 @@ _FOLLOWS_SOURCE = {"SET", "ADD", "UPDATE", "DELETE", "REMOVE"}  # RECONCILE only
 class ConsoleSink:
     """A sink; `level` is how much is printed: `quiet` outcomes only, `story` the default, `verbose` every record.
 
-    Of an attached agent, which writes nothing, it shows what it would write.
+    Of an attached agent, which writes nothing, it shows what it would write. With `nodes` every line names the node.
     """
 
     def __init__(
-        self, out: TextIO, level: Level = "story", *, width: int = 100, colour: bool = False, attached: bool = False
+        self,
+        out: TextIO,
+        level: Level = "story",
+        *,
+        width: int = 100,
+        colour: bool = False,
+        attached: bool = False,
+        nodes: bool = False,
     ) -> None:
         self._level = level
         self._attached = attached
-        self._layout = Layout(out, width, colour=colour, numbered=level == "verbose")
+        self._layout = Layout(out, width, colour=colour, numbered=level == "verbose", nodes=nodes)
+        self._nodes: dict[str, str] = {}  # the node of each pod, by namespace and name
+        self._node = ""  # of the record that is being written
+        self._output: dict[tuple[str, str], int] = {}  # lines of output by pod and container, since its last start
         self._statuses: dict[str, Mapping[str, Any]] = {}  # the summary written last, by uid
         self._syncs: dict[int, str] = {}  # open syncs, by the number of the record that began them
         self._calls: dict[int, tuple[int, int | None]] = {}  # runtime calls under way: when they began, in which sync
@@ -48,17 +60,31 @@ class ConsoleSink:
         self._verdicts: list[Line] = []  # expectations of this instant: told after what met them
         self._told: set[tuple[str, Phrase]] = set()  # what loop and workers have said to whom in this instant
         self._told_at = -1
+        self._now = 0
 
     def record(self, record: r.Record) -> None:
         if self._verdicts and record.t != self._verdicts[0].t:
-            self.close()
+            self._write_held()
+        self._node, self._now = self._node_of(record), record.t
         lines = self._verbose(record) if self._level == "verbose" else self._chosen(record)
         for line in lines:
             self._write_pending()
             self._layout.write(line, apart=isinstance(record, _CHAPTERS))
 
+    def _node_of(self, record: r.Record) -> str:
+        """Its own, or the node that its pod was last seen on."""
+        if record.node and record.pod:
+            self._nodes[record.pod] = record.node
+        return record.node or self._nodes.get(record.pod, "")
+
     def close(self) -> None:
-        """Write what was held back."""
+        """Write what was held back, and how much output was left out."""
+        self._write_held()
+        for pod, container in list(self._output):
+            for line in self._folded(pod, container):
+                self._layout.write(line)
+
+    def _write_held(self) -> None:
         self._write_pending()
         for line in self._verdicts:
             self._layout.write(line)
@@ -86,6 +112,8 @@ class ConsoleSink:
     def _story(self, record: r.Record) -> Iterable[Line]:
         if isinstance(record, r.SourceSnapshot | r.StatusSet):
             return []
+        if isinstance(record, r.LogOutput):
+            return self._log(record)
         if isinstance(record, r.ConfigUpdate):
             return [self._line(record, phrase(record))] if record.op in _FOLLOWS_SOURCE and record.pods else []
         if isinstance(record, r.LoopSelect):
@@ -106,9 +134,27 @@ class ConsoleSink:
             return self._returned(record)
         if isinstance(record, r.CriCall):
             self._calls[record.seq] = (record.t, record.cause)
+            if record.call == "StartContainer":
+                return [*self._folded(record.pod, record.container), self._line(record, phrase(record))]
             if record.call == "ExecSync" and record.cause not in self._syncs:
                 return []  # a probe; it is told when its verdict changes
+        if isinstance(record, r.Note) and record.container:
+            return [*self._folded(record.pod, record.container), self._line(record, phrase(record))]
         return [self._line(record, phrase(record))]
+
+    def _log(self, record: r.LogOutput) -> Iterable[Line]:
+        """The first lines of output since a container started; the rest is counted."""
+        key = (record.pod, record.container)
+        self._output[key] = self._output.get(key, 0) + 1
+        return [self._line(record, phrase(record))] if self._output[key] <= _OUTPUT_LINES else []
+
+    def _folded(self, pod: str, container: str) -> Iterable[Line]:
+        more = self._output.pop((pod, container), 0) - _OUTPUT_LINES
+        if more <= 0:
+            return []
+        about = f"{pod.removeprefix('default/')}:{container}"
+        text = f"... {more} more line{'' if more == 1 else 's'}"
+        return [Line(self._now, about, Phrase("log", text), node=self._nodes.get(pod, ""))]
 
     def _handler(self, record: r.Handler) -> Iterable[Line]:
         selected, self._selected = self._selected, None
@@ -137,7 +183,7 @@ class ConsoleSink:
         if told in self._told:
             return []
         self._told.add(told)
-        return [Line(record.t, about, said)]
+        return [Line(record.t, about, said, node=self._node)]
 
     def _sync_begin(self, record: r.SyncBegin) -> Iterable[Line]:
         self._write_pending()
@@ -145,7 +191,7 @@ class ConsoleSink:
         self._syncs[record.seq] = record.uid
         said = phrase(record)
         reasons = () if record.sync == "SyncPod" else said.reasons
-        self._pending = [Line(record.t, subject(record), Phrase(said.part, said.text, reasons), "┌ ")]
+        self._pending = [Line(record.t, subject(record), Phrase(said.part, said.text, reasons), "┌ ", node=self._node)]
         return []
 
     def _sync_end(self, record: r.SyncEnd) -> Iterable[Line]:
@@ -156,9 +202,10 @@ class ConsoleSink:
         if held and held[0].subject == subject(record) and not record.error:
             self._pending = []
             text = ": ".join(line.phrase.text for line in held)
-            return [Line(record.t, held[0].subject, Phrase(said.part, text, held[0].phrase.reasons), "─ ")]
+            told = Phrase(said.part, text, held[0].phrase.reasons)
+            return [Line(record.t, held[0].subject, told, "─ ", node=self._node)]
         text = said.text if record.error else f"{record.sync} done"
-        return [Line(record.t, subject(record), Phrase(said.part, text, (), said.tone), "└ ")]
+        return [Line(record.t, subject(record), Phrase(said.part, text, (), said.tone), "└ ", node=self._node)]
 
     def _returned(self, record: r.CriReturn) -> Iterable[Line]:
         begun, cause = self._calls.pop(record.cause or 0, (record.t, None))
@@ -169,14 +216,14 @@ class ConsoleSink:
             if record.t - begun < _LONG_CALL or record.call in ("PullImage", "ExecSync"):
                 return []
             said = Phrase(said.part, f"{record.call} returned after {took:.3g}s")
-        return [Line(record.t, subject(record), said, "│ " if cause in self._syncs else "")]
+        return [Line(record.t, subject(record), said, "│ " if cause in self._syncs else "", node=self._node)]
 
     # -- statuses ------------------------------------------------------------------------------------------------
 
     def _write(self, record: r.ApiWrite) -> list[Line]:
         if record.resource != "pods/status":
             return [self._line(record, phrase(record))]
-        return [Line(record.t, subject(record), self._would(record, self._status(record)))]
+        return [Line(record.t, subject(record), self._would(record, self._status(record)), node=self._node)]
 
     def _status(self, record: r.ApiWrite) -> Phrase:
         changes = status_changes(self._statuses.get(record.uid), record.summary)
@@ -200,11 +247,11 @@ class ConsoleSink:
         elif isinstance(record, r.ApiWrite) and record.resource == "pods/status":
             said = Phrase(said.part, f"{said.text}: {self._status(record).text}", said.reasons)
         line = self._line(record, said)
-        return [Line(line.t, line.subject, line.phrase, mark or line.mark, record.seq, record.cause, record.ref)]
+        return [replace(line, mark=mark or line.mark, seq=record.seq, cause=record.cause, ref=record.ref)]
 
     def _line(self, record: r.Record, said: Phrase) -> Line:
         inside = isinstance(record, _IN_SYNC) and record.cause in self._syncs
-        return Line(record.t, subject(record), self._would(record, said), "│ " if inside else "")
+        return Line(record.t, subject(record), self._would(record, said), "│ " if inside else "", node=self._node)
 
     def _would(self, record: r.Record, said: Phrase) -> Phrase:
         if not self._attached or not would_write(record):

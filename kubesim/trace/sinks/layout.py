@@ -26,6 +26,7 @@ _PART_COLOURS = {
     "status": "\x1b[1m",
     "api": "\x1b[1m",
     "event": "\x1b[32m",
+    "log": "\x1b[36m",
 }
 _TONE_COLOURS = {"plain": "", "good": "\x1b[32m", "warning": "\x1b[33m", "bad": "\x1b[31m"}
 
@@ -41,22 +42,25 @@ class Line:
     seq: int = 0
     cause: int | None = None
     ref: str = ""
+    node: str = ""
 
 
 class Layout:
     """Writes lines; remembers the last time, so that it stands only once, and how wide the pods' names are."""
 
-    def __init__(self, out: TextIO, width: int, *, colour: bool, numbered: bool) -> None:
+    def __init__(self, out: TextIO, width: int, *, colour: bool, numbered: bool, nodes: bool = False) -> None:
         self._out = out
         self._width = width
         self._colour = colour
         self._numbered = numbered
         self._subject_width = 16
+        self._node_width = 8 if nodes else 0  # no column for the nodes if there is only one
         self._last: int | None = None
 
     def header(self) -> None:
         number = f"{'#':>5} {'cause':>6}  " if self._numbered else ""
-        columns = f"{number}{'TIME':>8}  {'PART':<{_PART_WIDTH}} {'POD':<{self._subject_width}} WHAT HAPPENED"
+        columns = f"{number}{'TIME':>8}  {'PART':<{_PART_WIDTH}} {self._node('NODE')}{'POD':<{self._subject_width}} "
+        columns += "WHAT HAPPENED"
         self._out.write(self._styled(columns, _DIM) + "\n")
 
     def write(self, line: Line, *, apart: bool = False) -> None:
@@ -71,17 +75,25 @@ class Layout:
         self._last = line.t
         number = f"{line.seq:>5} {'' if line.cause is None else f'←{line.cause}':>6}  " if self._numbered else ""
         part = line.phrase.part
-        margin = " " * (len(number) + 8 + 2 + _PART_WIDTH + 1 + self._subject_width + 1)
+        if self._node_width:
+            self._node_width = max(self._node_width, min(len(line.node), self._width // 6))
+        node = self._node(line.node or "-")
+        margin = " " * (len(number) + 8 + 2 + _PART_WIDTH + 1 + len(node) + self._subject_width + 1)
         first = (
             self._styled(number, _DIM)
             + self._styled(time, _BOLD)
             + "  "
             + self._styled(f"{part:<{_PART_WIDTH}}", _PART_COLOURS.get(part, ""))
-            + f" {_shortened(line.subject, self._subject_width):<{self._subject_width}} "
+            + f" {node}{_shortened(line.subject, self._subject_width):<{self._subject_width}} "
         )
         continued = {"┌ ": "│ ", "└ ": "  ", "─ ": "  "}.get(line.mark, line.mark)
         for n, text in enumerate(self._wrapped(line, len(margin))):
             self._out.write((first + line.mark if n == 0 else margin + continued + "  ") + text + "\n")
+
+    def _node(self, name: str) -> str:
+        """The column of the node, if there is one."""
+        width = self._node_width
+        return f"{_shortened(name, width):<{width}} " if width else ""
 
     def _wrapped(self, line: Line, margin: int) -> list[str]:
         """The text in words of one colour each, filled into rows."""

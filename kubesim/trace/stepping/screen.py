@@ -68,7 +68,7 @@ def _step(stepper: Stepper, width: int, room: int) -> list[str]:
     record = _record(stepper, width)[:_RECORD_ROWS]
     due = _next(stepper, width)[:_NEXT_ROWS]
     left = room - len(record) - len(due) - 2
-    node = list(node_lines(stepper.picture, width, stepper.here))
+    node = list(_node(stepper, width))
     if len(node) > left:
         node = [*node[: left - 1], f"{'':{_MARGIN}}... and {len(node) - left + 1} more lines (s shows all)"]
     return [*record, "-" * width, *node, *[""] * (left - len(node)), "-" * width, *due]
@@ -81,17 +81,23 @@ def _record(stepper: Stepper, width: int) -> list[str]:
     if here.KIND == "api.write" and getattr(here, "resource", "") == "pods/status":
         text += ": " + ", ".join(_changes(stepper))
     about = subject(here)
+    if stepper.has_several_nodes:
+        about = f"{here.node or '-'} {about}".rstrip()
     lines = _labelled(said.part, f"{about}: {text}" if about else text, width)[:4]
     if here.why:
         lines += _labelled("  why", here.why, width)
     if here.ref:
         lines += _labelled("  as in", here.ref, width)
     if here.cause is not None:
-        lines += _labelled("  cause", f"#{here.cause} {told(stepper.records[here.cause - 1])}", width)[:1]
+        lines += _labelled("  cause", f"#{here.cause} {_told(stepper, stepper.records[here.cause - 1])}", width)[:1]
     stopped = stepper.stopped_by(here)
     if stopped is not None:
         lines += _labelled("  break", stopped.text, width)[:1]
     return lines
+
+
+def _told(stepper: Stepper, record: Record) -> str:
+    return told(record, with_node=stepper.has_several_nodes)
 
 
 def _changes(stepper: Stepper) -> list[str]:
@@ -103,16 +109,24 @@ def _changes(stepper: Stepper) -> list[str]:
     return status_changes(None, getattr(here, "summary", {}))
 
 
-def node_lines(picture: Picture, width: int, here: Record) -> Iterator[str]:
-    """The pod that the record is about comes first."""
+def _node(stepper: Stepper, width: int) -> Iterator[str]:
+    return node_lines(stepper.picture, width, stepper.here, with_node=stepper.has_several_nodes)
+
+
+def node_lines(picture: Picture, width: int, here: Record, *, with_node: bool = False) -> Iterator[str]:
+    """The pod that the record is about comes first. `with_node`: each line names the node of its pod."""
+
+    def named(pod: str) -> str:
+        return f"{picture.nodes.get(pod, '-')} {_short(pod)}" if with_node else _short(pod)
 
     def first(pod: str) -> bool:
         return pod != here.pod
 
     loop = picture.loop
     ready = f"took {loop.channel}, ready: {', '.join(loop.ready)}" if loop.channel else "nothing taken yet"
+    where = f"{loop.node}: " if with_node and loop.node else ""
     handler = f" -> {loop.handler}" if loop.handler else ""
-    yield from _labelled("LOOP", f"{ready}{handler}", width)
+    yield from _labelled("LOOP", f"{where}{ready}{handler}", width)
     for name, conditions in picture.node.items():
         unusual = [f"{type}={value}" for type, value in conditions.items() if (value == "True") != (type == "Ready")]
         yield from _labelled("NODE", f"{name}: {', '.join(unusual) or 'Ready'}", width)
@@ -120,23 +134,23 @@ def node_lines(picture: Picture, width: int, here: Record) -> Iterator[str]:
         doing = f"in {worker.sync} since {_seconds(worker.since)}" if worker.sync else "idle"
         waiting = f", waits: {worker.pending}" if worker.pending else ""
         failed = ", last sync failed" if worker.error else ""
-        yield _row("WORKER", _short(worker.pod), f"{worker.state}, {doing}{waiting}{failed}")
+        yield _row("WORKER", named(worker.pod), f"{worker.state}, {doing}{waiting}{failed}")
     for sandbox in sorted(picture.sandboxes.values(), key=lambda sandbox: first(sandbox.pod)):
         address = f", address {sandbox.ip}" if sandbox.ip else ""
-        yield _row("SANDBOX", _short(sandbox.pod), f"{sandbox.state}, {sandbox.id[:12]}{address}")
+        yield _row("SANDBOX", named(sandbox.pod), f"{sandbox.state}, {sandbox.id[:12]}{address}")
     for each in sorted(picture.containers.values(), key=lambda container: first(container.pod)):
         state = f"{each.state} {each.exit}" if each.exit else each.state
         start = f"start {each.attempt + 1}, " if each.attempt else ""
-        yield _row("CONTAIN.", f"{_short(each.pod)}:{each.name}", f"{start}{state} since {_seconds(each.since)}")
+        yield _row("CONTAIN.", f"{named(each.pod)}:{each.name}", f"{start}{state} since {_seconds(each.since)}")
     for call in picture.calls.values():
-        about = f"{_short(call.pod)}:{call.container}" if call.container else _short(call.pod)
+        about = f"{named(call.pod)}:{call.container}" if call.container else named(call.pod)
         yield _row("CALL", about, f"{call.call} under way since {_seconds(call.t)}")
     for (pod, container, probe), result in sorted(picture.probes.items(), key=lambda item: first(item[0][0])):
-        yield _row("PROBE", f"{_short(pod)}:{container}", f"{probe} {result}")
+        yield _row("PROBE", f"{named(pod)}:{container}", f"{probe} {result}")
     for pod, summary in sorted(picture.statuses.items(), key=lambda item: first(item[0])):
         ready_now = summary.get("conditions", {}).get("Ready", "Unknown").partition("/")[0]
         states = [f"{name} {c['state']}" for name, c in summary.get("containers", {}).items()]
-        yield _row("API", _short(pod), f"{summary.get('phase', '')}, Ready={ready_now}, {', '.join(states)}")
+        yield _row("API", named(pod), f"{summary.get('phase', '')}, Ready={ready_now}, {', '.join(states)}")
 
 
 def _row(label: str, about: str, text: str) -> str:
@@ -152,7 +166,7 @@ def _short(pod: str) -> str:
 
 
 def _whole_node(stepper: Stepper, width: int, room: int) -> list[str]:
-    return list(node_lines(stepper.picture, width, stepper.here))
+    return list(_node(stepper, width))
 
 
 def _next(stepper: Stepper, width: int) -> list[str]:
@@ -162,7 +176,7 @@ def _next(stepper: Stepper, width: int) -> list[str]:
     ahead.place = stepper.place
     if ahead.forward():
         wait = (ahead.here.t - stepper.here.t) / 1_000_000
-        lines += _labelled("NEXT", f"in {wait:.3f}s: {told(ahead.here)}", width)[:1]
+        lines += _labelled("NEXT", f"in {wait:.3f}s: {_told(stepper, ahead.here)}", width)[:1]
     else:
         lines += _labelled("NEXT", "the trace ends here", width)
     for due in stepper.due():
@@ -182,14 +196,14 @@ def _what_next(stepper: Stepper, width: int, room: int) -> list[str]:
     follows = stepper.follows()
     if follows:
         lines += ["", "This record leads to:"]
-        lines += [f"  #{record.seq:<6} {_seconds(record.t):>9}  {told(record)}" for record in follows]
+        lines += [f"  #{record.seq:<6} {_seconds(record.t):>9}  {_told(stepper, record)}" for record in follows]
     return lines
 
 
 def _why(stepper: Stepper, width: int, room: int) -> list[str]:
     lines = ["Why? The newest first; each record was caused by the one below it.", ""]
     for record in stepper.why():
-        lines.append(f"#{record.seq:<6} {_seconds(record.t):>9}  {told(record)}")
+        lines.append(f"#{record.seq:<6} {_seconds(record.t):>9}  {_told(stepper, record)}")
         if record.why:
             lines += [f"{'':<18}  {line}" for line in textwrap.wrap(record.why, width - 20)]
         if record.ref:

@@ -26,6 +26,7 @@ class LoopPicture:
     ready: tuple[str, ...] = ()
     handler: str = ""
     t: int = 0
+    node: str = ""
 
 
 @value_object
@@ -88,6 +89,7 @@ class Picture:
     probes: dict[tuple[str, str, str], str] = field(default_factory=dict)  # pod, container, probe -> result
     node: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # node -> conditions
     notes: dict[str, str] = field(default_factory=dict)  # node -> what is unusual about it
+    nodes: dict[str, str] = field(default_factory=dict)  # pod -> its node
 
     def copy(self) -> Picture:
         return Picture(
@@ -100,10 +102,13 @@ class Picture:
             dict(self.probes),
             dict(self.node),
             dict(self.notes),
+            dict(self.nodes),
         )
 
     def take(self, record: r.Record) -> None:
         """Go on by one record."""
+        if record.pod and record.node:
+            self.nodes[record.pod] = record.node
         handle = _TAKE.get(type(record))
         if handle is not None:
             handle(self, record)
@@ -113,7 +118,7 @@ class Picture:
 
 
 def _select(picture: Picture, record: r.LoopSelect) -> None:
-    picture.loop = LoopPicture(record.channel, record.ready, "", record.t)
+    picture.loop = LoopPicture(record.channel, record.ready, "", record.t, record.node)
 
 
 def _handler(picture: Picture, record: r.Handler) -> None:

@@ -36,6 +36,7 @@ class Stepper:
         self.records = records
         self.breaks = tuple(breaks)
         self.place = 0
+        self.has_several_nodes = False  # then texts name the node
         self._kept: list[Picture] = [Picture()]  # before record 0, _EVERY, 2 * _EVERY, ...
 
     @property
@@ -165,7 +166,7 @@ class Stepper:
 
 
 def is_decision(record: r.Record) -> bool:
-    """Not an echo: a source's raw words, a container's output, a status that waits to be written, a call that came back well."""
+    """Not an echo: a source's raw words, a status that waits to be written, a call that came back well, output."""
     if isinstance(record, r.SourceSnapshot | r.StatusSet | r.LogOutput):
         return False
     if isinstance(record, r.CriReturn):
@@ -179,10 +180,12 @@ def is_decision(record: r.Record) -> bool:
     return True
 
 
-def told(record: r.Record) -> str:
-    """One line: `decide crash: start main`."""
+def told(record: r.Record, *, with_node: bool = False) -> str:
+    """One line: `decide crash: start main`, `decide node-1 crash: start main`."""
     said = phrase(record)
     about = subject(record)
+    if with_node:
+        about = f"{record.node or '-'} {about}".rstrip()
     return f"{said.part} {about}: {said.text}" if about else f"{said.part}: {said.text}"
 
 

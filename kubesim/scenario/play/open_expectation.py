@@ -50,7 +50,7 @@ def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-class Question:
+class OpenExpectation:
     """`seen` says in words what was seen last."""
 
     def __init__(self, expect: Expect) -> None:

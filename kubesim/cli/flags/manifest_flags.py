@@ -1,0 +1,85 @@
+"""The flags that say what `kubesim run` plays: each file by itself, or with `-f` all files and directories as one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from kubesim.errors import UsageError
+
+if TYPE_CHECKING:
+    from kubesim.scenario.language.document import Scenario
+    from kubesim.scenario.load.overlay import Overlay
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    what = "a scenario or manifests in YAML or JSON, or the name of a bundled scenario; - is stdin; one run for each"
+    parser.add_argument("files", nargs="*", metavar="FILE", help=what)
+    parser.add_argument(
+        "-f",
+        "--filename",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a file, a directory or a pattern; all of them, and each FILE, make one run, as with kubectl apply",
+    )
+    parser.add_argument(
+        "-R", "--recursive", action="store_true", help="with -f: also the subdirectories of directories"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="refuse objects that are stored without effect, such as a ClusterRole"
+    )
+
+
+def settle(args: argparse.Namespace) -> None:
+    """`--logs FILE` without another file: the name is that of the file."""
+    if not args.files and not args.filename:
+        if not args.logs:
+            raise UsageError("give a FILE, or -f and a file or directory (see kubesim run --help)")
+        args.files, args.logs = [args.logs], ""
+
+
+def load(args: argparse.Namespace, gates: Mapping[str, bool] | None, around: Overlay) -> list[tuple[str, Scenario]]:
+    """The runs, each with a name for its report. Raises UsageError for the first mistake."""
+    from kubesim.scenario.load.loader import load_scenario, load_scenarios
+
+    files = [_found(file) for file in args.files]
+    if not args.filename:
+        return [
+            (given, load_scenario(file, gates, around, strict=args.strict))
+            for given, file in zip(args.files, files, strict=True)
+        ]
+    from kubesim.scenario.load.files import manifest_files
+
+    paths = [*files, *manifest_files(args.filename, recursive=args.recursive)]
+    given = [*args.files, *args.filename]
+    first = os.path.basename(os.path.normpath(given[0]))
+    name = first.rpartition(".")[0] or first
+    return [(", ".join(given), load_scenarios(paths, gates, around, name=name, strict=args.strict))]
+
+
+def _found(file: str) -> str:
+    """A file, or the name of a bundled scenario."""
+    from kubesim.shipped import scenario_file, scenario_names
+
+    found = scenario_file(file)
+    if found == file and file.replace("-", "").isalnum() and not os.path.exists(file):
+        names = ", ".join(scenario_names())
+        raise UsageError(f"{file}: no such file, and none of the scenarios that come along ({names})")
+    return found
+
+
+def tell_without_effect(scenarios: Iterable[Scenario]) -> None:
+    """Name the objects that are only stored, once for each run."""
+    from kubesim.golang.text import printable
+    from kubesim.scenario.load.objects import without_effect
+
+    for scenario in scenarios:
+        spec = scenario.spec
+        later = [step.apply for step in spec.steps if step.apply is not None]
+        names = without_effect((*spec.objects, *later))
+        if names:
+            print(f"kubesim: stored, no effect here: {printable(', '.join(names))}", file=sys.stderr)

@@ -1,0 +1,119 @@
+"""`kubesim run` with several files, with objects without effect, and with the output of containers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kubesim.cli.main import main
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  restartPolicy: Never
+  containers:
+  - {name: main, image: "busybox:1", command: [sh, -c, %s]}
+"""
+ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader}\n"
+NODES = """
+apiVersion: kubesim.dev/v1alpha1
+kind: Scenario
+metadata: {name: wish}
+spec:
+  nodes: [{name: left}, {name: right}]
+  duration: 10s
+  expect: [{pod: "hel*", phase: Failed}]
+---
+"""
+MANY = "\"for n in 1 2 3 4 5 6 7 8 9 10 11 12 13; do echo line $n; done; printf 'a\\\\033b' >&2\""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "pod.yaml").write_text(POD % ("hello", MANY))
+    (tmp_path / "role.yaml").write_text(ROLE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    return tmp_path
+
+
+def test_a_directory_is_one_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-q", "-f", "."]) == 0
+    said = capsys.readouterr()
+    assert said.err == "kubesim: stored, no effect here: ClusterRole/reader\n"
+    assert "hello: deleted at" in said.out
+    assert "ClusterRole/reader" in said.out
+    assert said.out.count("seed 0") == 1
+
+
+def test_the_objects_without_effect_are_a_note_of_the_trace(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-o", "jsonl", "-f", "pod.yaml", "-f", "role.yaml"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    notes = [record["text"] for record in records if record["kind"] == "note"]
+    assert notes.count("stored, no effect here: ClusterRole/reader") == 1
+
+
+def test_strict_refuses_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--strict", "-f", "."]) == 2
+    assert "role.yaml:2: kind: ClusterRole/reader has no effect here" in capsys.readouterr().err
+
+
+def test_nothing_to_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run"]) == 2
+    assert "give a FILE, or -f" in capsys.readouterr().err
+
+
+def test_logs_are_printed_after_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--logs", "pod.yaml"], ["pod.yaml", "--logs", "hel*:main"], ["pod.yaml", "--logs", "hello"]):
+        assert main(["run", "-q", *arguments]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[-2:] == ["[pod/hello/main] line 13", "[pod/hello/main] a\\x1bb"]
+    assert main(["run", "-q", "pod.yaml", "--logs", "absent"]) == 0
+    assert capsys.readouterr().err == "kubesim: no output of absent\n"
+
+
+def test_the_timeline_folds_output_and_escapes_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "pod.yaml"]) == 0
+    log = [line for line in capsys.readouterr().out.splitlines() if " log " in line]
+    assert [line.split("hello:main")[1].strip() for line in log] == [
+        *(f"line {n}" for n in range(1, 11)), "... 4 more lines",
+    ]  # fmt: skip
+
+
+def test_records_have_every_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-o", "jsonl", "pod.yaml"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    log = [(record["stream"], record["text"]) for record in records if record["kind"] == "log"]
+    assert log[0] == ("stdout", "line 1")
+    assert log[-1] == ("stderr", "a\x1bb")
+    assert len(log) == 14
+
+
+def test_a_failed_expectation_shows_the_last_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "nodes.yaml").write_text(NODES + POD % ("hello", MANY))
+    assert main(["run", "-q", "nodes.yaml"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    place = next(n for n, line in enumerate(lines) if line.startswith("expectation NOT met: pod hel*: phase Failed"))
+    assert lines[place + 1 : place + 6] == [
+        *(f"  [pod/hello/main] line {n}" for n in range(10, 14)), "  [pod/hello/main] a\\x1bb",
+    ]  # fmt: skip
+
+
+def test_with_several_nodes_every_line_names_its_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "nodes.yaml").write_text(NODES + POD % ("hello", '"echo hi"'))
+    main(["run", "nodes.yaml"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:4] == ["TIME", "PART", "NODE", "POD"]
+    assert any(line.split()[:2] == ["log", "left"] for line in lines)
+
+
+def test_until_decides_that_pods_are_not_deleted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "server.yaml").write_text(POD % ("server", '"sleep 1000"'))
+    assert main(["run", "-q", "--until", "2m", "server.yaml"]) == 0
+    said = capsys.readouterr().out
+    assert "server: Running" in said
+    assert "2m0s on the node" in said
