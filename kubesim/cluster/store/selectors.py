@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import FieldError
@@ -59,6 +60,27 @@ class LabelSelector:
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+# Values that nothing can be among: what a selector that is absent asks for.
+_NOTHING = LabelSelector((Requirement("", "in"),))
+_FROM_API = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
+
+
+def selector_from(selector: Mapping[str, Any] | None) -> LabelSelector:
+    """The selector of an object: None selects nothing, {} everything.
+
+    Mirrors: apimachinery/pkg/apis/meta/v1/helpers.go LabelSelectorAsSelector
+    """
+    if selector is None:
+        return _NOTHING
+    labels: Mapping[str, str] = selector.get("matchLabels") or {}
+    equal = [Requirement(key, "in", frozenset((value,))) for key, value in labels.items()]
+    expressions = [
+        Requirement(each.get("key", ""), _FROM_API[each.get("operator", "")], frozenset(each.get("values") or ()))
+        for each in selector.get("matchExpressions") or ()
+    ]
+    return LabelSelector((*equal, *expressions))
 
 
 def parse_label_selector(text: str) -> LabelSelector:

@@ -1,0 +1,91 @@
+"""Nodes and pods in short for tests of the scheduler, and a cluster that has one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
+from kubesim.cluster.scheduling.scheduler import Scheduler
+from tests.support.cluster.controlled import NAMESPACE, ControlledCluster, controlled
+
+T = TypeVar("T")
+
+
+def node(
+    name: str,
+    cpu: str = "4",
+    memory: str = "8Gi",
+    pods: int = 110,
+    *,
+    labels: Mapping[str, str] | None = None,
+    taints: tuple[str, ...] = (),
+    **spec: Any,
+) -> Node:
+    """With the label of its host name; taints are written `key=value:effect` or `key:effect`."""
+    resources = {"cpu": cpu, "memory": memory, "pods": str(pods)}
+    return Node.from_json(
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
+            "spec": {"taints": [_taint(text) for text in taints], **spec},
+            "status": {"capacity": resources, "allocatable": resources},
+        }
+    )
+
+
+def _taint(text: str) -> dict[str, str]:
+    named, _, effect = text.partition(":")
+    key, _, value = named.partition("=")
+    return {"key": key, "value": value, "effect": effect}
+
+
+def pod(
+    name: str,
+    cpu: str = "",
+    memory: str = "",
+    *,
+    labels: Mapping[str, str] | None = None,
+    namespace: str = NAMESPACE,
+    ports: tuple[int, ...] = (),
+    claims: tuple[str, ...] = (),
+    **spec: Any,
+) -> dict[str, Any]:
+    """A manifest; what is not given here goes into its spec as it is."""
+    requests = {key: value for key, value in (("cpu", cpu), ("memory", memory)) if value}
+    container: dict[str, Any] = {"name": "main", "image": "busybox", "resources": {"requests": requests}}
+    if ports:
+        container["ports"] = [{"containerPort": port, "hostPort": port} for port in ports]
+    if claims:
+        spec["volumes"] = [{"name": claim, "persistentVolumeClaim": {"claimName": claim}} for claim in claims]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "labels": dict(labels or {})},
+        "spec": {"containers": [container], **spec},
+    }
+
+
+def pod_object(manifest: dict[str, Any], node_name: str = "", uid: str = "") -> Pod:
+    """The pod of a manifest without an API server: on this node, if one is given."""
+    found = Pod.from_json(manifest)
+    metadata = found.metadata.changed(uid=uid or found.metadata.name, generation=1)
+    return found.changed(metadata=metadata, spec=found.spec.changed(node_name=node_name))
+
+
+def add_nodes(cluster: ControlledCluster, *nodes: Node) -> None:
+    for each in nodes:
+        cluster.store.create(each)
+
+
+def scheduled_cluster(story: Callable[[ControlledCluster], Awaitable[T]], *nodes: Node, seed: int = 0) -> T:
+    """Run a story in a cluster with these nodes and a scheduler."""
+
+    async def main(cluster: ControlledCluster) -> T:
+        add_nodes(cluster, *nodes)
+        Scheduler(cluster.context)
+        return await story(cluster)
+
+    return controlled(main, seed)
