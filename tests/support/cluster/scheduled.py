@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
+from kubesim.cluster.scheduling.framework.listers import Listers
+from kubesim.cluster.scheduling.framework.plugin import CycleState, Plugin
+from kubesim.cluster.scheduling.framework.pod_info import new_pod_info
+from kubesim.cluster.scheduling.framework.snapshot import Snapshot
+from kubesim.cluster.scheduling.framework.status import Status
 from kubesim.cluster.scheduling.scheduler import Scheduler
+from kubesim.cluster.store.store import Store
+from kubesim.features import DEFAULT_GATES
 from tests.support.cluster.controlled import NAMESPACE, ControlledCluster, controlled
 
 T = TypeVar("T")
@@ -89,3 +97,36 @@ def scheduled_cluster(story: Callable[[ControlledCluster], Awaitable[T]], *nodes
         return await story(cluster)
 
     return controlled(main, seed)
+
+
+def cycle_of(
+    incoming: Pod, nodes: Sequence[Node], pods: Sequence[Pod] = (), objects: Sequence[ApiObject] = ()
+) -> CycleState:
+    """An attempt for a pod where these pods are on these nodes and these other objects exist; nothing runs."""
+    store = Store(lambda: 0, lambda: "uid")
+    for each in objects:
+        store.create(each)
+    snapshot = Snapshot()
+    for each in nodes:
+        snapshot.set_node(each)
+    for number, each in enumerate(pods):
+        uid = each.metadata.uid or f"existing-{number}"
+        snapshot.set_pod(each.changed(metadata=each.metadata.changed(uid=uid)))
+    return CycleState(new_pod_info(incoming, DEFAULT_GATES), snapshot, Listers(store))
+
+
+REFUSED, UNRESOLVABLE = "refused", "unresolvable"
+
+
+def answers(plugin: Plugin, cycle: CycleState) -> list[str]:
+    """What a plugin says about each node: nothing, `refused`, or `unresolvable` if deleting pods would not help."""
+    if plugin.pre_filter is not None:
+        state = plugin.pre_filter(cycle)
+        if isinstance(state, Status):
+            return [state.message]
+        if state is None:
+            return [""] * len(cycle.snapshot.nodes)
+        cycle.states[plugin.name] = state
+    assert plugin.filter is not None
+    found = [plugin.filter(cycle, node) for node in cycle.snapshot.nodes.values()]
+    return ["" if each is None else UNRESOLVABLE if each.unresolvable else REFUSED for each in found]

@@ -55,8 +55,8 @@ def _counts(
         if all_keys and not has_all_keys(state.labels, constraints):
             continue
         for constraint, found in zip(constraints, counts, strict=True):
-            value = state.labels.get(constraint.topology_key, "")
-            if value in found and constraint.includes(cycle.pod, state.node, cycle.snapshot.gates):
+            value = state.labels.get(constraint.topology_key)
+            if value is not None and value in found and constraint.includes(cycle.pod, state.node, cycle.snapshot.gates):
                 found[value] += state.live_pods(cycle.pod.metadata.namespace, constraint.selector)
     return counts
 
