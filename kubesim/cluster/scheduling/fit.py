@@ -71,8 +71,13 @@ def insufficient_resources(
     pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES
 ) -> Iterator[InsufficientResource]:
     """What the node has not enough of for one more pod."""
-    have, used = info.allocatable, info.requested
     need = NodeResources.of(pod_requests(pod, skip_pod_level=not gates.enabled("PodLevelResources")))
+    return fits_request(need, info)
+
+
+def fits_request(need: NodeResources, info: NodeInfo) -> Iterator[InsufficientResource]:
+    """What the node has not enough of for one more pod that needs this much."""
+    have, used = info.allocatable, info.requested
     if info.pod_count + 1 > have.allowed_pods:
         yield InsufficientResource(PODS, 1, info.pod_count, have.allowed_pods)
     for name, needed, taken, capacity in (

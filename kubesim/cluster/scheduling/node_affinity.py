@@ -33,6 +33,11 @@ def matches_node_selector(selector: Mapping[str, Any], node_name: str, labels: M
     return any(_matches_term(term or {}, node_name, labels) for term in selector.get("nodeSelectorTerms") or ())
 
 
+def matches_preferred_term(term: Mapping[str, Any], node_name: str, labels: Mapping[str, str]) -> bool:
+    """Whether the node is one that a preference asks for; an empty preference asks for none."""
+    return _matches_term(term, node_name, labels)
+
+
 def _matches_term(term: Mapping[str, Any], node_name: str, labels: Mapping[str, str]) -> bool:
     expressions = term.get("matchExpressions") or ()
     fields = term.get("matchFields") or ()

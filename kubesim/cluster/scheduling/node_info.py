@@ -44,6 +44,17 @@ class NodeResources:
             elif is_scalar_resource_name(name):
                 self.scalars[name] = self.scalars.get(name, 0) + amount.value()
 
+    def add_all(self, other: NodeResources, sign: int = 1) -> None:
+        """Add amounts that are counted already; `sign` -1 takes them away."""
+        self.milli_cpu += sign * other.milli_cpu
+        self.memory += sign * other.memory
+        self.ephemeral_storage += sign * other.ephemeral_storage
+        for name, amount in other.scalars.items():
+            self.scalars[name] = self.scalars.get(name, 0) + sign * amount
+
+    def copy(self) -> NodeResources:
+        return NodeResources(self.milli_cpu, self.memory, self.ephemeral_storage, self.allowed_pods, dict(self.scalars))
+
     @classmethod
     def of(cls, resources: Resources) -> NodeResources:
         result = cls()
@@ -59,6 +70,15 @@ class HostPorts:
 
     def add(self, port: ContainerPort) -> None:
         self._taken.setdefault(port.host_ip or _ANY_IP, set()).add(_protocol_port(port))
+
+    def remove(self, port: ContainerPort) -> None:
+        """Two pods that were forced onto one port hold it once, as upstream counts."""
+        self._taken.get(port.host_ip or _ANY_IP, set()).discard(_protocol_port(port))
+
+    def copy(self) -> HostPorts:
+        ports = HostPorts()
+        ports._taken = {address: set(taken) for address, taken in self._taken.items()}
+        return ports
 
     def conflicts(self, port: ContainerPort) -> bool:
         address = port.host_ip or _ANY_IP

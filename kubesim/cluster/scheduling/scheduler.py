@@ -1,196 +1,211 @@
-"""A small scheduler: pods that name no node go to the first one that has room, or are told why there is none.
+"""The scheduler: pods without a node get one, or are told why there is none.
 
-It stands beside the kubelets, where a cluster has kube-scheduler. There is neither scoring nor preemption. A pod that
-found no node is looked at again whenever a pod ends or a node changes.
+It stands beside the kubelets, where a cluster has kube-scheduler. One pod is tried at a time: `framework/cycle.py`
+decides, this acts. Changes in the cluster bring pods back that a plugin refused (`queue/`); a pod of high priority may
+make others leave (`preemption/`).
 
-Mirrors: pkg/scheduler schedule_one.go; framework/types.go FitError; the filters NodeUnschedulable, TaintToleration,
-NodeAffinity, NodePorts and NodeResourcesFit
+Mirrors: pkg/scheduler schedule_one.go ScheduleOne, bindingCycle, handleSchedulingFailure
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import asyncio
 
-from kubesim.api.event import Event, EventSource
-from kubesim.api.meta import ObjectMeta, ObjectReference
-from kubesim.api.node import Node
 from kubesim.api.pod import Pod, PodCondition
-from kubesim.api.pods.phases import TERMINAL_PHASES
-from kubesim.api.timestamps import MILLISECOND, format_time
-from kubesim.clock import LoopClock
-from kubesim.cluster.registry.registry import Target
-from kubesim.cluster.registry.subresources import bind, pod_with_condition
-from kubesim.cluster.scheduling.fit import (
-    NODE_AFFINITY,
-    NODE_PORTS,
-    InsufficientResource,
-    insufficient_resources,
-    node_labels,
-)
-from kubesim.cluster.scheduling.node_affinity import matches_node_affinity
-from kubesim.cluster.scheduling.node_info import NodeInfo, host_ports
-from kubesim.cluster.scheduling.taints import tolerates
-from kubesim.cluster.store.kinds import RESOURCES
-from kubesim.cluster.store.store import Store
-from kubesim.cluster.store.watches import WatchEvent
+from kubesim.api.timestamps import MILLISECOND, SECOND
+from kubesim.cluster.controllers.context import ControllerContext
+from kubesim.cluster.scheduling.cluster_watch import ClusterWatch
+from kubesim.cluster.scheduling.framework.cluster_event import Action, ClusterEvent
+from kubesim.cluster.scheduling.framework.cycle import Placement, schedule_pod
+from kubesim.cluster.scheduling.framework.diagnosis import NO_NODES, Diagnosis
+from kubesim.cluster.scheduling.framework.listers import Listers
+from kubesim.cluster.scheduling.framework.plugin import CycleState
+from kubesim.cluster.scheduling.framework.pod_info import updated_pod_info
+from kubesim.cluster.scheduling.framework.snapshot import Snapshot
+from kubesim.cluster.scheduling.framework.status import CycleError
+from kubesim.cluster.scheduling.plugins.volumes.volume_binding import PodVolumes, find_pod_volumes
+from kubesim.cluster.scheduling.preemption.executor import PreemptionExecutor
+from kubesim.cluster.scheduling.preemption.post_filter import post_filter
+from kubesim.cluster.scheduling.queue.queued_pod import ORDERING_WINDOW, QueuedPod
+from kubesim.cluster.scheduling.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE, SchedulingQueue
+from kubesim.cluster.scheduling.scheduler_client import NAME, SchedulerClient
+from kubesim.cluster.scheduling.scheduler_events import SchedulerEvents
+from kubesim.cluster.scheduling.volume_bindings import BIND_TIMEOUT, POLL, bind_pod_volumes, check_bindings, timed_out
 from kubesim.errors import ApiError
-from kubesim.features import DEFAULT_GATES, FeatureGates
-from kubesim.values import value_object
+from kubesim.trace import Recorder
 
-COMPONENT = "default-scheduler"
-DELAY = 8 * MILLISECOND  # from the watch to the write
-UNSCHEDULABLE = "Unschedulable"
-NOT_HELPFUL = "Preemption is not helpful for scheduling"
-NO_VICTIMS = "No preemption victims found for incoming pod"
-
-
-@value_object
-class Obstacle:
-    """What keeps a pod off a node, and whether it would still if the node were empty."""
-
-    reasons: tuple[str, ...]
-    lasting: bool
+FASTEST, SLOWEST = 4 * MILLISECOND, 12 * MILLISECOND  # from a change to the attempt, as recorded
+ATTEMPT = 1 * MILLISECOND  # from one attempt to the next
+FLUSH_INTERVAL = 30 * SECOND  # how often pods are looked for that nothing has helped
+UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 
 
 class Scheduler:
     """Works from when it is made."""
 
-    def __init__(self, clock: LoopClock, store: Store, gates: FeatureGates = DEFAULT_GATES) -> None:
-        self._clock = clock
-        self._store = store
-        self._gates = gates
-        self._waiting: dict[tuple[str, str], int] = {}  # pods without a node by namespace and name: generation
-        store.watch("Pod", self._pod_changed)
-        store.watch("Node", lambda _: self._look_again())
-        for pod in store.list("Pod"):
-            self._pod_changed(WatchEvent("ADDED", pod, 0))
+    def __init__(self, context: ControllerContext) -> None:
+        self._clock = context.clock
+        self._stream = context.randomness.stream("scheduler")
+        self._start = context.clock.now()
+        self._client = SchedulerClient(context)
+        self._events = SchedulerEvents(context, NAME)
+        self._preemption = PreemptionExecutor(context, self._client, self._events)
+        self._snapshot = Snapshot(context.gates)
+        self._listers = Listers(context.store)
+        self._queue = SchedulingQueue(self._preemption.is_preempting)
+        self._attempt_timer: asyncio.TimerHandle | None = None
+        self._flush_timer: asyncio.TimerHandle | None = None
+        self._retry_timer: asyncio.TimerHandle | None = None
+        self._watch = ClusterWatch(context, self._snapshot, self._queue, self._arm)
 
-    def _pod_changed(self, change: WatchEvent) -> None:
-        pod = change.object
-        assert isinstance(pod, Pod)
-        key = (pod.metadata.namespace, pod.metadata.name)
-        if change.type == "DELETED" or pod.status.phase in TERMINAL_PHASES:
-            self._waiting.pop(key, None)
-            self._look_again()
-        elif not pod.spec.node_name and self._waiting.get(key) != pod.metadata.generation:
-            self._waiting[key] = pod.metadata.generation
-            self._clock.call_at(self._clock.now() + DELAY, self._schedule, key)
+    # -- when ---------------------------------------------------------------------------------------------------
 
-    def _look_again(self) -> None:
-        for key in self._waiting:
-            self._clock.call_at(self._clock.now() + DELAY, self._schedule, key)
+    def _arm(self) -> None:
+        """See to it that whatever is in the queue is tried in time."""
+        now, queue = self._clock.now(), self._queue
+        if self._attempt_timer is None and queue.is_ready:
+            delay = self._stream.randint(FASTEST, SLOWEST)
+            self._attempt_timer = self._clock.call_at(now + delay, self._attempt)
+        if self._flush_timer is None and queue.unschedulable:
+            oldest = min(pod.timestamp for pod in queue.unschedulable.values())
+            due = max(oldest + MAX_IN_UNSCHEDULABLE, now) - self._start
+            self._flush_timer = self._clock.call_at(
+                self._start + (due // FLUSH_INTERVAL + 1) * FLUSH_INTERVAL, self._flush
+            )
+        retry = queue.next_error_retry()
+        if self._retry_timer is None and retry is not None:
+            self._retry_timer = self._clock.call_at(max(retry + ORDERING_WINDOW, now), self._retry)
 
-    def _schedule(self, key: tuple[str, str]) -> None:
-        pod = self._store.find("Pod", *key)
-        if key not in self._waiting or not isinstance(pod, Pod) or pod.metadata.deletion_timestamp is not None:
+    def _flush(self) -> None:
+        self._flush_timer = None
+        self._queue.flush_unschedulable(self._clock.now())
+        self._arm()
+
+    def _retry(self) -> None:
+        self._retry_timer = None
+        self._queue.flush_backoff_completed(self._clock.now())
+        self._arm()
+
+    def _attempt(self) -> None:
+        queued = self._queue.pop()
+        if queued is not None:
+            Recorder.because(queued.cause)
+            self._schedule_one(queued)
+        self._attempt_timer = None
+        if self._queue.is_ready:
+            self._attempt_timer = self._clock.call_at(self._clock.now() + ATTEMPT, self._attempt)
+        self._arm()
+
+    # -- one attempt --------------------------------------------------------------------------------------------
+
+    def _schedule_one(self, queued: QueuedPod) -> None:
+        pod, now = queued.pod, self._clock.now()
+        if pod.metadata.deletion_timestamp is not None:
+            message = f"skip schedule deleting pod: {pod.metadata.namespace}/{pod.metadata.name}"
+            self._events.event(pod, "Warning", "FailedScheduling", "Scheduling", message)
             return
-        obstacles = []
-        for info in self._nodes():
-            obstacle = why_not(pod, info, self._gates)
-            if obstacle is None:
-                self._bind(pod, info.node.metadata.name)
-                return
-            obstacles.append(obstacle)
-        self._tell_unschedulable(pod, fit_error(obstacles))
-
-    def _nodes(self) -> list[NodeInfo]:
-        pods = [pod for pod in self._store.list("Pod") if isinstance(pod, Pod)]
-        running = [pod for pod in pods if pod.spec.node_name and pod.status.phase not in TERMINAL_PHASES]
-        return [
-            NodeInfo(node, [pod for pod in running if pod.spec.node_name == node.metadata.name], self._gates)
-            for node in self._store.list("Node")
-            if isinstance(node, Node)
-        ]
-
-    def _bind(self, pod: Pod, node: str) -> None:
-        metadata = pod.metadata
+        if not self._snapshot.nodes:
+            queued.plugins = set()
+            self._fail(queued, NO_NODES, UNSCHEDULABLE, "", "the cluster has no nodes")
+            return
+        cycle = CycleState(queued.info, self._snapshot, self._listers)
+        nominated = self._queue.nominator.pods_for
         try:
-            target = Target(RESOURCES["Pod"], metadata.namespace, metadata.name, "binding")
-            bind(self._store, target, {"metadata": {"name": metadata.name}, "target": {"kind": "Node", "name": node}})
-        except ApiError:
-            return  # scheduling gates; a change of the pod brings it here again
-        del self._waiting[metadata.namespace, metadata.name]
-        self._event(pod, "Normal", "Scheduled", f"Successfully assigned {metadata.namespace}/{metadata.name} to {node}")
+            result = schedule_pod(cycle, nominated, self._stream.choice)
+        except CycleError as error:
+            self._fail_with_error(queued, error)
+            return
+        if isinstance(result, Placement):
+            volumes = find_pod_volumes(cycle, self._snapshot.nodes[result.node])
+            assert isinstance(volumes, PodVolumes)
+            self._bind(queued, result, volumes)
+            return
+        found = post_filter(cycle, result, nominated, self._stream.choice, now)
+        result.post_filter = found.message
+        self._fail_to_fit(queued, result, found.nominate)
+        if found.victims is not None:
+            self._preemption.prepare(pod, found.victims, self._queue.nominator)
 
-    def _tell_unschedulable(self, pod: Pod, message: str) -> None:
+    # -- a node was found ---------------------------------------------------------------------------------------
+
+    def _bind(self, queued: QueuedPod, placement: Placement, volumes: PodVolumes) -> None:
+        pod, node = queued.pod, placement.node
+        self._snapshot.assume(queued.info, node)
+        self._queue.nominator.delete(queued.uid)
+        try:
+            if not volumes.static and not volumes.dynamic:
+                self._finish(queued, pod, placement)
+                return
+            self._client.patch_status(pod, None, node, f"{placement.why}; its volumes must be bound first")
+            bind_pod_volumes(self._client, pod, node, volumes)
+        except ApiError as error:
+            self._unbind(queued, node, CycleError(f'running PreBind plugin "VolumeBinding": {error}'))
+            return
+        now = self._clock.now()
+        self._clock.call_at(now + POLL, self._poll, queued, placement, volumes, now + BIND_TIMEOUT)
+
+    def _poll(self, queued: QueuedPod, placement: Placement, volumes: PodVolumes, deadline: int) -> None:
+        """Once a second: are all claims bound?"""
+        pod, now = queued.pod, self._clock.now()
+        try:
+            if check_bindings(self._listers, pod, placement.node, volumes):
+                self._finish(queued, pod, placement)
+            elif now >= deadline:
+                raise timed_out()
+            else:
+                self._clock.call_at(now + POLL, self._poll, queued, placement, volumes, deadline)
+        except CycleError as error:
+            self._unbind(queued, placement.node, error)
+
+    def _finish(self, queued: QueuedPod, pod: Pod, placement: Placement) -> None:
+        node, metadata = placement.node, pod.metadata
+        try:
+            self._client.bind(pod, node, placement.why)
+        except ApiError as error:
+            self._unbind(queued, node, CycleError(f'running Bind plugin "DefaultBinder": {error}'))
+            return
+        message = f"Successfully assigned {metadata.namespace}/{metadata.name} to {node}"
+        self._events.event(pod, "Normal", "Scheduled", "Binding", message)
+
+    def _unbind(self, queued: QueuedPod, node: str, error: CycleError) -> None:
+        """The pod does not count on the node any more; that may help others."""
+        pod = queued.pod
+        if self._snapshot.is_assumed(queued.uid):
+            self._snapshot.remove_pod(queued.uid)
+            gone = pod.changed(spec=pod.spec.changed(node_name=node))
+            self._queue.move_all(ClusterEvent("Pod", Action.DELETE, gone), self._clock.now())
+        self._fail_with_error(queued, error)
+        self._arm()
+
+    # -- no node was found --------------------------------------------------------------------------------------
+
+    def _fail_to_fit(self, queued: QueuedPod, diagnosis: Diagnosis, nominate: str | None) -> None:
+        queued.plugins = set(diagnosis.plugins)
+        nodes = "the node does not fit" if diagnosis.nodes == 1 else f"none of {diagnosis.nodes} nodes fits"
+        why = f"{nodes}, so other pods must leave {nominate} first" if nominate else nodes
+        self._fail(queued, diagnosis.fit_error(), UNSCHEDULABLE, nominate, why)
+
+    def _fail_with_error(self, queued: QueuedPod, error: CycleError) -> None:
+        queued.plugins = set()
+        self._fail(queued, str(error), SCHEDULER_ERROR, "", "the attempt failed and is made again later")
+
+    def _fail(self, queued: QueuedPod, message: str, reason: str, nominate: str | None, why: str) -> None:
+        metadata, now = queued.pod.metadata, self._clock.now()
+        pod = self._listers.store.find("Pod", metadata.namespace, metadata.name)
+        if not isinstance(pod, Pod):
+            self._events.event(queued.pod, "Warning", "FailedScheduling", "Scheduling", message)
+            return
+        if pod.metadata.uid != metadata.uid or pod.spec.node_name:
+            return
+        queued.info = updated_pod_info(queued.info, pod, self._snapshot.gates)
+        self._queue.add_unschedulable(queued, now)
+        self._queue.nominator.set(queued.info, nominate)
+        self._events.event(pod, "Warning", "FailedScheduling", "Scheduling", message)
         condition = PodCondition(
             type="PodScheduled",
             status="False",
-            reason=UNSCHEDULABLE,
+            reason=reason,
             message=message,
             observed_generation=pod.metadata.generation,
         )
-        changed = pod_with_condition(pod, condition, self._store.now())
-        if changed != pod:
-            self._store.write(pod, changed)
-        self._event(pod, "Warning", "FailedScheduling", message)
-
-    def _event(self, pod: Pod, event_type: str, reason: str, message: str) -> None:
-        metadata, now = pod.metadata, self._clock.now()
-        self._store.create(
-            Event(
-                api_version="v1",
-                kind="Event",
-                metadata=ObjectMeta(name=f"{metadata.name}.{now:x}", namespace=metadata.namespace),
-                involved_object=ObjectReference(
-                    kind="Pod", namespace=metadata.namespace, name=metadata.name, uid=metadata.uid, api_version="v1"
-                ),
-                type=event_type,
-                reason=reason,
-                message=message,
-                source=EventSource(component=COMPONENT),
-                first_timestamp=format_time(now),
-                last_timestamp=format_time(now),
-                reporting_component=COMPONENT,
-            )
-        )
-
-
-def why_not(pod: Pod, info: NodeInfo, gates: FeatureGates = DEFAULT_GATES) -> Obstacle | None:
-    """The first filter that the node does not pass."""
-    node = info.node
-    if not _tolerates_taints(pod, node, gates):
-        return Obstacle(("node(s) had untolerated taint(s)",), lasting=True)
-    if not matches_node_affinity(pod, node.metadata.name, node_labels(node)):
-        return Obstacle((NODE_AFFINITY.description,), lasting=True)
-    if any(map(info.ports.conflicts, host_ports(pod))):
-        return Obstacle((NODE_PORTS.description,), lasting=False)
-    missing = list(insufficient_resources(pod, info, gates))
-    if not missing:
-        return None
-    lasting = any(failure.resource != "pods" and failure.requested > failure.capacity for failure in missing)
-    return Obstacle(tuple(map(_insufficient, missing)), lasting)
-
-
-def _tolerates_taints(pod: Pod, node: Node, gates: FeatureGates) -> bool:
-    comparison = gates.enabled("TaintTolerationComparisonOperators")
-    return all(
-        any(tolerates(toleration, taint, comparison=comparison) for toleration in pod.spec.tolerations)
-        for taint in node.spec.taints
-        if taint.effect in ("NoSchedule", "NoExecute")
-    )
-
-
-def _insufficient(failure: InsufficientResource) -> str:
-    return "Too many pods" if failure.resource == "pods" else f"Insufficient {failure.resource}"
-
-
-def fit_error(obstacles: Sequence[Obstacle]) -> str:
-    """How the scheduler sums up why no node fits."""
-    count = len(obstacles)
-    if not count:
-        return "no nodes available to schedule pods"
-    filtered = Counter(reason for obstacle in obstacles for reason in obstacle.reasons)
-    preempted = Counter(
-        "Preemption is not helpful for scheduling"
-        if obstacle.lasting
-        else "No preemption victims found for incoming pod"
-        for obstacle in obstacles
-    )
-    return f"{_summary(count, filtered)} no new claims to deallocate, preemption: {_summary(count, preempted)}"
-
-
-def _summary(nodes: int, reasons: Counter[str]) -> str:
-    counted = sorted(f"{count} {reason}" for reason, count in reasons.items())
-    return f"0/{nodes} nodes are available: {', '.join(counted)}."
+        self._client.patch_status(pod, condition, nominate, why)

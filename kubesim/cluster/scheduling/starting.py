@@ -28,7 +28,7 @@ def start_scheduler(context: ControllerContext) -> None:
     """It takes up the pods that are there already."""
     from kubesim.cluster.scheduling.scheduler import Scheduler
 
-    Scheduler(context.clock, context.store, context.gates)
+    Scheduler(context)
 
 
 class FirstNode:

@@ -1,4 +1,4 @@
-"""Whether a pod tolerates a node's taints; the kubelet minds only those that would evict it (NoExecute).
+"""Whether a pod tolerates a node's taints; the kubelet checks only those that would evict it (NoExecute).
 
 Mirrors: component-helpers/scheduling/corev1/helpers.go FindMatchingUntoleratedTaint; api/core/v1/toleration.go
 """
@@ -17,6 +17,17 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 
 _COMPARISONS: Final[dict[str, Callable[[int, int], bool]]] = {"Lt": lt, "Gt": gt}
 _DECIMAL_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+
+
+def untolerated_taint(pod: Pod, node: Node, gates: FeatureGates = DEFAULT_GATES) -> Taint | None:
+    """The first taint that keeps the pod off the node."""
+    comparison = gates.enabled("TaintTolerationComparisonOperators")
+    for taint in node.spec.taints:
+        if taint.effect in ("NoSchedule", "NoExecute") and not any(
+            tolerates(toleration, taint, comparison=comparison) for toleration in pod.spec.tolerations
+        ):
+            return taint
+    return None
 
 
 def tolerates_no_execute_taints(pod: Pod, node: Node, gates: FeatureGates = DEFAULT_GATES) -> bool:

@@ -1,0 +1,1 @@
+"""The scheduling framework: what a plugin is, what the scheduler knows of the nodes, and the cycle of one pod."""

@@ -1,0 +1,115 @@
+"""A node with the pods that the scheduler counts on it: those that are bound, and those that are about to be.
+
+Pods with equal labels are counted together, so that a selector is compared once for all pods of a ReplicaSet.
+
+Mirrors: pkg/scheduler/framework/types.go NodeInfo
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubesim.api.node import Node
+from kubesim.api.pods.resources import quantities
+from kubesim.cluster.scheduling.framework.pod_info import LabelsKey, PodInfo
+from kubesim.cluster.scheduling.node_info import NodeInfo, NodeResources
+from kubesim.cluster.store.selectors import LabelSelector
+from kubesim.values import mutable
+
+
+@mutable(eq=False)
+class LabelGroup:
+    """How many pods of a namespace have exactly these labels; `live` ones are not terminating."""
+
+    namespace: str
+    labels: Mapping[str, str]
+    pods: int = 0
+    live: int = 0
+
+
+class NodeState(NodeInfo):
+    """Pods are added and taken away one by one; nothing is counted again."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self.pods: dict[str, PodInfo] = {}  # by uid
+        self.non_zero_requested = NodeResources()
+        self.groups: dict[LabelsKey, LabelGroup] = {}
+        self.with_affinity: dict[str, PodInfo] = {}
+        self.with_required_anti_affinity: dict[str, PodInfo] = {}
+        self.images = _images(node)
+
+    @property
+    def name(self) -> str:
+        return self.node.metadata.name
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return self.node.metadata.labels
+
+    def set_node(self, node: Node) -> None:
+        """A new state of the node; its pods stay."""
+        if node.status.allocatable != self.node.status.allocatable:
+            self.allocatable = NodeResources.of(quantities(node.status.allocatable))
+        if node.status.images is not self.node.status.images:
+            self.images = _images(node)
+        self.node = node
+
+    def add_pod(self, info: PodInfo) -> None:
+        self.pods[info.uid] = info
+        if info.terms.any:
+            self.with_affinity[info.uid] = info
+            if info.terms.required_anti_affinity:
+                self.with_required_anti_affinity[info.uid] = info
+        for port in info.ports:
+            self.ports.add(port)
+        self._count(info, 1)
+
+    def remove_pod(self, info: PodInfo) -> None:
+        del self.pods[info.uid]
+        self.with_affinity.pop(info.uid, None)
+        self.with_required_anti_affinity.pop(info.uid, None)
+        for port in info.ports:
+            self.ports.remove(port)
+        self._count(info, -1)
+
+    def _count(self, info: PodInfo, sign: int) -> None:
+        self.pod_count += sign
+        self.requested.add_all(info.requests, sign)
+        self.non_zero_requested.add_all(info.non_zero, sign)
+        key = info.labels_key
+        group = self.groups.get(key)
+        if group is None:
+            group = self.groups[key] = LabelGroup(key[0], info.pod.metadata.labels)
+        group.pods += sign
+        group.live += 0 if info.is_terminating else sign
+        if not group.pods:
+            del self.groups[key]
+
+    def live_pods(self, namespace: str, selector: LabelSelector) -> int:
+        """How many pods of a namespace match a selector and are not terminating; an empty selector counts none."""
+        if not selector.requirements:
+            return 0
+        return sum(
+            group.live
+            for group in self.groups.values()
+            if group.live and group.namespace == namespace and selector.matches(group.labels)
+        )
+
+    def copy(self) -> NodeState:
+        """For a dry run: the copy can lose and gain pods."""
+        other = NodeState.__new__(NodeState)
+        other.__dict__.update(self.__dict__)
+        other.requested, other.non_zero_requested = self.requested.copy(), self.non_zero_requested.copy()
+        other.ports, other.pods = self.ports.copy(), dict(self.pods)
+        other.with_affinity = dict(self.with_affinity)
+        other.with_required_anti_affinity = dict(self.with_required_anti_affinity)
+        other.groups = {
+            key: LabelGroup(group.namespace, group.labels, group.pods, group.live) for key, group in self.groups.items()
+        }
+        return other
+
+
+def _images(node: Node) -> dict[str, int]:
+    """The images that the node has, by every name, and their sizes."""
+    return {name: image.get("sizeBytes", 0) for image in node.status.images for name in image.get("names") or ()}

@@ -1,0 +1,87 @@
+"""What a plugin is, and what one scheduling cycle carries from plugin to plugin.
+
+Plugins are pure: they read the cycle and a node and answer with a refusal, a state or scores.
+
+Mirrors: kube-scheduler/framework/interface.go PreFilterPlugin, FilterPlugin, ScorePlugin, EnqueueExtensions, CycleState
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import field
+
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
+from kubesim.cluster.scheduling.framework.cluster_event import Registration
+from kubesim.cluster.scheduling.framework.listers import Listers
+from kubesim.cluster.scheduling.framework.node_state import NodeState
+from kubesim.cluster.scheduling.framework.pod_info import PodInfo
+from kubesim.cluster.scheduling.framework.snapshot import Snapshot
+from kubesim.cluster.scheduling.framework.status import Status
+from kubesim.values import mutable, value_object
+
+MAX_NODE_SCORE = 100
+
+
+class PluginState:
+    """What a plugin works out before it looks at nodes. `node_names`: the only nodes that come into question."""
+
+    node_names: frozenset[str] | None = None
+
+    def copy(self) -> PluginState:
+        """For a dry run; a state that no pod changes is shared."""
+        return self
+
+    def update(self, pod: PodInfo, node: Node, delta: int) -> None:
+        """In a dry run a pod comes to a node (1) or leaves it (-1)."""
+
+
+@mutable(eq=False)
+class CycleState:
+    """One attempt for one pod. A plugin without a state has nothing to say about this pod."""
+
+    info: PodInfo
+    snapshot: Snapshot
+    listers: Listers
+    states: dict[str, PluginState] = field(default_factory=dict)
+
+    @property
+    def pod(self) -> Pod:
+        return self.info.pod
+
+    def copy(self) -> CycleState:
+        copied = {name: state.copy() for name, state in self.states.items()}
+        return CycleState(self.info, self.snapshot, self.listers, copied)
+
+    def update(self, pod: PodInfo, node: Node, delta: int) -> None:
+        for state in self.states.values():
+            state.update(pod, node, delta)
+
+
+PreFilter = Callable[[CycleState], PluginState | Status | None]  # None: nothing to say about this pod
+Filter = Callable[[CycleState, NodeState], Status | None]  # None: the pod fits
+Score = Callable[[CycleState, Sequence[NodeState]], Sequence[int] | None]  # 0 to 100 each; None: no preference
+
+
+@value_object
+class Plugin:
+    """One plugin of the profile. With a `pre_filter`, the `filter` is asked only if that returned a state."""
+
+    name: str
+    pre_filter: PreFilter | None = None
+    filter: Filter | None = None
+    score: Score | None = None
+    weight: int = 1
+    events: tuple[Registration, ...] = ()
+
+
+def default_normalize_score(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
+    """Scale to 0..100 by the highest score; `reverse` makes the lowest the best.
+
+    Mirrors: plugins/helper/normalize_score.go DefaultNormalizeScore
+    """
+    highest = max(scores, default=0)
+    if highest == 0:
+        return [MAX_NODE_SCORE if reverse else 0] * len(scores)
+    scaled = [MAX_NODE_SCORE * score // highest for score in scores]
+    return [MAX_NODE_SCORE - score for score in scaled] if reverse else scaled

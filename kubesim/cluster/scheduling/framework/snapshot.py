@@ -1,0 +1,112 @@
+"""What the scheduler knows of the nodes and their pods, kept current change by change.
+
+A pod that was given a node counts there at once, before the API server knows (it is assumed). The cost of a change is
+that of one pod, however many there are.
+
+Mirrors: pkg/scheduler/backend/cache/cache.go AssumePod, ForgetPod, AddPod, UpdatePod, RemovePod, snapshot.go
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
+from kubesim.cluster.scheduling.framework.node_state import NodeState
+from kubesim.cluster.scheduling.framework.pod_info import PodInfo, new_pod_info, updated_pod_info
+from kubesim.features import DEFAULT_GATES, FeatureGates
+
+
+class Snapshot:
+    """Nodes by name, in the order in which they came."""
+
+    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self.gates = gates
+        self.nodes: dict[str, NodeState] = {}
+        self._pods: defaultdict[str, dict[str, PodInfo]] = defaultdict(dict)  # by node, which may be unknown, and uid
+        self._places: dict[str, str] = {}  # uid of a pod that counts somewhere -> node
+        self._assumed: set[str] = set()
+        self._claims: Counter[tuple[str, str]] = Counter()  # how many pods with a node name a claim
+
+    # -- nodes --------------------------------------------------------------------------------------------------
+
+    def set_node(self, node: Node) -> None:
+        name = node.metadata.name
+        state = self.nodes.get(name)
+        if state is not None:
+            state.set_node(node)
+            return
+        state = self.nodes[name] = NodeState(node)
+        for info in self._pods[name].values():
+            state.add_pod(info)
+
+    def remove_node(self, name: str) -> None:
+        """Its pods may still be there: they count again when the node comes back."""
+        self.nodes.pop(name, None)
+
+    # -- pods ---------------------------------------------------------------------------------------------------
+
+    def assume(self, info: PodInfo, node: str) -> None:
+        """The pod counts on this node from now on, though it is not bound yet."""
+        self._assumed.add(info.uid)
+        self._add(info, node)
+
+    def is_assumed(self, uid: str) -> bool:
+        return uid in self._assumed
+
+    def assumed_node(self, uid: str) -> str:
+        """The node on which a pod counts that is not bound yet, or nothing."""
+        return self._places[uid] if uid in self._assumed else ""
+
+    def set_pod(self, pod: Pod) -> None:
+        """A pod that has a node is new, or changed; one that was assumed is bound now."""
+        uid, node = pod.metadata.uid, pod.spec.node_name
+        self._assumed.discard(uid)
+        place = self._places.get(uid)
+        if place is None:
+            self._add(new_pod_info(pod, self.gates), node)
+            return
+        old = self._pods[place][uid]
+        new = updated_pod_info(old, pod, self.gates)
+        if place == node and new.requests is old.requests and new.is_terminating == old.is_terminating:
+            # What is counted has not changed.
+            self._replace(new, node)
+        else:
+            self.remove_pod(uid)
+            self._add(new, node)
+
+    def _replace(self, info: PodInfo, node: str) -> None:
+        self._pods[node][info.uid] = info
+        state = self.nodes.get(node)
+        if state is not None:
+            for pods in (state.pods, state.with_affinity, state.with_required_anti_affinity):
+                if info.uid in pods:
+                    pods[info.uid] = info
+
+    def _add(self, info: PodInfo, node: str) -> None:
+        self._places[info.uid] = node
+        self._pods[node][info.uid] = info
+        self._claims.update((info.pod.metadata.namespace, claim) for claim in info.claims)
+        state = self.nodes.get(node)
+        if state is not None:
+            state.add_pod(info)
+
+    def remove_pod(self, uid: str) -> None:
+        """The pod counts nowhere any more: it is gone, terminal, or could not be bound."""
+        self._assumed.discard(uid)
+        node = self._places.pop(uid, None)
+        if node is None:
+            return
+        info = self._pods[node].pop(uid)
+        self._claims.subtract((info.pod.metadata.namespace, claim) for claim in info.claims)
+        state = self.nodes.get(node)
+        if state is not None:
+            state.remove_pod(info)
+
+    def is_claim_used(self, namespace: str, name: str) -> bool:
+        """Whether a pod with a node names this claim."""
+        return self._claims[namespace, name] > 0
+
+    def pods_of(self, node: str) -> Iterable[PodInfo]:
+        return self._pods[node].values() if node in self._pods else ()

@@ -1,0 +1,60 @@
+"""The default profile: the plugins in their order, with their weights, and after which events each is asked again.
+
+The order decides which reason a node is refused for: the first filter that refuses it. Dynamic resources and node
+features are not simulated: nothing here asks for them.
+
+Mirrors: pkg/scheduler/apis/config/v1/default_plugins.go getDefaultPlugins; pkg/scheduler/scheduler.go
+buildQueueingHintMap
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubesim.cluster.scheduling.framework.cluster_event import Action, Registration, after
+from kubesim.cluster.scheduling.framework.plugin import Plugin
+from kubesim.cluster.scheduling.plugins.nodes import (
+    balanced_allocation,
+    image_locality,
+    node_affinity,
+    node_name,
+    node_ports,
+    node_resources_fit,
+    node_unschedulable,
+    taint_toleration,
+)
+from kubesim.cluster.scheduling.plugins.pods import inter_pod_affinity_score, pod_topology_spread_score
+from kubesim.cluster.scheduling.plugins.volumes import (
+    node_volume_limits,
+    volume_binding,
+    volume_restrictions,
+    volume_zone,
+)
+
+PLUGINS: tuple[Plugin, ...] = (
+    node_unschedulable.PLUGIN,
+    node_name.PLUGIN,
+    taint_toleration.PLUGIN,
+    node_affinity.PLUGIN,
+    node_ports.PLUGIN,
+    node_resources_fit.PLUGIN,
+    volume_restrictions.PLUGIN,
+    node_volume_limits.PLUGIN,
+    volume_binding.PLUGIN,
+    volume_zone.PLUGIN,
+    pod_topology_spread_score.PLUGIN,
+    inter_pod_affinity_score.PLUGIN,
+    balanced_allocation.PLUGIN,
+    image_locality.PLUGIN,
+)
+
+SCHEDULING_GATES = "SchedulingGates"
+
+# plugin -> the events that may help the pods that it refused
+EVENTS: Mapping[str, tuple[Registration, ...]] = {
+    **{plugin.name: plugin.events for plugin in PLUGINS},
+    SCHEDULING_GATES: (after("Pod", Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),),
+}
+
+WATCHED = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "VolumeAttachment",
+           "CSIStorageCapacity")  # fmt: skip

@@ -1,0 +1,1 @@
+"""Plugins about a pod's claims and volumes."""

@@ -1,0 +1,1 @@
+"""Preemption: which pods must go so that a more important one fits."""

@@ -1,0 +1,61 @@
+"""A pod in the scheduling queue, and how long it backs off.
+
+Mirrors: pkg/scheduler/framework/types.go QueuedPodInfo; pkg/scheduler/backend/queue/backoff_queue.go getBackoffTime
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND
+from kubesim.cluster.scheduling.framework.pod_info import PodInfo, pod_priority
+from kubesim.trace import Recorder
+from kubesim.values import mutable
+
+INITIAL_BACKOFF = 1 * SECOND
+MAX_BACKOFF = 10 * SECOND
+ORDERING_WINDOW = 1 * SECOND  # back-off times are whole seconds, so that pods of one second go by priority
+
+
+@mutable(eq=False)
+class QueuedPod:
+    """`plugins` are those that refused it last; `gate` is the one that keeps it from being tried at all."""
+
+    info: PodInfo
+    timestamp: int  # when it came into the queue, last
+    unschedulable_count: int = 0
+    consecutive_errors: int = 0
+    plugins: set[str] = field(default_factory=set)
+    gate: str = ""
+    cause: int | None = field(default_factory=Recorder.cause)  # the record that brought it into the queue, last
+
+    @property
+    def pod(self) -> Pod:
+        return self.info.pod
+
+    @property
+    def uid(self) -> str:
+        return self.info.uid
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Higher priority first, then first come, first served."""
+        return -pod_priority(self.info.pod), self.timestamp
+
+    @property
+    def backoff_time(self) -> int:
+        """When its back-off ends; 0 before the first attempt."""
+        count = self.consecutive_errors or self.unschedulable_count
+        if not count:
+            return 0
+        duration = min(INITIAL_BACKOFF << min(count - 1, 10), MAX_BACKOFF)
+        return _window(self.timestamp + duration)
+
+    def is_backing_off(self, now: int) -> bool:
+        """A pod whose time is in the current second still backs off."""
+        return self.backoff_time >= _window(now)
+
+
+def _window(moment: int) -> int:
+    return moment - moment % ORDERING_WINDOW

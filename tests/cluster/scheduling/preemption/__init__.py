@@ -1,0 +1,1 @@
+"""Which pods go, and where."""
