@@ -21,7 +21,7 @@ from kubesim.cluster.controllers.manager import start_when_needed
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.controllers.nodes.node_taints import NodeTaints
 from kubesim.cluster.controllers.nodes.taint_eviction import TaintEviction
-from kubesim.cluster.controllers.volumes.volume_binder import VolumeBinder
+from kubesim.cluster.controllers.volumes.standard_class import create_standard_class
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
@@ -197,9 +197,10 @@ class Simulation:
             live=live,
         )
         NodeTaints(controllers)
-        VolumeBinder(controllers)
         TaintEviction(controllers)
-        start_when_needed(controllers)
+        if live is None:  # a live cluster has controllers and classes of its own
+            create_standard_class(self.store)
+            start_when_needed(controllers)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
         self.world = SimulatedWorld(self.clock, self.store, self.recorder, self.nodes, self.url)
 

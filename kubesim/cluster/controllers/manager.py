@@ -12,7 +12,11 @@ from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.store.watches import WatchEvent
 
 # kind -> module and class of the controllers that begin with the first object of that kind
-CONTROLLERS: Mapping[str, tuple[str, ...]] = {}
+CONTROLLERS: Mapping[str, tuple[str, ...]] = {
+    "PersistentVolumeClaim": ("volumes.starting:VolumeControllers",),
+    "PersistentVolume": ("volumes.starting:VolumeControllers",),
+    "Pod": ("volumes.ephemeral:EphemeralController",),
+}
 
 
 class _Starter:

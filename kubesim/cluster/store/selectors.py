@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import FieldError
@@ -59,6 +60,22 @@ class LabelSelector:
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+NOTHING = LabelSelector((Requirement("", "in"),))
+_DICT_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
+
+
+def selector_from(selector: Mapping[str, Any] | None) -> LabelSelector:
+    """A label selector as an object has it; None selects nothing, an empty one everything."""
+    if selector is None:
+        return NOTHING
+    labels = selector.get("matchLabels") or {}
+    requirements = [Requirement(key, "in", frozenset((value,))) for key, value in sorted(labels.items())]
+    for expression in selector.get("matchExpressions") or ():
+        operator = _DICT_OPERATORS[expression.get("operator", "")]
+        requirements.append(Requirement(expression.get("key", ""), operator, frozenset(expression.get("values") or ())))
+    return LabelSelector(tuple(requirements))
 
 
 def parse_label_selector(text: str) -> LabelSelector:

@@ -11,7 +11,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock
 from kubesim.cluster.controllers.namespaces import ensure_namespace
-from kubesim.cluster.controllers.volumes.volume_binder import CLAIM, STANDARD_CLASS
+from kubesim.cluster.controllers.volumes.standard_class import make_way_for
 from kubesim.cluster.patches.json_patch import merge_patch
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions
@@ -105,12 +105,11 @@ class SimulatedWorld:
         kind, metadata = manifest["kind"], manifest["metadata"]
         resource = resource_of(kind)
         namespace = metadata.get("namespace", "default") if resource.namespaced else ""
+        make_way_for(self.store, kind, metadata["name"])
         exists = self.store.find(kind, namespace, metadata["name"]) is not None
         target = Target(resource, namespace, metadata["name"] if exists else "")
         if resource.namespaced:
             self.ensure_namespace(namespace)
-        if kind == CLAIM and manifest.get("spec", {}).get("storageClassName") is None:
-            self._ensure_storage_class()
         if kind == "Pod":
             self._ensure_priority_class(manifest["spec"].get("priorityClassName", ""))
         if kind == "Pod" and not exists and not manifest["spec"].get("nodeName"):
@@ -142,12 +141,6 @@ class SimulatedWorld:
         if name in SYSTEM_PRIORITIES and self.store.find("PriorityClass", "", name) is None:
             body = {"metadata": {"name": name}, "value": SYSTEM_PRIORITIES[name]}
             registry.create(self.store, Target(RESOURCES["PriorityClass"]), body)
-
-    def _ensure_storage_class(self) -> None:
-        """Most clusters have one that is taken if a claim names none."""
-        name = STANDARD_CLASS["metadata"]["name"]
-        if self.store.find(STANDARD_CLASS["kind"], "", name) is None:
-            self.store.create(ApiObject.from_json(STANDARD_CLASS))
 
     def patch(self, patch: Patch) -> None:
         namespace, name = patch.key

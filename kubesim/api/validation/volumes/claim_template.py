@@ -17,7 +17,7 @@ _UID_FIELDS = {"uid": "uID"}
 
 def validate_claim_template(errors: Errors, template: JsonObject, path: str) -> None:
     _validate_template_metadata(errors, template.get("metadata") or {}, f"{path}.metadata")
-    _validate_claim_spec(errors, template.get("spec") or {}, f"{path}.spec")
+    validate_claim_spec(errors, template.get("spec") or {}, f"{path}.spec")
 
 
 def _validate_template_metadata(errors: Errors, meta: JsonObject, path: str) -> None:
@@ -34,7 +34,7 @@ def _validate_template_metadata(errors: Errors, meta: JsonObject, path: str) -> 
         errors.forbidden(f"{path}.{_UID_FIELDS.get(name, name)}", "cannot be set")
 
 
-def _validate_claim_spec(errors: Errors, spec: JsonObject, path: str) -> None:
+def validate_claim_spec(errors: Errors, spec: JsonObject, path: str) -> None:
     modes = spec.get("accessModes") or []
     if not modes:
         errors.required(f"{path}.accessModes", "at least 1 access mode is required")
