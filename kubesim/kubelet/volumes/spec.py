@@ -28,8 +28,19 @@ class VolumePlugin:
     requires_remount: bool = False  # set up again at every sync of the pod, which brings its files up to date
     read_only: bool = False
     device_mountable: bool = False  # mounted once on the node for all pods that use it
+    shared: bool = False  # every node that mounts it has the same content
 
 
+# Sources whose plugins are gone: a CSI driver does their work, and this field of the source is its volume's handle.
+MIGRATED: Mapping[str, tuple[str, str]] = {
+    "awsElasticBlockStore": ("ebs.csi.aws.com", "volumeID"),
+    "azureDisk": ("disk.csi.azure.com", "diskURI"),
+    "azureFile": ("file.csi.azure.com", "shareName"),
+    "cinder": ("cinder.csi.openstack.org", "volumeID"),
+    "gcePersistentDisk": ("pd.csi.storage.gke.io", "pdName"),
+    "portworxVolume": ("pxd.portworx.com", "volumeID"),
+    "vsphereVolume": ("csi.vsphere.vmware.com", "volumePath"),
+}
 PLUGINS: Mapping[str, VolumePlugin] = {
     plugin.field: plugin
     for plugin in (
@@ -42,10 +53,11 @@ PLUGINS: Mapping[str, VolumePlugin] = {
         VolumePlugin("kubernetes.io/git-repo", "gitRepo"),
         VolumePlugin("kubernetes.io/image", "image", read_only=True),
         VolumePlugin("kubernetes.io/nfs", "nfs"),
-        VolumePlugin("kubernetes.io/iscsi", "iscsi", device_mountable=True),
-        VolumePlugin("kubernetes.io/fc", "fc", device_mountable=True),
+        VolumePlugin("kubernetes.io/iscsi", "iscsi", device_mountable=True, shared=True),
+        VolumePlugin("kubernetes.io/fc", "fc", device_mountable=True, shared=True),
         VolumePlugin("kubernetes.io/local-volume", "local", device_mountable=True),
         VolumePlugin("kubernetes.io/csi", "csi", device_mountable=True),
+        *(VolumePlugin("kubernetes.io/csi", field, device_mountable=True, shared=True) for field in MIGRATED),
     )
 }
 
@@ -84,6 +96,9 @@ def unique_volume_name(spec: VolumeSpec, plugin: VolumePlugin, uid: str) -> str:
         names = source.get("targetWWNs")
         shown = f"{listed(names)}:{source.get('lun', 0)}" if names else listed(source.get("wwids") or ())
         return f"{plugin.name}/{shown}"
+    if plugin.field in MIGRATED:
+        driver, handle = MIGRATED[plugin.field]
+        return f"{plugin.name}/{driver}^{source.get(handle, '')}"
     if not plugin.device_mountable or spec.persistent_volume is None:
         return f"{plugin.name}/{uid}-{spec.name}"
     if plugin.field == "csi":

@@ -136,7 +136,7 @@ class Operations:
             elif plugin.field == "nfs":
                 share = f"{source.get('server', '')}:{source.get('path', '')}"
                 self._directories.bind(uid, _directory(volume), share, shared=True)
-            elif spec.persistent_volume is not None or plugin.field in ("iscsi", "fc"):
+            elif spec.persistent_volume is not None or plugin.shared:
                 self._directories.bind(uid, _directory(volume), volume.volume_name, shared=True)
             elif plugin.field == "gitRepo":
                 raise VolumeError(_GIT_REPO)

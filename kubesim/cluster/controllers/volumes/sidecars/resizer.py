@@ -52,8 +52,12 @@ class CsiResizer(Controller):
         if isinstance(pod, Pod) and pod.spec.volumes and pod.status.phase == "Running":
             for name in claims_of(pod):
                 claim = self.store.find(CLAIM, pod.metadata.namespace, name)
-                if claim is not None and step_of(claim):
-                    self.enqueue(claim)
+                if claim is None or step_of(claim) != "NodeResizePending":
+                    continue
+                before = change.previous
+                if not isinstance(before, Pod) or before.status.phase != "Running":
+                    self._ready[claim.metadata.uid, "node"] = self.clock.now()  # it grew when it was mounted
+                self.enqueue(claim)
 
     def sync(self, namespace: str, name: str) -> None:
         claim = self.store.find(CLAIM, namespace, name)
