@@ -57,6 +57,7 @@ VOLUME: Json = {
     "spec": {"capacity": {"storage": "10G"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/foo"}},
 }
 MODES = '"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"'
+POLICIES = '"Delete", "Recycle", "Retain"'
 TERMS = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "In", "values": ["v"]}]}]}
 
 
@@ -68,49 +69,98 @@ TERMS = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "I
         ({"spec/storageClassName": "valid"}, []),
         ({"spec/persistentVolumeReclaimPolicy": "Retain"}, []),
         ({"spec/volumeMode": "Block"}, []),
-        ({"spec/accessModes": ["fakemode"]},
-         [f'spec.accessModes: Unsupported value: "fakemode": supported values: {MODES}']),
-        ({"spec/persistentVolumeReclaimPolicy": "fake"},
-         ['spec.persistentVolumeReclaimPolicy: Unsupported value: "fake": supported values: "Delete", "Recycle", '
-          '"Retain"']),
-        ({"spec/volumeMode": "fake"},
-         ['spec.volumeMode: Unsupported value: "fake": supported values: "Block", "Filesystem"']),
+        (
+            {"spec/accessModes": ["fakemode"]},
+            [f'spec.accessModes: Unsupported value: "fakemode": supported values: {MODES}'],
+        ),
+        (
+            {"spec/persistentVolumeReclaimPolicy": "fake"},
+            [f'spec.persistentVolumeReclaimPolicy: Unsupported value: "fake": supported values: {POLICIES}'],
+        ),
+        (
+            {"spec/volumeMode": "fake"},
+            ['spec.volumeMode: Unsupported value: "fake": supported values: "Block", "Filesystem"'],
+        ),
         ({"spec/accessModes": ["ReadWriteOncePod"]}, []),
-        ({"spec/accessModes": ["ReadWriteOncePod", "ReadWriteMany"]},
-         ["spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes"]),
+        (
+            {"spec/accessModes": ["ReadWriteOncePod", "ReadWriteMany"]},
+            ["spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes"],
+        ),
         ({"spec/hostPath": GONE}, ["spec: Required value: must specify a volume type"]),
-        ({"spec/capacity": {"storage": "0"}}, ['spec.capacity[storage]: Invalid value: "0": must be greater than zero']),
+        (
+            {"spec/capacity": {"storage": "0"}},
+            ['spec.capacity[storage]: Invalid value: "0": must be greater than zero'],
+        ),
         ({"spec/accessModes": []}, ["spec.accessModes: Required value"]),
-        ({"spec/gcePersistentDisk": {"pdName": "d", "fsType": "ext4"}},
-         ["spec.gcePersistentDisk: Forbidden: may not specify more than 1 volume type"]),
-        ({"spec/hostPath": {"path": "/"}, "spec/persistentVolumeReclaimPolicy": "Recycle"},
-         ["spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"]),
-        ({"spec/hostPath": {"path": "/a/.."}, "spec/persistentVolumeReclaimPolicy": "Recycle"},
-         ["spec.hostPath.path: Invalid value: \"/a/..\": must not contain '..'",
-          "spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"]),
-        ({"spec/hostPath": {"path": "/foo/.."}}, ["spec.hostPath.path: Invalid value: \"/foo/..\": must not contain '..'"]),
+        (
+            {"spec/gcePersistentDisk": {"pdName": "d", "fsType": "ext4"}},
+            ["spec.gcePersistentDisk: Forbidden: may not specify more than 1 volume type"],
+        ),
+        (
+            {"spec/hostPath": {"path": "/"}, "spec/persistentVolumeReclaimPolicy": "Recycle"},
+            ["spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"],
+        ),
+        (
+            {"spec/hostPath": {"path": "/a/.."}, "spec/persistentVolumeReclaimPolicy": "Recycle"},
+            [
+                "spec.hostPath.path: Invalid value: \"/a/..\": must not contain '..'",
+                "spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'",
+            ],
+        ),
+        (
+            {"spec/hostPath": {"path": "/foo/.."}},
+            ["spec.hostPath.path: Invalid value: \"/foo/..\": must not contain '..'"],
+        ),
         ({"spec/nodeAffinity": {"required": TERMS}}, []),
-        ({"spec/nodeAffinity": {"required": {"nodeSelectorTerms": []}}},
-         ["spec.nodeAffinity.required.nodeSelectorTerms: Required value: must have at least one node selector term"]),
-        ({"spec/nodeAffinity": {}}, ["spec.nodeAffinity.required: Required value: must specify required node constraints"]),
-        ({"spec/volumeAttributesClassName": "gold"},
-         ["spec.csi: Required value: has to be specified when using volumeAttributesClassName"]),
-        ({"spec/volumeAttributesClassName": "gold", "spec/hostPath": GONE,
-          "spec/csi": {"driver": "d", "volumeHandle": "h"}}, []),
-        ({"spec/volumeAttributesClassName": "", "spec/hostPath": GONE, "spec/csi": {"driver": "d", "volumeHandle": "h"}},
-         ["spec.volumeAttributesClassName: Required value: an empty string is disallowed"]),
-        ({"spec/hostPath": GONE, "spec/local": {"path": "/d"}},
-         ["spec.nodeAffinity: Required value: Local volume requires node affinity"]),
-        ({"spec/hostPath": GONE, "spec/local": {}, "spec/nodeAffinity": {"required": TERMS}},
-         ["spec.local.path: Required value"]),
-        ({"spec/hostPath": GONE, "spec/local": {"path": "/a/../b"}, "spec/nodeAffinity": {"required": TERMS}},
-         ["spec.local.path: Invalid value: \"/a/../b\": must not contain '..'"]),
+        (
+            {"spec/nodeAffinity": {"required": {"nodeSelectorTerms": []}}},
+            ["spec.nodeAffinity.required.nodeSelectorTerms: Required value: must have at least one node selector term"],
+        ),
+        (
+            {"spec/nodeAffinity": {}},
+            ["spec.nodeAffinity.required: Required value: must specify required node constraints"],
+        ),
+        (
+            {"spec/volumeAttributesClassName": "gold"},
+            ["spec.csi: Required value: has to be specified when using volumeAttributesClassName"],
+        ),
+        (
+            {
+                "spec/volumeAttributesClassName": "gold",
+                "spec/hostPath": GONE,
+                "spec/csi": {"driver": "d", "volumeHandle": "h"},
+            },
+            [],
+        ),
+        (
+            {
+                "spec/volumeAttributesClassName": "",
+                "spec/hostPath": GONE,
+                "spec/csi": {"driver": "d", "volumeHandle": "h"},
+            },
+            ["spec.volumeAttributesClassName: Required value: an empty string is disallowed"],
+        ),
+        (
+            {"spec/hostPath": GONE, "spec/local": {"path": "/d"}},
+            ["spec.nodeAffinity: Required value: Local volume requires node affinity"],
+        ),
+        (
+            {"spec/hostPath": GONE, "spec/local": {}, "spec/nodeAffinity": {"required": TERMS}},
+            ["spec.local.path: Required value"],
+        ),
+        (
+            {"spec/hostPath": GONE, "spec/local": {"path": "/a/../b"}, "spec/nodeAffinity": {"required": TERMS}},
+            ["spec.local.path: Invalid value: \"/a/../b\": must not contain '..'"],
+        ),
         ({"spec/hostPath": GONE, "spec/csi": {"driver": "d"}}, ["spec.csi.volumeHandle: Required value"]),
         ({"spec/hostPath": GONE, "spec/csi": {"volumeHandle": "h"}}, ["spec.csi.driver: Required value"]),
-        ({"spec/hostPath": GONE, "spec/iscsi": {"targetPortal": "t", "iqn": "iqn.2001-04.com.example:a", "lun": 0}}, []),
+        (
+            {"spec/hostPath": GONE, "spec/iscsi": {"targetPortal": "t", "iqn": "iqn.2001-04.com.example:a", "lun": 0}},
+            [],
+        ),
         ({"spec/hostPath": GONE, "spec/fc": {"targetWWNs": ["w"], "lun": 1}}, []),
     ],
-)  # fmt: skip
+)
 def test_a_volume(changes: Json, expected: list[str]) -> None:
     assert complaints("PersistentVolume", changed(VOLUME, changes)) == expected
 
@@ -128,13 +178,17 @@ def test_a_volume_needs_a_size() -> None:
         ({"spec/capacity": {"storage": "20G"}}, []),
         ({"spec/persistentVolumeReclaimPolicy": "Delete"}, []),
         ({"spec/nodeAffinity": {"required": TERMS}}, []),
-        ({"spec/hostPath": {"path": "/bar"}},
-         ["spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation"]),
-        ({"spec/hostPath": GONE, "spec/nfs": {"server": "s", "path": "/"}},
-         ["spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation"]),
+        (
+            {"spec/hostPath": {"path": "/bar"}},
+            ["spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation"],
+        ),
+        (
+            {"spec/hostPath": GONE, "spec/nfs": {"server": "s", "path": "/"}},
+            ["spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation"],
+        ),
         ({"spec/volumeMode": "Block"}, ['volumeMode: Invalid value: "Block": field is immutable']),
     ],
-)  # fmt: skip
+)
 def test_what_of_a_volume_can_change(changes: Json, expected: list[str]) -> None:
     assert complaints_about_update("PersistentVolume", changed(VOLUME, changes), deepcopy(VOLUME)) == expected
 
@@ -160,22 +214,32 @@ SOURCE = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name
     [
         ({}, []),
         ({"spec/accessModes": ["ReadWriteOncePod"]}, []),
-        ({"spec/accessModes": ["ReadWriteOncePod", "ReadWriteMany"]},
-         ["spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes"]),
+        (
+            {"spec/accessModes": ["ReadWriteOncePod", "ReadWriteMany"]},
+            ["spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes"],
+        ),
         ({"spec/accessModes": ["fake"]}, [f'spec.accessModes: Unsupported value: "fake": supported values: {MODES}']),
         ({"spec/accessModes": []}, ["spec.accessModes: Required value: at least 1 access mode is required"]),
         ({"spec/resources": {}}, ["spec.resources[storage]: Required value"]),
         ({"spec/resources": {"requests": {"memory": "1Gi"}}}, ["spec.resources[storage]: Required value"]),
-        ({"spec/resources": {"requests": {"storage": "-1Gi"}}},
-         ['spec.resources[storage]: Invalid value: "-1Gi": must be greater than zero']),
-        ({"spec/resources": {"requests": {"storage": "0"}}},
-         ['spec.resources[storage]: Invalid value: "0": must be greater than zero']),
-        ({"spec/volumeMode": "fake"},
-         ['spec.volumeMode: Unsupported value: "fake": supported values: "Block", "Filesystem"']),
-        ({"spec/dataSource": SOURCE, "spec/dataSourceRef": {**SOURCE, "name": "t"}},
-         ["spec: Invalid value: {}: must match dataSourceRef"]),
+        (
+            {"spec/resources": {"requests": {"storage": "-1Gi"}}},
+            ['spec.resources[storage]: Invalid value: "-1Gi": must be greater than zero'],
+        ),
+        (
+            {"spec/resources": {"requests": {"storage": "0"}}},
+            ['spec.resources[storage]: Invalid value: "0": must be greater than zero'],
+        ),
+        (
+            {"spec/volumeMode": "fake"},
+            ['spec.volumeMode: Unsupported value: "fake": supported values: "Block", "Filesystem"'],
+        ),
+        (
+            {"spec/dataSource": SOURCE, "spec/dataSourceRef": {**SOURCE, "name": "t"}},
+            ["spec: Invalid value: {}: must match dataSourceRef"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_claim(changes: Json, expected: list[str]) -> None:
     assert complaints("PersistentVolumeClaim", changed(CLAIM, changes)) == expected
 
@@ -188,8 +252,8 @@ def test_the_name_of_a_class_is_a_subdomain(path: str) -> None:
 
 BOUND = {"status": {"phase": "Bound", "capacity": {"storage": "10G"}}}
 IMMUTABLE = (
-    "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound "
-    "claims"
+    "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for "
+    "bound claims"
 )
 LESS = "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"
 WITHOUT = {"spec/storageClassName": GONE}
@@ -212,11 +276,17 @@ def sized(size: str) -> Json:
         (BOUND, {**BOUND, "spec/accessModes": ["ReadWriteMany"]}, [IMMUTABLE]),
         ({"spec/volumeName": "v"}, {"spec/volumeName": "w"}, [IMMUTABLE]),
         ({"spec/volumeMode": "Block"}, {"spec/volumeMode": "Block"}, []),
-        ({"spec/volumeMode": "Filesystem"}, {"spec/volumeMode": "Block"},
-         [IMMUTABLE, 'volumeMode: Invalid value: "Block": field is immutable']),
+        (
+            {"spec/volumeMode": "Filesystem"},
+            {"spec/volumeMode": "Block"},
+            [IMMUTABLE, 'volumeMode: Invalid value: "Block": field is immutable'],
+        ),
         ({"spec/volumeMode": "Block"}, {}, [IMMUTABLE, 'volumeMode: Invalid value: "Filesystem": field is immutable']),
-        ({**WITHOUT, **annotated("a")}, {**WITHOUT, **annotated("b")},
-         ['metadata.annotations.volume.beta.kubernetes.io/storage-class: Invalid value: "b": field is immutable']),
+        (
+            {**WITHOUT, **annotated("a")},
+            {**WITHOUT, **annotated("b")},
+            ['metadata.annotations.volume.beta.kubernetes.io/storage-class: Invalid value: "b": field is immutable'],
+        ),
         ({"metadata/annotations": {"a": "1"}}, {"metadata/annotations": {"a": "2", "b": "3"}}, []),
         (BOUND, {**BOUND, SIZE: sized("12G")}, []),
         ({}, {SIZE: sized("12G")}, [IMMUTABLE]),
@@ -224,9 +294,14 @@ def sized(size: str) -> Json:
         (WITHOUT, {"spec/storageClassName": "s"}, []),
         ({}, {"spec/storageClassName": "other"}, [IMMUTABLE]),
         ({}, WITHOUT, [IMMUTABLE]),
-        ({**WITHOUT, **annotated("a")}, {"spec/storageClassName": "other"},
-         ['metadata.annotations.volume.beta.kubernetes.io/storage-class: Invalid value: "": field is immutable',
-          IMMUTABLE]),
+        (
+            {**WITHOUT, **annotated("a")},
+            {"spec/storageClassName": "other"},
+            [
+                'metadata.annotations.volume.beta.kubernetes.io/storage-class: Invalid value: "": field is immutable',
+                IMMUTABLE,
+            ],
+        ),
         ({**WITHOUT, **annotated("s")}, {"spec/storageClassName": "s", **annotated("s")}, []),
         ({**BOUND, SIZE: sized("20G")}, {**BOUND, SIZE: sized("15G")}, []),
         ({**BOUND, SIZE: sized("20G")}, {**BOUND, SIZE: sized("5G")}, [LESS]),
@@ -235,7 +310,7 @@ def sized(size: str) -> Json:
         (BOUND, {**BOUND, "spec/volumeAttributesClassName": "gold"}, []),
         ({}, {"spec/volumeAttributesClassName": "gold"}, [IMMUTABLE]),
     ],
-)  # fmt: skip
+)
 def test_what_of_a_claim_can_change(before: Json, after: Json, expected: list[str]) -> None:
     new, old = changed(CLAIM, after), changed(CLAIM, before)
     assert complaints_about_update("PersistentVolumeClaim", new, old) == expected
@@ -268,21 +343,33 @@ def terms(*expressions: Json) -> list[Json]:
         ({"parameters": {"a": "b"}, "reclaimPolicy": "Retain", "volumeBindingMode": "WaitForFirstConsumer"}, []),
         ({"provisioner": ""}, ["provisioner: Required value"]),
         ({"parameters": {"": "b"}}, ['parameters: Invalid value: "": field can not be empty.']),
-        ({"reclaimPolicy": "Recycle"},
-         ['reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"']),
-        ({"volumeBindingMode": "x"},
-         ['volumeBindingMode: Unsupported value: "x": supported values: "Immediate", "WaitForFirstConsumer"']),
+        (
+            {"reclaimPolicy": "Recycle"},
+            ['reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"'],
+        ),
+        (
+            {"volumeBindingMode": "x"},
+            ['volumeBindingMode: Unsupported value: "x": supported values: "Immediate", "WaitForFirstConsumer"'],
+        ),
         ({"allowedTopologies": terms({"key": "k", "values": ["a", "b"]})}, []),
-        ({"allowedTopologies": terms({"key": "k", "values": []})},
-         ["allowedTopologies[0].matchLabelExpressions[0].values: Required value"]),
-        ({"allowedTopologies": terms({"key": "k", "values": ["a", "a"]})},
-         ['allowedTopologies[0].matchLabelExpressions[0].values[1]: Duplicate value: "a"']),
-        ({"allowedTopologies": terms({"key": "k", "values": ["a"]}, {"key": "k", "values": ["b"]})},
-         ['allowedTopologies[0].matchLabelExpressions[1].key: Duplicate value: "k"']),
-        ({"allowedTopologies": [*terms({"key": "k", "values": ["a"]}), *terms({"key": "k", "values": ["a"]})]},
-         ['allowedTopologies[1].matchLabelExpressions: Duplicate value: ""']),
+        (
+            {"allowedTopologies": terms({"key": "k", "values": []})},
+            ["allowedTopologies[0].matchLabelExpressions[0].values: Required value"],
+        ),
+        (
+            {"allowedTopologies": terms({"key": "k", "values": ["a", "a"]})},
+            ['allowedTopologies[0].matchLabelExpressions[0].values[1]: Duplicate value: "a"'],
+        ),
+        (
+            {"allowedTopologies": terms({"key": "k", "values": ["a"]}, {"key": "k", "values": ["b"]})},
+            ['allowedTopologies[0].matchLabelExpressions[1].key: Duplicate value: "k"'],
+        ),
+        (
+            {"allowedTopologies": [*terms({"key": "k", "values": ["a"]}), *terms({"key": "k", "values": ["a"]})]},
+            ['allowedTopologies[1].matchLabelExpressions: Duplicate value: ""'],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_class(changes: Json, expected: list[str]) -> None:
     assert complaints("StorageClass", changed(CLASS, changes)) == expected
 

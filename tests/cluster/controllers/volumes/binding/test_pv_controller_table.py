@@ -123,7 +123,13 @@ BOUND = "Bound>c:u*"
 CLAIM_ROWS = {
     "1-1 bind": ([volume("Available")], claim("Pending"), {"v": BOUND}, "Bound>v*+", []),
     "1-2 too small": ([volume("Available")], claim("Pending", "10Gi"), {"v": "Available>"}, "Pending>", BINDING_FAILED),
-    "1-3 back to Pending": ([volume("Available")], claim("Bound", "9Gi"), {"v": "Available>"}, "Pending>", BINDING_FAILED),
+    "1-3 back to Pending": (
+        [volume("Available")],
+        claim("Bound", "9Gi"),
+        {"v": "Available>"},
+        "Pending>",
+        BINDING_FAILED,
+    ),
     "1-4 the smallest": (
         [volume("Available", "10Gi", "large"), volume("Available", name="small")],
         claim("Pending"),
@@ -146,16 +152,28 @@ CLAIM_ROWS = {
         [],
     ),
     "1-7 of another uid": (
-        [volume("Available>c:x", "10Gi")], claim("Pending"), {"v": "Available>c:x"}, "Pending>", BINDING_FAILED
+        [volume("Available>c:x", "10Gi")],
+        claim("Pending"),
+        {"v": "Available>c:x"},
+        "Pending>",
+        BINDING_FAILED,
     ),
     "1-8 after a crash": ([volume("Available>c:u*")], claim("Pending"), {"v": BOUND}, "Bound>v*+", []),
     "1-9 after a later crash": ([volume("Bound>c:u*")], claim("Pending"), {"v": BOUND}, "Bound>v*+", []),
     "1-10 after the last crash": ([volume("Bound>c:u*")], claim("Pending>v*+"), {"v": BOUND}, "Bound>v*+", []),
     "1-11 selector": (
-        [volume("Available", labels=LABELS)], claim("Pending", **selecting(LABELS)), {"v": BOUND}, "Bound>v*+", []
+        [volume("Available", labels=LABELS)],
+        claim("Pending", **selecting(LABELS)),
+        {"v": BOUND},
+        "Bound>v*+",
+        [],
     ),
     "1-12 selector differs": (
-        [volume("Available")], claim("Pending", **selecting(LABELS)), {"v": "Available>"}, "Pending>", BINDING_FAILED
+        [volume("Available")],
+        claim("Pending", **selecting(LABELS)),
+        {"v": "Available>"},
+        "Pending>",
+        BINDING_FAILED,
     ),
     "1-13 delayed": (
         [waiting_class(), volume("Available", storageClassName="wait")],
@@ -179,7 +197,11 @@ CLAIM_ROWS = {
         [],
     ),
     "1-16 other access modes": (
-        [volume("Available")], claim("Pending>v", accessModes=["ReadWriteMany"]), {"v": "Available>"}, "Pending>v", MISMATCH
+        [volume("Available")],
+        claim("Pending>v", accessModes=["ReadWriteMany"]),
+        {"v": "Available>"},
+        "Pending>v",
+        MISMATCH,
     ),
     "1-17 not available": (
         [volume(phase, name=phase.lower() or "empty") for phase in ("Pending", "Failed", "Released", "")],
@@ -200,21 +222,41 @@ CLAIM_ROWS = {
     "2-3 names a free volume": ([volume("Available")], claim("Pending>v"), {"v": BOUND}, "Bound>v+", []),
     "2-4 both name each other": ([volume("Available>c")], claim("Pending>v"), {"v": "Bound>c:u"}, "Bound>v+", []),
     "2-5 and by uid": ([volume("Available>c:u")], claim("Pending>v"), {"v": "Bound>c:u"}, "Bound>v+", []),
-    "2-6 taken": (
-        [volume("Bound>d:x")], claim("Bound>v"), {"v": "Bound>d:x"}, "Pending>v", ["Warning FailedBinding"]
-    ),
+    "2-6 taken": ([volume("Bound>d:x")], claim("Bound>v"), {"v": "Bound>d:x"}, "Pending>v", ["Warning FailedBinding"]),
     "2-7 taken, bound by the controller": (
-        [volume("Bound>d:x")], claim("Bound>v*"), {"v": "Bound>d:x"}, "Bound>v*", ["Warning FailedBinding", "failed"]
+        [volume("Bound>d:x")],
+        claim("Bound>v*"),
+        {"v": "Bound>d:x"},
+        "Bound>v*",
+        ["Warning FailedBinding", "failed"],
     ),
     "2-8 selector of a claim that names a volume": (
-        [volume("Available")], claim("Pending>v", **selecting(LABELS)), {"v": BOUND}, "Bound>v+", []
+        [volume("Available")],
+        claim("Pending>v", **selecting(LABELS)),
+        {"v": BOUND},
+        "Bound>v+",
+        [],
     ),
-    "2-9 named one is too small": ([volume("Available")], claim("Bound>v", "2Gi"), {"v": "Available>"}, "Pending>v", MISMATCH),
+    "2-9 named one is too small": (
+        [volume("Available")],
+        claim("Bound>v", "2Gi"),
+        {"v": "Available>"},
+        "Pending>v",
+        MISMATCH,
+    ),
     "2-10 named one has a class": (
-        [volume("Available", storageClassName="gold")], claim("Bound>v"), {"v": "Available>"}, "Pending>v", MISMATCH
+        [volume("Available", storageClassName="gold")],
+        claim("Bound>v"),
+        {"v": "Available>"},
+        "Pending>v",
+        MISMATCH,
     ),
     "2-11 attributes class differs": (
-        [volume("Available", volumeAttributesClassName="gold")], claim("Bound>v"), {"v": "Available>"}, "Pending>v", MISMATCH
+        [volume("Available", volumeAttributesClassName="gold")],
+        claim("Bound>v"),
+        {"v": "Available>"},
+        "Pending>v",
+        MISMATCH,
     ),
     "2-12 attributes class": (
         [volume("Available", volumeAttributesClassName="gold")],
@@ -227,14 +269,26 @@ CLAIM_ROWS = {
     "3-2 no volume any more": ([], claim("Bound>v*+"), {}, "Lost>v*+", ["Warning ClaimLost"]),
     "3-3 volume came unbound": ([volume("Available")], claim("Pending>v*+"), {"v": BOUND}, "Bound>v*+", []),
     "3-4 of another uid": (
-        [volume("Available>c:x")], claim("Pending>v*+"), {"v": "Available>c:x"}, "Lost>v*+", ["Warning ClaimMisbound"]
+        [volume("Available>c:x")],
+        claim("Pending>v*+"),
+        {"v": "Available>c:x"},
+        "Lost>v*+",
+        ["Warning ClaimMisbound"],
     ),
     "3-5 all is well": ([volume("Available>c:u")], claim("Pending>v+"), {"v": "Bound>c:u"}, "Bound>v+", []),
     "3-6 of another claim": (
-        [volume("Available>d:x")], claim("Pending>v+"), {"v": "Available>d:x"}, "Lost>v+", ["Warning ClaimMisbound"]
+        [volume("Available>d:x")],
+        claim("Pending>v+"),
+        {"v": "Available>d:x"},
+        "Lost>v+",
+        ["Warning ClaimMisbound"],
     ),
     "3-7 selector does not matter": (
-        [volume("Available")], claim("Pending>v*+", **selecting(LABELS)), {"v": BOUND}, "Bound>v*+", []
+        [volume("Available")],
+        claim("Pending>v*+", **selecting(LABELS)),
+        {"v": BOUND},
+        "Bound>v*+",
+        [],
     ),
     "13-1 class": (
         [volume("Available", name="small"), volume("Available", "9Gi", "gold", storageClassName="gold")],
@@ -257,32 +311,65 @@ CLAIM_ROWS = {
         "Bound>g*+",
         [],
     ),
-    "13-4 the empty class": ([volume("Available")], claim("Pending", storageClassName=""), {"v": BOUND}, "Bound>v*+", []),
+    "13-4 the empty class": (
+        [volume("Available")],
+        claim("Pending", storageClassName=""),
+        {"v": BOUND},
+        "Bound>v*+",
+        [],
+    ),
     "13-5 no class": ([volume("Available")], claim("Pending"), {"v": BOUND}, "Bound>v*+", []),
     "14-1 block": (
-        [volume("Available", volumeMode="Block")], claim("Pending", volumeMode="Block"), {"v": BOUND}, "Bound>v*+", []
+        [volume("Available", volumeMode="Block")],
+        claim("Pending", volumeMode="Block"),
+        {"v": BOUND},
+        "Bound>v*+",
+        [],
     ),
     "14-3 block asked for": (
-        [volume("Available")], claim("Pending", volumeMode="Block"), {"v": "Available>"}, "Pending>", BINDING_FAILED
+        [volume("Available")],
+        claim("Pending", volumeMode="Block"),
+        {"v": "Available>"},
+        "Pending>",
+        BINDING_FAILED,
     ),
     "14-4 block there": (
-        [volume("Available", volumeMode="Block")], claim("Pending"), {"v": "Available>"}, "Pending>", BINDING_FAILED
+        [volume("Available", volumeMode="Block")],
+        claim("Pending"),
+        {"v": "Available>"},
+        "Pending>",
+        BINDING_FAILED,
     ),
     "14-7 named, block": (
-        [volume("Available>c:u", volumeMode="Block")], claim("Pending", volumeMode="Block"), {"v": "Bound>c:u"},
-        "Bound>v*+", [],
+        [volume("Available>c:u", volumeMode="Block")],
+        claim("Pending", volumeMode="Block"),
+        {"v": "Bound>c:u"},
+        "Bound>v*+",
+        [],
     ),
     "14-8 names one of another mode": (
-        [volume("Available", volumeMode="Block")], claim("Pending>v"), {"v": "Available>"}, "Pending>v", MISMATCH
+        [volume("Available", volumeMode="Block")],
+        claim("Pending>v"),
+        {"v": "Available>"},
+        "Pending>v",
+        MISMATCH,
     ),
     "14-8-1 the other way round": (
-        [volume("Available")], claim("Pending>v", volumeMode="Block"), {"v": "Available>"}, "Pending>v", MISMATCH
+        [volume("Available")],
+        claim("Pending>v", volumeMode="Block"),
+        {"v": "Available>"},
+        "Pending>v",
+        MISMATCH,
     ),
     "14-9 names one of its mode": (
-        [volume("Available", volumeMode="Block")], claim("Pending>v", volumeMode="Block"), {"v": BOUND}, "Bound>v+", []
+        [volume("Available", volumeMode="Block")],
+        claim("Pending>v", volumeMode="Block"),
+        {"v": BOUND},
+        "Bound>v+",
+        [],
     ),
     "14-11 names one with a file system": ([volume("Available")], claim("Pending>v"), {"v": BOUND}, "Bound>v+", []),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("row", CLAIM_ROWS.values(), ids=CLAIM_ROWS)
@@ -296,8 +383,8 @@ def test_a_claim_gets_the_size_of_its_volume() -> None:
     assert synced("claim", volume("Available", "10Gi"), claim("Pending"))[3] == "10Gi"
 
 
-DELETE = {"persistentVolumeReclaimPolicy": "Delete"}
-PROVISIONED = {"annotations": {PROVISIONED_BY: "driver"}, **DELETE}
+DELETE: Json = {"persistentVolumeReclaimPolicy": "Delete"}
+PROVISIONED: Json = {"annotations": {PROVISIONED_BY: "driver"}, **DELETE}
 VOLUME_ROWS = {
     "4-1 pending": ([volume("Pending")], None, "Available>", []),
     "4-2 names a claim": ([volume("Pending>c")], None, "Available>c", []),
@@ -310,22 +397,37 @@ VOLUME_ROWS = {
     "4-8 elsewhere, by the user": ([volume("Bound>c:u")], claim("Bound>other*+"), "Available>c", []),
     "4-9 bound, policy Delete": ([volume("Bound>c:u", **DELETE)], claim("Bound>v"), "Bound>c:u", []),
     "4-10 nothing can delete it": (
-        [volume("Available>c:u", **DELETE)], None, "Failed>c:u", ["Warning VolumeFailedDelete"]
+        [volume("Available>c:u", **DELETE)],
+        None,
+        "Failed>c:u",
+        ["Warning VolumeFailedDelete"],
     ),
     "9-x made for a claim that took another": (
-        [volume("Bound>c:u", **PROVISIONED)], claim("Bound>other*+"), "Released>c:u", []
+        [volume("Bound>c:u", **PROVISIONED)],
+        claim("Bound>other*+"),
+        "Released>c:u",
+        [],
     ),
     "14-13 modes differ": (
-        [volume("Available>c:u", volumeMode="Block")], claim("Pending"), "Available>c:u", MISMATCH * 2
+        [volume("Available>c:u", volumeMode="Block")],
+        claim("Pending"),
+        "Available>c:u",
+        MISMATCH * 2,
     ),
     "14-13-1 the other way round": (
-        [volume("Available>c:u")], claim("Pending", volumeMode="Block"), "Available>c:u", MISMATCH * 2
+        [volume("Available>c:u")],
+        claim("Pending", volumeMode="Block"),
+        "Available>c:u",
+        MISMATCH * 2,
     ),
     "14-14 modes match": (
-        [volume("Available>c:u", volumeMode="Block")], claim("Pending", volumeMode="Block"), "Available>c:u", []
+        [volume("Available>c:u", volumeMode="Block")],
+        claim("Pending", volumeMode="Block"),
+        "Available>c:u",
+        [],
     ),
     "14-14-1 file system": ([volume("Available>c:u")], claim("Pending"), "Available>c:u", []),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("row", VOLUME_ROWS.values(), ids=VOLUME_ROWS)
