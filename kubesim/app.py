@@ -20,7 +20,7 @@ from kubesim.cluster.controllers.manager import start_when_needed
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.controllers.nodes.node_taints import NodeTaints
 from kubesim.cluster.controllers.nodes.taint_eviction import TaintEviction
-from kubesim.cluster.controllers.volumes.volume_binder import VolumeBinder
+from kubesim.cluster.controllers.volumes.standard_class import create_standard_class
 from kubesim.cluster.scheduling.starting import FirstNode, SchedulerStarter
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
@@ -203,13 +203,14 @@ class Simulation:
             live=live,
         )
         NodeTaints(controllers)
-        VolumeBinder(controllers)
         TaintEviction(controllers)
-        start_when_needed(controllers)
-        if scenario.spec.scheduler == "off":
-            FirstNode(controllers, scenario.spec.nodes[0].name)
-        else:
-            SchedulerStarter(controllers)
+        if live is None:  # a live cluster has controllers, a scheduler and classes of its own
+            create_standard_class(self.store)
+            start_when_needed(controllers)
+            if scenario.spec.scheduler == "off":
+                FirstNode(controllers, scenario.spec.nodes[0].name)
+            else:
+                SchedulerStarter(controllers)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
         self.world = SimulatedWorld(
             self.clock, self.store, self.recorder, list(self.nodes), scenario.spec.scheduler, self.nodes, self.url

@@ -202,7 +202,7 @@ class Kubelet:
                 self.runtime_state,
                 self.workers,
                 self.container_gc,
-                self.volumes.wait_for_unmount,
+                self.volumes,
                 self._allocated_pods,
             )
             self.allocation.admit_before.append(self.care.eviction.admit)

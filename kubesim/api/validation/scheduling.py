@@ -41,17 +41,21 @@ def _validate_weight(errors: Errors, term: JsonObject, path: str) -> None:
 def _validate_node_affinity(errors: Errors, affinity: JsonObject, path: str) -> None:
     required = affinity.get(_REQUIRED)
     if required is not None:
-        where = f"{path}.{_REQUIRED}.nodeSelectorTerms"
-        terms = required.get("nodeSelectorTerms") or []
-        if not terms:
-            errors.required(where, "must have at least one node selector term")
-        for n, term in enumerate(terms):
-            _validate_node_selector_term(errors, term, f"{where}[{n}]", check_values=True)
+        validate_node_selector(errors, required, f"{path}.{_REQUIRED}")
     for n, preferred in enumerate(affinity.get(_PREFERRED) or ()):
         where = f"{path}.{_PREFERRED}[{n}]"
         _validate_weight(errors, preferred, where)
         preference = preferred.get("preference") or {}
         _validate_node_selector_term(errors, preference, f"{where}.preference", check_values=False)
+
+
+def validate_node_selector(errors: Errors, selector: JsonObject, path: str) -> None:
+    where = f"{path}.nodeSelectorTerms"
+    terms = selector.get("nodeSelectorTerms") or []
+    if not terms:
+        errors.required(where, "must have at least one node selector term")
+    for n, term in enumerate(terms):
+        _validate_node_selector_term(errors, term, f"{where}[{n}]", check_values=True)
 
 
 def _validate_node_selector_term(errors: Errors, term: JsonObject, path: str, *, check_values: bool) -> None:

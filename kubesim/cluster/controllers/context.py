@@ -6,6 +6,7 @@ from dataclasses import field
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.controllers.owners import OwnerIndex
+from kubesim.cluster.controllers.volumes.pod_claims import PodClaimIndex
 from kubesim.cluster.store.store import Store
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.trace import Recorder
@@ -22,6 +23,7 @@ class ControllerContext:
     randomness: Randomness
     gates: FeatureGates = DEFAULT_GATES
     _indexes: dict[str, OwnerIndex] = field(default_factory=dict)
+    _pods_by_claim: PodClaimIndex | None = None
 
     def owned(self, kind: str) -> OwnerIndex:
         """The index of the objects of this kind by their controllers, kept from the first call on."""
@@ -29,3 +31,9 @@ class ControllerContext:
         if index is None:
             index = self._indexes[kind] = OwnerIndex(self.store, kind)
         return index
+
+    def pods_by_claim(self) -> PodClaimIndex:
+        """The index of the pods by the claims that they use, kept from the first call on."""
+        if self._pods_by_claim is None:
+            self._pods_by_claim = PodClaimIndex(self.store)
+        return self._pods_by_claim

@@ -25,6 +25,9 @@ CONTROLLERS: Mapping[str, tuple[str, ...]] = {
     "CronJob": ("cronjob.controller:CronJobController",),
     "Service": ("endpointslice.controller:EndpointSliceController",),
     "PodDisruptionBudget": ("disruption.controller:DisruptionController",),
+    "PersistentVolumeClaim": ("volumes.starting:VolumeControllers",),
+    "PersistentVolume": ("volumes.starting:VolumeControllers",),
+    "Pod": ("volumes.ephemeral:EphemeralController",),
 }
 
 

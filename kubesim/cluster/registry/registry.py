@@ -40,6 +40,7 @@ from kubesim.cluster.registry.admission import (
 )
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.metadata_updates import keep_system_fields, validate_object_meta_update
+from kubesim.cluster.registry.storage.claim_admission import admit_claim_update, admit_new_storage
 from kubesim.cluster.registry.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store
@@ -116,6 +117,8 @@ def create(store: Store, target: Target, body: JsonObject, *, dry_run: bool = Fa
         admit_new_priority_class(store, obj)
     elif resource.kind == "Service":
         _allocate(store, obj, None)
+    else:
+        admit_new_storage(store, obj)
     if metadata.get("resourceVersion"):
         raise internal_error("resourceVersion should not be set on objects to be created")
     if resource.kind == "Job":  # its selector is made of its uid
@@ -194,6 +197,8 @@ def _replace(store: Store, target: Target, current: ApiObject, new: JsonObject, 
         admit_pod_update(new, old)
     elif resource.kind == "Service" and not target.subresource:
         _allocate(store, new, old)
+    elif resource.kind == "PersistentVolumeClaim" and not target.subresource:
+        admit_claim_update(store, new, old)
     keep_system_fields(metadata, old["metadata"])
     strategy = strategy_of(resource, target.subresource)
     strategy.prepare(new, old)

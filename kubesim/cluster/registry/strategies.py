@@ -108,6 +108,8 @@ def prepare_for_create(resource: Resource, obj: JsonObject, now: str) -> None:
                 if rules.has_generation:
                     obj["metadata"]["generation"] = 1
                 rules.prepare(obj)
+                if kind == "PersistentVolume":
+                    obj["status"]["lastPhaseTransitionTime"] = now
 
 
 def _gated(now: str) -> JsonObject:

@@ -15,6 +15,7 @@ from kubesim.api.timestamps import MILLISECOND, SECOND, seconds
 from kubesim.app import LEAD, Simulation, raise_failures_of_callbacks
 from kubesim.clock import run_virtual
 from kubesim.cluster.controllers.namespaces import ensure_namespace
+from kubesim.cluster.controllers.volumes.standard_class import remove_standard_class
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.cluster.wire import object_to_json
 from kubesim.concurrency import TaskSet
@@ -64,6 +65,7 @@ class _Stage:
         self._clock, self._store = self._simulation.clock, self._simulation.store
         self._changes: list[dict[str, Any]] = []
         self._actions: list[dict[str, Any]] = []
+        remove_standard_class(self._store)  # the recorded cluster had no class but those of the stories
         for item in story["nodes"]:
             if is_hollow(item["name"]):
                 stream = self._simulation.randomness.stream("hollow", item["name"])

@@ -58,10 +58,12 @@ _PRESSURE: Mapping[str, _Words] = {
 
 @value_object
 class NodeHealth:
-    """The pressure conditions that hold, and why the node is not ready (empty texts: nothing)."""
+    """The pressure conditions that hold, why the node is not ready (empty texts: nothing), and the attached volumes in
+    use."""
 
     pressure: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    volumes_in_use: tuple[str, ...] = ()
 
 
 def with_conditions(node: Node, health: NodeHealth, now: int) -> tuple[Node, list[str]]:
@@ -86,7 +88,10 @@ def with_conditions(node: Node, health: NodeHealth, now: int) -> tuple[Node, lis
     if READY in known and not _same_status(node, ready):
         events.append("NodeNotReady" if problem else "NodeReady")
     known[READY] = ready
-    return node.changed(status=node.status.changed(conditions=tuple(known.values()))), events
+    status = node.status.changed(conditions=tuple(known.values()))
+    if status.volumes_in_use != health.volumes_in_use:
+        status = status.changed(volumes_in_use=health.volumes_in_use)
+    return node.changed(status=status), events
 
 
 def _condition(
@@ -128,7 +133,7 @@ def has_changed(old: Node, new: Node) -> bool:
     def told(node: Node) -> list[tuple[str, str, str, str, str | None]]:
         return [(c.type, c.status, c.reason, c.message, c.last_transition_time) for c in node.status.conditions]
 
-    return told(old) != told(new)
+    return told(old) != told(new) or old.status.volumes_in_use != new.status.volumes_in_use
 
 
 class NodeStatusUpdater:

@@ -7,7 +7,7 @@ Made by the agent where somebody measures the node (`NodeParts`); without that t
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from kubesim.api.pod import Pod
 from kubesim.cluster.api_client import ApiClient
@@ -19,13 +19,19 @@ from kubesim.kubelet.images.image_gc import ImageGC
 from kubesim.kubelet.loop.housekeeping import ContainerGC
 from kubesim.kubelet.loop.runtime_state import RuntimeState
 from kubesim.kubelet.node.node_conditions import NodeHealth, NodeStatusUpdater
-from kubesim.kubelet.node.node_shutdown import NodeShutdown, WaitForUnmount
+from kubesim.kubelet.node.node_shutdown import NodeShutdown
+from kubesim.podworkers.syncer import SyncContext
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.helper import MemoryUsage
 from kubesim.runtime.protocol import Runtime
 from kubesim.values import part, value_object
 
 Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
+
+
+class VolumesOnNode(Protocol):
+    async def wait_for_unmount(self, context: SyncContext, pod: Pod) -> None: ...
+    def volumes_in_use(self) -> tuple[str, ...]: ...
 
 
 @value_object
@@ -62,7 +68,7 @@ class NodeManagers:
         runtime_state: RuntimeState,
         workers: PodWorkers,
         container_gc: ContainerGC,
-        wait_for_unmount: WaitForUnmount,
+        volumes: VolumesOnNode,
         allocated_pods: Callable[[], Sequence[Pod]],
     ) -> None:
         clock, settings, gates, stats, events = (
@@ -73,6 +79,7 @@ class NodeManagers:
             parts.events,
         )
         self._context = context
+        self._volumes = volumes
         self._runtime_state = runtime_state
         self._stats = stats
         self.image_gc = ImageGC(clock, runtime, settings.image_gc, stats, events)
@@ -93,7 +100,7 @@ class NodeManagers:
             context.tasks,
             settings.shutdown_periods,
             workers.kill_pod_now,
-            wait_for_unmount,
+            volumes.wait_for_unmount,
             events,
             views.active_pods,
             self._update_status_at_once,
@@ -128,7 +135,7 @@ class NodeManagers:
     def _health(self) -> NodeHealth:
         state = self._runtime_state
         problems = (state.runtime_problem(self._context.clock.now()), state.network_problem(), self.shutdown.problem())
-        return NodeHealth(self.eviction.node_conditions, problems)
+        return NodeHealth(self.eviction.node_conditions, problems, self._volumes.volumes_in_use())
 
     def _update_status_at_once(self) -> None:
         self._context.tasks.start("node status now", self.node_status.update())

@@ -65,7 +65,13 @@ class VolumeManager:
             context, self._desired, self._actual, self.objects, operations, self._may_unmount, self._volume_changed
         )
         self._populator = DesiredStateOfWorldPopulator(
-            views.manager, views.states, self._desired, self._actual, parts.read, self._reconciler.touched
+            views.manager,
+            views.states,
+            self._desired,
+            self._actual,
+            parts.read,
+            self._reconciler.touched,
+            operations.is_attachable,
         )
         self._outdated: set[str] = set()  # pods whose volumes show something that has changed since
 
@@ -153,12 +159,17 @@ class VolumeManager:
         known = self._desired.volume_names_of(uid)
         lost = sorted(name for name in expected if name not in known)
         text = (
-            f"unmounted volumes={listed(unmounted)}, unattached volumes=[], failed to process volumes={listed(lost)}: "
-            f"{error}"
+            f"unmounted volumes={listed(unmounted)}, unattached volumes={listed(self._unattached(uid))}, "
+            f"failed to process volumes={listed(lost)}: {error}"
         )
         if isinstance(error, VolumeError):
             raise VolumesNotReady(text) from None
         raise (SyncCancelled(text) if isinstance(error, SyncCancelled) else SyncError(text)) from None
+
+    def _unattached(self, uid: str) -> list[str]:
+        volumes = self._desired.volumes_of(uid).values()
+        waiting = (one for one in volumes if one.attachable and not self._actual.is_attached(one.volume_name))
+        return sorted(name for volume in waiting for name in volume.outer_names)
 
     async def wait_for_unmount(self, context: SyncContext, pod: Pod) -> None:
         """Return when no volume of the pod is mounted any more."""
@@ -210,6 +221,11 @@ class VolumeManager:
     def pod_volumes_exist(self, uid: str) -> bool:
         """Is something of the pod mounted, or may be?"""
         return bool(self._actual.volumes_of(uid))
+
+    def volumes_in_use(self) -> tuple[str, ...]:
+        """The attached volumes that some pod wants, or that are not unmounted yet."""
+        wanted = {volume.volume_name for volume in self._desired.volumes() if volume.attachable}
+        return tuple(sorted(wanted | self._actual.attached_by_cluster))
 
     def volumes_by_plugin(self) -> dict[str, Counter[str]]:
         """How many volumes each of the two states has, by the name of the plugin."""

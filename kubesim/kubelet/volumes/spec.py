@@ -11,7 +11,7 @@ from typing import Any
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.errors import KubesimError
-from kubesim.golang.text import quoted
+from kubesim.golang.text import listed, quoted
 from kubesim.values import value_object
 
 
@@ -28,8 +28,19 @@ class VolumePlugin:
     requires_remount: bool = False  # set up again at every sync of the pod, which brings its files up to date
     read_only: bool = False
     device_mountable: bool = False  # mounted once on the node for all pods that use it
+    shared: bool = False  # every node that mounts it has the same content
 
 
+# Sources whose plugins are gone: a CSI driver does their work, and this field of the source is its volume's handle.
+MIGRATED: Mapping[str, tuple[str, str]] = {
+    "awsElasticBlockStore": ("ebs.csi.aws.com", "volumeID"),
+    "azureDisk": ("disk.csi.azure.com", "diskURI"),
+    "azureFile": ("file.csi.azure.com", "shareName"),
+    "cinder": ("cinder.csi.openstack.org", "volumeID"),
+    "gcePersistentDisk": ("pd.csi.storage.gke.io", "pdName"),
+    "portworxVolume": ("pxd.portworx.com", "volumeID"),
+    "vsphereVolume": ("csi.vsphere.vmware.com", "volumePath"),
+}
 PLUGINS: Mapping[str, VolumePlugin] = {
     plugin.field: plugin
     for plugin in (
@@ -42,8 +53,11 @@ PLUGINS: Mapping[str, VolumePlugin] = {
         VolumePlugin("kubernetes.io/git-repo", "gitRepo"),
         VolumePlugin("kubernetes.io/image", "image", read_only=True),
         VolumePlugin("kubernetes.io/nfs", "nfs"),
+        VolumePlugin("kubernetes.io/iscsi", "iscsi", device_mountable=True, shared=True),
+        VolumePlugin("kubernetes.io/fc", "fc", device_mountable=True, shared=True),
         VolumePlugin("kubernetes.io/local-volume", "local", device_mountable=True),
         VolumePlugin("kubernetes.io/csi", "csi", device_mountable=True),
+        *(VolumePlugin("kubernetes.io/csi", field, device_mountable=True, shared=True) for field in MIGRATED),
     )
 }
 
@@ -73,10 +87,22 @@ class VolumeSpec:
 
 def unique_volume_name(spec: VolumeSpec, plugin: VolumePlugin, uid: str) -> str:
     """A volume that is mounted once for all pods has one name; all others are told apart by their pod."""
+    source = spec.source.get(plugin.field) or {}
+    if plugin.field == "iscsi":
+        portal = source.get("targetPortal", "")
+        portal = portal if ":" in portal else f"{portal}:3260"
+        return f"{plugin.name}/{portal}:{source.get('iqn', '')}:{source.get('lun', 0)}"
+    if plugin.field == "fc":
+        names = source.get("targetWWNs")
+        shown = f"{listed(names)}:{source.get('lun', 0)}" if names else listed(source.get("wwids") or ())
+        return f"{plugin.name}/{shown}"
+    if plugin.field in MIGRATED:
+        driver, handle = MIGRATED[plugin.field]
+        return f"{plugin.name}/{driver}^{source.get(handle, '')}"
     if not plugin.device_mountable or spec.persistent_volume is None:
         return f"{plugin.name}/{uid}-{spec.name}"
     if plugin.field == "csi":
-        return f"{plugin.name}/{spec.source['csi'].get('driver', '')}^{spec.source['csi'].get('volumeHandle', '')}"
+        return f"{plugin.name}/{source.get('driver', '')}^{source.get('volumeHandle', '')}"
     return f"{plugin.name}/{spec.name}"
 
 

@@ -13,7 +13,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.cluster.controllers.namespaces import ensure_namespace
 from kubesim.cluster.controllers.owners import controller_of
-from kubesim.cluster.controllers.volumes.volume_binder import CLAIM, STANDARD_CLASS
+from kubesim.cluster.controllers.volumes.standard_class import make_way_for
 from kubesim.cluster.patches.json_patch import PatchError, json_patch, merge_patch
 from kubesim.cluster.problems import not_found, rejected
 from kubesim.cluster.registry import registry
@@ -67,6 +67,7 @@ class ApiSteps:
         if namespace:
             metadata["namespace"] = namespace
         name = metadata.get("name", "")
+        make_way_for(self.store, resource.kind, name)
         exists = bool(name) and self.store.find(resource.kind, namespace, name) is not None
         target = Target(resource, namespace, name if exists else "")
         if not name:
@@ -109,13 +110,8 @@ class ApiSteps:
         spec = manifest.get("spec") if isinstance(manifest.get("spec"), dict) else None
         if spec is None:
             return
-        is_claim = manifest["kind"] == CLAIM and spec.get("storageClassName") is None
-        if is_claim or (manifest["kind"] == "StatefulSet" and spec.get("volumeClaimTemplates")):
-            self._ensure_storage_class()
         for pod_spec in pod_specs(manifest):
             self._ensure_priority_class(pod_spec.get("priorityClassName", ""))
-            if any(volume.get("ephemeral") for volume in pod_spec.get("volumes") or ()):
-                self._ensure_storage_class()
 
     def ensure_namespace(self, name: str) -> None:
         ensure_namespace(self.store, name)
@@ -124,12 +120,6 @@ class ApiSteps:
         if name in SYSTEM_PRIORITIES and self.store.find("PriorityClass", "", name) is None:
             body = {"metadata": {"name": name}, "value": SYSTEM_PRIORITIES[name]}
             registry.create(self.store, Target(RESOURCES["PriorityClass"]), body)
-
-    def _ensure_storage_class(self) -> None:
-        """Most clusters have one for claims that name none."""
-        name = STANDARD_CLASS["metadata"]["name"]
-        if self.store.find(STANDARD_CLASS["kind"], "", name) is None:
-            self.store.create(ApiObject.from_json(STANDARD_CLASS))
 
     # -- changes of objects -------------------------------------------------------------------------------------
 

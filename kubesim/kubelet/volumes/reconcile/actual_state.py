@@ -28,13 +28,17 @@ class ActualStateOfWorld:
     def __init__(self) -> None:
         self._attached: dict[str, int] = {}  # unique name -> for how many pods it is mounted
         self._pods: dict[str, dict[str, MountedVolume]] = {}  # by uid, then by unique name
+        self.attached_by_cluster: set[str] = set()  # unique names
 
-    def mark_volume_as_attached(self, volume_name: str) -> None:
+    def mark_volume_as_attached(self, volume_name: str, *, by_cluster: bool = False) -> None:
         self._attached.setdefault(volume_name, 0)
+        if by_cluster:
+            self.attached_by_cluster.add(volume_name)
 
     def mark_volume_as_detached(self, volume_name: str) -> None:
         if not self._attached.get(volume_name):
             self._attached.pop(volume_name, None)
+            self.attached_by_cluster.discard(volume_name)
 
     def is_attached(self, volume_name: str) -> bool:
         return volume_name in self._attached

@@ -24,6 +24,7 @@ class VolumeToMount:
     spec: VolumeSpec
     plugin: VolumePlugin
     outer_names: tuple[str, ...]
+    attachable: bool = False  # the cluster has to attach it first
 
     @property
     def uid(self) -> str:

@@ -87,6 +87,25 @@ class Operations:
         self._directories = directories
         self._actual = actual
 
+    # -- attaching ----------------------------------------------------------------------------------------------
+
+    def is_attachable(self, volume: VolumeToMount) -> bool:
+        """Has the cluster to attach it to the node before it can be mounted?"""
+        if volume.spec.persistent_volume is None or volume.plugin.field != "csi":
+            return False
+        try:
+            driver = self._read("CSIDriver", "", volume.spec.source["csi"].get("driver") or "")
+        except ApiError:
+            return True
+        return (driver.extra.get("spec") or {}).get("attachRequired") is not False
+
+    def is_attached(self, volume_name: str) -> bool:
+        """Does the node's status say that the volume was attached?"""
+        return any(one.get("name") == volume_name for one in self._node().status.volumes_attached)
+
+    def is_reported_in_use(self, volume_name: str) -> bool:
+        return volume_name in self._node().status.volumes_in_use
+
     # -- mounting -----------------------------------------------------------------------------------------------
 
     def mount(self, volume: VolumeToMount, given_up: Collection[ObjectKey] = ()) -> bool:
@@ -117,7 +136,7 @@ class Operations:
             elif plugin.field == "nfs":
                 share = f"{source.get('server', '')}:{source.get('path', '')}"
                 self._directories.bind(uid, _directory(volume), share, shared=True)
-            elif spec.persistent_volume is not None:
+            elif spec.persistent_volume is not None or plugin.shared:
                 self._directories.bind(uid, _directory(volume), volume.volume_name, shared=True)
             elif plugin.field == "gitRepo":
                 raise VolumeError(_GIT_REPO)

@@ -14,7 +14,7 @@ from kubesim.api.pod import Pod
 from kubesim.kubelet.loop.pod_manager import PodManager
 from kubesim.kubelet.volumes.claims import Read, create_volume_spec
 from kubesim.kubelet.volumes.reconcile.actual_state import ActualStateOfWorld
-from kubesim.kubelet.volumes.reconcile.desired_state import DesiredStateOfWorld
+from kubesim.kubelet.volumes.reconcile.desired_state import DesiredStateOfWorld, VolumeToMount
 from kubesim.kubelet.volumes.spec import VolumeError, used_names
 from kubesim.podworkers.sync_status import PodWorkerQueries
 
@@ -30,6 +30,7 @@ class DesiredStateOfWorldPopulator:
         actual: ActualStateOfWorld,
         read: Read,
         touched: Callable[[str, str], None],
+        is_attachable: Callable[[VolumeToMount], bool],
     ) -> None:
         self._pods = pods
         self._states = states
@@ -37,6 +38,7 @@ class DesiredStateOfWorldPopulator:
         self._actual = actual
         self._read = read
         self._touched = touched
+        self._is_attachable = is_attachable
         self._processed: dict[str, bool] = {}  # False: to be processed again
         self._to_process: dict[str, None] = {}
         self._to_remove: dict[str, None] = {}
@@ -103,6 +105,7 @@ class DesiredStateOfWorldPopulator:
                 self._desired.add_error_to_pod(uid, str(error))
                 all_added = False
             else:
+                added.attachable = self._is_attachable(added)
                 self._touched(uid, added.volume_name)
         if all_added:
             for volume_name in self._actual.mark_remount_required(uid):

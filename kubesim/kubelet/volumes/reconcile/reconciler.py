@@ -21,7 +21,7 @@ from kubesim.kubelet.volumes.reconcile.actual_state import ActualStateOfWorld, M
 from kubesim.kubelet.volumes.reconcile.desired_state import DesiredStateOfWorld, VolumeToMount
 from kubesim.kubelet.volumes.reconcile.operations import OperationError, Operations
 from kubesim.kubelet.volumes.reconcile.pending_operations import PendingOperations
-from kubesim.kubelet.volumes.spec import PLUGINS
+from kubesim.kubelet.volumes.spec import PLUGINS, VolumeError
 from kubesim.runtime.volume_directories import VolumeDirectories
 from kubesim.trace.records import Note
 from kubesim.values import part
@@ -108,15 +108,35 @@ class Reconciler:
         if again is not None:
             return again + 1
         if action == "attach":
-            # None of the volumes here needs the cluster's help to get to its node.
-            self.actual.mark_volume_as_attached(volume_name)
-        elif action == "unmount":
+            return self._verify_attached(volume_name, volume is not None and volume.attachable)
+        if action == "unmount":
             self.operations.unmount(uid, volume_name)
             self.changed(uid)
         else:
             assert volume is not None
             self._pending.start(volume_name, owner, name, now)
             self._mount(volume, owner)
+        return 0
+
+    def _verify_attached(self, volume_name: str, attachable: bool) -> int:
+        """Volumes that the cluster has to attach wait for that, and then until the node's status reports their use.
+
+        Before the first only a change of the node helps; the second is asked again with a back-off.
+        """
+        if attachable:
+            now = self.context.clock.now()
+            try:
+                if not self.operations.is_attached(volume_name):
+                    return NEVER
+                reported = self.operations.is_reported_in_use(volume_name)
+            except VolumeError:
+                return NEVER
+            if not reported:
+                self._pending.start(volume_name, "", OPERATION_NAMES["attach"], now)
+                self._pending.fail(volume_name, "", now)
+                return self._pending.retry_after(volume_name, "", OPERATION_NAMES["attach"], now) or 0
+            self._pending.succeed(volume_name, "")
+        self.actual.mark_volume_as_attached(volume_name, by_cluster=attachable)
         return 0
 
     # -- mounting -----------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ class Bench:
             self.actual,
             self.read,
             lambda uid, name: self.touched.append(name),
+            lambda volume: False,
         )
 
     def read(self, kind: str, namespace: str, name: str) -> ApiObject:

@@ -56,7 +56,11 @@ def _counts(
             continue
         for constraint, found in zip(constraints, counts, strict=True):
             value = state.labels.get(constraint.topology_key)
-            if value is not None and value in found and constraint.includes(cycle.pod, state.node, cycle.snapshot.gates):
+            if (
+                value is not None
+                and value in found
+                and constraint.includes(cycle.pod, state.node, cycle.snapshot.gates)
+            ):
                 found[value] += state.live_pods(cycle.pod.metadata.namespace, constraint.selector)
     return counts
 

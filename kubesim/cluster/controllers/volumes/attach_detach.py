@@ -1,0 +1,183 @@
+"""The attach/detach controller: a VolumeAttachment for each node whose pods want a volume, and none longer than needed.
+
+A node's kubelet mounts a volume once the node's status says that it is attached; it is detached once the kubelet says
+that it does not use it any more.
+
+Mirrors: pkg/controller/volume/attachdetach/attach_detach_controller.go; statusupdater/node_status_updater.go;
+pkg/volume/csi/csi_attacher.go Attach, Detach
+"""
+
+from __future__ import annotations
+
+from kubesim.api.meta import ApiObject, ObjectMeta
+from kubesim.api.node import Node
+from kubesim.api.pod import Pod
+from kubesim.cluster.controllers.context import ControllerContext
+from kubesim.cluster.controllers.controller import Controller
+from kubesim.cluster.controllers.volumes.attachments import (
+    LONGEST_UNMOUNT,
+    AttachTo,
+    DetachFrom,
+    NodeOfVolume,
+    ReportAttached,
+    StillMounted,
+    UsedElsewhere,
+    attachment_name,
+    decide_attachments,
+    needs_attachment,
+    unique_name,
+    with_attached,
+)
+from kubesim.cluster.controllers.volumes.storage_fields import (
+    ATTACHMENT,
+    CLAIM,
+    DRIVER,
+    VOLUME,
+    claim_key,
+    claims_of,
+    is_terminated,
+    phase_of,
+    spec_of,
+)
+from kubesim.cluster.store.watches import WatchEvent
+
+Place = tuple[str, str]  # volume, node
+
+
+class AttachDetachController(Controller):
+    name = "attachdetach-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._pods = context.pods_by_claim()
+        self._attachments: dict[str, dict[str, str]] = {}  # volume -> node -> name of the attachment
+        self._unwanted: dict[Place, int] = {}  # since when no pod wants the volume there
+        self._complained: set[Place] = set()  # who waits knows already
+        for attachment in self.store.list(ATTACHMENT):
+            self._note(attachment)
+        self.store.watch(ATTACHMENT, self._attachment_changed)
+        self.store.watch(CLAIM, self._claim_changed)
+        self.store.watch("Pod", self._pod_changed)
+        self.store.watch("Node", self._node_changed)
+        for claim in self.store.list(CLAIM):
+            self._enqueue_volume(claim)
+
+    def _note(self, attachment: ApiObject) -> str:
+        spec = spec_of(attachment)
+        volume = (spec.get("source") or {}).get("persistentVolumeName") or ""
+        self._attachments.setdefault(volume, {})[spec.get("nodeName") or ""] = attachment.metadata.name
+        return volume
+
+    def _attachment_changed(self, change: WatchEvent) -> None:
+        volume = self._note(change.object)
+        if change.type == "DELETED":
+            self._attachments[volume].pop(spec_of(change.object).get("nodeName") or "", None)
+        self.queue.add(("", volume))
+
+    def _claim_changed(self, change: WatchEvent) -> None:
+        self._enqueue_volume(change.object)
+
+    def _enqueue_volume(self, claim: ApiObject) -> None:
+        if phase_of(claim) == "Bound" and spec_of(claim).get("volumeName"):
+            self.queue.add(("", spec_of(claim)["volumeName"]))
+
+    def _pod_changed(self, change: WatchEvent) -> None:
+        pod = change.object
+        if not isinstance(pod, Pod) or not pod.spec.volumes or not pod.spec.node_name:
+            return
+        for name in claims_of(pod):
+            claim = self.store.find(CLAIM, pod.metadata.namespace, name)
+            if claim is not None:
+                self._enqueue_volume(claim)
+
+    def _node_changed(self, change: WatchEvent) -> None:
+        node, old = change.object, change.previous
+        if not isinstance(node, Node):
+            return
+        if isinstance(old, Node) and old.status.volumes_in_use == node.status.volumes_in_use:
+            if old.spec.taints == node.spec.taints:
+                return
+        for volume, nodes in self._attachments.items():
+            if node.metadata.name in nodes:
+                self.queue.add(("", volume))
+
+    # -- one volume ---------------------------------------------------------------------------------------------
+
+    def sync(self, namespace: str, name: str) -> None:
+        volume = self.store.find(VOLUME, namespace, name)
+        if volume is None:
+            return
+        driver = (spec_of(volume).get("csi") or {}).get("driver") or ""
+        if not needs_attachment(volume, self.store.find(DRIVER, "", driver)):
+            return
+        places = {place.name: place for place in self._places(volume)}
+        for step in decide_attachments(volume, list(places.values()), self.clock.now()):
+            place = places[step.node]
+            match step:
+                case AttachTo():
+                    self._attach(volume, place, driver)
+                case ReportAttached():
+                    self._report(volume, place)
+                case DetachFrom():
+                    self._detach(volume, place)
+                case StillMounted():
+                    self.queue.add_at(("", name), place.since + LONGEST_UNMOUNT + 1)
+                case UsedElsewhere(messages=messages):
+                    if (name, place.name) not in self._complained:
+                        self._complained.add((name, place.name))
+                        for pod, text in messages:
+                            self.client.event(pod, "Warning", "FailedAttachVolume", text)
+
+    def _places(self, volume: ApiObject) -> list[NodeOfVolume]:
+        name, pods = volume.metadata.name, dict[str, list[Pod]]()
+        reference = spec_of(volume).get("claimRef")
+        claim = None if reference is None else self.store.find(CLAIM, *claim_key(reference))
+        if claim is not None and phase_of(claim) == "Bound" and spec_of(claim).get("volumeName") == name:
+            for pod in self._pods.pods_of(claim.metadata.namespace, claim.metadata.name):
+                if pod.spec.node_name and not is_terminated(pod):
+                    pods.setdefault(pod.spec.node_name, []).append(pod)
+        attachments = self._attachments.get(name, {})
+        return [
+            self._place(name, node, tuple(pods.get(node, ())), attachments.get(node, ""))
+            for node in dict.fromkeys((*attachments, *pods))
+        ]
+
+    def _place(self, volume: str, name: str, pods: tuple[Pod, ...], attachment: str) -> NodeOfVolume:
+        node, key = self.store.find("Node", "", name), (volume, name)
+        if pods:
+            self._unwanted.pop(key, None)
+        else:
+            self._unwanted.setdefault(key, self.clock.now())
+            self._complained.discard(key)
+        found = self.store.find(ATTACHMENT, "", attachment) if attachment else None
+        known = node if isinstance(node, Node) else None
+        return NodeOfVolume(name, known, pods, found, self._unwanted.get(key, 0))
+
+    def _attach(self, volume: ApiObject, place: NodeOfVolume, driver: str) -> None:
+        self._complained.discard((volume.metadata.name, place.name))
+        handle = (spec_of(volume).get("csi") or {}).get("volumeHandle") or ""
+        metadata = ObjectMeta(name=attachment_name(driver, handle, place.name))
+        source = {"persistentVolumeName": volume.metadata.name}
+        spec = {"attacher": driver, "nodeName": place.name, "source": source}
+        attachment = ApiObject(api_version="storage.k8s.io/v1", kind=ATTACHMENT, metadata=metadata)
+        why = f"a pod on {place.name} uses the volume {volume.metadata.name}, so it has to be attached there"
+        self.client.create(attachment.with_extra({"spec": spec}), why)
+
+    def _report(self, volume: ApiObject, place: NodeOfVolume) -> None:
+        assert place.node is not None
+        name = unique_name(volume)
+        why = f"the volume {volume.metadata.name} is attached, so the kubelet may mount it"
+        self.client.patch(place.node, with_attached(place.node, name, attached=True), why, "status", {"attached": name})
+        for pod in place.pods:
+            text = f'AttachVolume.Attach succeeded for volume "{volume.metadata.name}" '
+            self.client.event(pod, "Normal", "SuccessfulAttachVolume", text)
+
+    def _detach(self, volume: ApiObject, place: NodeOfVolume) -> None:
+        self._unwanted.pop((volume.metadata.name, place.name), None)
+        why = f"no pod on {place.name} uses the volume {volume.metadata.name} any more"
+        if place.node is not None:
+            name = unique_name(volume)
+            new = with_attached(place.node, name, attached=False)
+            self.client.patch(place.node, new, f"{why}, so it will be detached", "status", {"detached": name})
+        if place.attachment is not None:
+            self.client.delete(place.attachment, why)

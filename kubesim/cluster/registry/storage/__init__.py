@@ -1,0 +1,1 @@
+"""What the API server does to claims and volumes beyond validation."""

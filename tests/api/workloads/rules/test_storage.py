@@ -1,0 +1,416 @@
+"""Which claims, volumes and classes an API server accepts, after upstream's tables (validation_test.go of core and
+storage); each row says what is changed and what is complained about."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from kubesim.api.validation.field import Errors
+from kubesim.api.workloads.rules.kind_rules import rules_of
+
+Json = dict[str, Any]
+GONE = object()
+
+
+def changed(whole: Json, changes: Json) -> Json:
+    """Fields by their dotted path; GONE takes one away."""
+    new = deepcopy(whole)
+    for path, value in changes.items():
+        *parents, last = path.split("/")
+        place = new
+        for name in parents:
+            place = place.setdefault(name, {})
+        if value is GONE:
+            place.pop(last, None)
+        else:
+            place[last] = value
+    return new
+
+
+def complaints(kind: str, obj: Json) -> list[str]:
+    rules = rules_of(kind)
+    assert rules is not None
+    rules.default(obj)
+    errors = Errors()
+    rules.validate(errors, obj)
+    return [str(error) for error in errors]
+
+
+def complaints_about_update(kind: str, new: Json, old: Json) -> list[str]:
+    rules = rules_of(kind)
+    assert rules is not None
+    errors = Errors()
+    for obj in (new, old):
+        rules.default(obj)
+    rules.validate_update(errors, new, old)
+    return [str(error).partition("\n")[0] for error in errors]
+
+
+# -- volumes ----------------------------------------------------------------------------------------------------------
+
+VOLUME: Json = {
+    "kind": "PersistentVolume",
+    "metadata": {"name": "v"},
+    "spec": {"capacity": {"storage": "10G"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/foo"}},
+}
+MODES = '"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"'
+POLICIES = '"Delete", "Recycle", "Retain"'
+TERMS = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "In", "values": ["v"]}]}]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"spec/capacity": {"storage": "10"}}, []),
+        ({"spec/storageClassName": "valid"}, []),
+        ({"spec/persistentVolumeReclaimPolicy": "Retain"}, []),
+        ({"spec/volumeMode": "Block"}, []),
+        (
+            {"spec/accessModes": ["fakemode"]},
+            [f'spec.accessModes: Unsupported value: "fakemode": supported values: {MODES}'],
+        ),
+        (
+            {"spec/persistentVolumeReclaimPolicy": "fake"},
+            [f'spec.persistentVolumeReclaimPolicy: Unsupported value: "fake": supported values: {POLICIES}'],
+        ),
+        (
+            {"spec/volumeMode": "fake"},
+            ['spec.volumeMode: Unsupported value: "fake": supported values: "Block", "Filesystem"'],
+        ),
+        ({"spec/accessModes": ["ReadWriteOncePod"]}, []),
+        (
+            {"spec/accessModes": ["ReadWriteOncePod", "ReadWriteMany"]},
+            ["spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes"],
+        ),
+        ({"spec/hostPath": GONE}, ["spec: Required value: must specify a volume type"]),
+        (
+            {"spec/capacity": {"storage": "0"}},
+            ['spec.capacity[storage]: Invalid value: "0": must be greater than zero'],
+        ),
+        ({"spec/accessModes": []}, ["spec.accessModes: Required value"]),
+        (
+            {"spec/gcePersistentDisk": {"pdName": "d", "fsType": "ext4"}},
+            ["spec.gcePersistentDisk: Forbidden: may not specify more than 1 volume type"],
+        ),
+        (
+            {"spec/hostPath": {"path": "/"}, "spec/persistentVolumeReclaimPolicy": "Recycle"},
+            ["spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"],
+        ),
+        (
+            {"spec/hostPath": {"path": "/a/.."}, "spec/persistentVolumeReclaimPolicy": "Recycle"},
+            [
+                "spec.hostPath.path: Invalid value: \"/a/..\": must not contain '..'",
+                "spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'",
+            ],
+        ),
+        (
+            {"spec/hostPath": {"path": "/foo/.."}},
+            ["spec.hostPath.path: Invalid value: \"/foo/..\": must not contain '..'"],
+        ),
+        ({"spec/nodeAffinity": {"required": TERMS}}, []),
+        (
+            {"spec/nodeAffinity": {"required": {"nodeSelectorTerms": []}}},
+            ["spec.nodeAffinity.required.nodeSelectorTerms: Required value: must have at least one node selector term"],
+        ),
+        (
+            {"spec/nodeAffinity": {}},
+            ["spec.nodeAffinity.required: Required value: must specify required node constraints"],
+        ),
+        (
+            {"spec/volumeAttributesClassName": "gold"},
+            ["spec.csi: Required value: has to be specified when using volumeAttributesClassName"],
+        ),
+        (
+            {
+                "spec/volumeAttributesClassName": "gold",
+                "spec/hostPath": GONE,
+                "spec/csi": {"driver": "d", "volumeHandle": "h"},
+            },
+            [],
+        ),
+        (
+            {
+                "spec/volumeAttributesClassName": "",
+                "spec/hostPath": GONE,
+                "spec/csi": {"driver": "d", "volumeHandle": "h"},
+            },
+            ["spec.volumeAttributesClassName: Required value: an empty string is disallowed"],
+        ),
+        (
+            {"spec/hostPath": GONE, "spec/local": {"path": "/d"}},
+            ["spec.nodeAffinity: Required value: Local volume requires node affinity"],
+        ),
+        (
+            {"spec/hostPath": GONE, "spec/local": {}, "spec/nodeAffinity": {"required": TERMS}},
+            ["spec.local.path: Required value"],
+        ),
+        (
+            {"spec/hostPath": GONE, "spec/local": {"path": "/a/../b"}, "spec/nodeAffinity": {"required": TERMS}},
+            ["spec.local.path: Invalid value: \"/a/../b\": must not contain '..'"],
+        ),
+        ({"spec/hostPath": GONE, "spec/csi": {"driver": "d"}}, ["spec.csi.volumeHandle: Required value"]),
+        ({"spec/hostPath": GONE, "spec/csi": {"volumeHandle": "h"}}, ["spec.csi.driver: Required value"]),
+        (
+            {"spec/hostPath": GONE, "spec/iscsi": {"targetPortal": "t", "iqn": "iqn.2001-04.com.example:a", "lun": 0}},
+            [],
+        ),
+        ({"spec/hostPath": GONE, "spec/fc": {"targetWWNs": ["w"], "lun": 1}}, []),
+    ],
+)
+def test_a_volume(changes: Json, expected: list[str]) -> None:
+    assert complaints("PersistentVolume", changed(VOLUME, changes)) == expected
+
+
+def test_a_volume_needs_a_size() -> None:
+    missing, unsupported = complaints("PersistentVolume", changed(VOLUME, {"spec/capacity": {}}))
+    assert missing == "spec.capacity: Required value"
+    assert unsupported.startswith("spec.capacity: Unsupported value: ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"spec/capacity": {"storage": "20G"}}, []),
+        ({"spec/persistentVolumeReclaimPolicy": "Delete"}, []),
+        ({"spec/nodeAffinity": {"required": TERMS}}, []),
+        (
+            {"spec/hostPath": {"path": "/bar"}},
+            ["spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation"],
+        ),
+        (
+            {"spec/hostPath": GONE, "spec/nfs": {"server": "s", "path": "/"}},
+            ["spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation"],
+        ),
+        ({"spec/volumeMode": "Block"}, ['volumeMode: Invalid value: "Block": field is immutable']),
+    ],
+)
+def test_what_of_a_volume_can_change(changes: Json, expected: list[str]) -> None:
+    assert complaints_about_update("PersistentVolume", changed(VOLUME, changes), deepcopy(VOLUME)) == expected
+
+
+def test_where_a_volume_is_cannot_change() -> None:
+    old = changed(VOLUME, {"spec/nodeAffinity": {"required": TERMS}})
+    (problem,) = complaints_about_update("PersistentVolume", deepcopy(VOLUME), old)
+    assert problem == "nodeAffinity: Invalid value: null: field is immutable, except for updating from beta label to GA"
+
+
+# -- claims -----------------------------------------------------------------------------------------------------------
+
+CLAIM: Json = {
+    "kind": "PersistentVolumeClaim",
+    "metadata": {"name": "c", "namespace": "ns"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10G"}}, "storageClassName": "s"},
+}
+SOURCE = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"spec/accessModes": ["ReadWriteOncePod"]}, []),
+        (
+            {"spec/accessModes": ["ReadWriteOncePod", "ReadWriteMany"]},
+            ["spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes"],
+        ),
+        ({"spec/accessModes": ["fake"]}, [f'spec.accessModes: Unsupported value: "fake": supported values: {MODES}']),
+        ({"spec/accessModes": []}, ["spec.accessModes: Required value: at least 1 access mode is required"]),
+        ({"spec/resources": {}}, ["spec.resources[storage]: Required value"]),
+        ({"spec/resources": {"requests": {"memory": "1Gi"}}}, ["spec.resources[storage]: Required value"]),
+        (
+            {"spec/resources": {"requests": {"storage": "-1Gi"}}},
+            ['spec.resources[storage]: Invalid value: "-1Gi": must be greater than zero'],
+        ),
+        (
+            {"spec/resources": {"requests": {"storage": "0"}}},
+            ['spec.resources[storage]: Invalid value: "0": must be greater than zero'],
+        ),
+        (
+            {"spec/volumeMode": "fake"},
+            ['spec.volumeMode: Unsupported value: "fake": supported values: "Block", "Filesystem"'],
+        ),
+        (
+            {"spec/dataSource": SOURCE, "spec/dataSourceRef": {**SOURCE, "name": "t"}},
+            ["spec: Invalid value: {}: must match dataSourceRef"],
+        ),
+    ],
+)
+def test_a_claim(changes: Json, expected: list[str]) -> None:
+    assert complaints("PersistentVolumeClaim", changed(CLAIM, changes)) == expected
+
+
+@pytest.mark.parametrize("path", ["spec/storageClassName", "spec/volumeAttributesClassName"])
+def test_the_name_of_a_class_is_a_subdomain(path: str) -> None:
+    (problem,) = complaints("PersistentVolumeClaim", changed(CLAIM, {path: "-invalid-"}))
+    assert problem.startswith(f'{path.replace("/", ".")}: Invalid value: "-invalid-": a lowercase RFC 1123 subdomain')
+
+
+BOUND = {"status": {"phase": "Bound", "capacity": {"storage": "10G"}}}
+IMMUTABLE = (
+    "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for "
+    "bound claims"
+)
+LESS = "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"
+WITHOUT = {"spec/storageClassName": GONE}
+SIZE = "spec/resources"
+
+
+def annotated(name: str) -> Json:
+    return {"metadata/annotations": {"volume.beta.kubernetes.io/storage-class": name}}
+
+
+def sized(size: str) -> Json:
+    return {"requests": {"storage": size}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({}, {"spec/volumeName": "v"}, []),
+        ({}, {}, []),
+        (BOUND, {**BOUND, "spec/accessModes": ["ReadWriteMany"]}, [IMMUTABLE]),
+        ({"spec/volumeName": "v"}, {"spec/volumeName": "w"}, [IMMUTABLE]),
+        ({"spec/volumeMode": "Block"}, {"spec/volumeMode": "Block"}, []),
+        (
+            {"spec/volumeMode": "Filesystem"},
+            {"spec/volumeMode": "Block"},
+            [IMMUTABLE, 'volumeMode: Invalid value: "Block": field is immutable'],
+        ),
+        ({"spec/volumeMode": "Block"}, {}, [IMMUTABLE, 'volumeMode: Invalid value: "Filesystem": field is immutable']),
+        (
+            {**WITHOUT, **annotated("a")},
+            {**WITHOUT, **annotated("b")},
+            ['metadata.annotations.volume.beta.kubernetes.io/storage-class: Invalid value: "b": field is immutable'],
+        ),
+        ({"metadata/annotations": {"a": "1"}}, {"metadata/annotations": {"a": "2", "b": "3"}}, []),
+        (BOUND, {**BOUND, SIZE: sized("12G")}, []),
+        ({}, {SIZE: sized("12G")}, [IMMUTABLE]),
+        ({**WITHOUT, **annotated("s")}, {"spec/storageClassName": "s"}, []),
+        (WITHOUT, {"spec/storageClassName": "s"}, []),
+        ({}, {"spec/storageClassName": "other"}, [IMMUTABLE]),
+        ({}, WITHOUT, [IMMUTABLE]),
+        (
+            {**WITHOUT, **annotated("a")},
+            {"spec/storageClassName": "other"},
+            [
+                'metadata.annotations.volume.beta.kubernetes.io/storage-class: Invalid value: "": field is immutable',
+                IMMUTABLE,
+            ],
+        ),
+        ({**WITHOUT, **annotated("s")}, {"spec/storageClassName": "s", **annotated("s")}, []),
+        ({**BOUND, SIZE: sized("20G")}, {**BOUND, SIZE: sized("15G")}, []),
+        ({**BOUND, SIZE: sized("20G")}, {**BOUND, SIZE: sized("5G")}, [LESS]),
+        ({**BOUND, SIZE: sized("20G")}, {**BOUND, SIZE: sized("10G")}, [LESS]),
+        ({SIZE: sized("20G")}, {SIZE: sized("15G")}, [IMMUTABLE]),
+        (BOUND, {**BOUND, "spec/volumeAttributesClassName": "gold"}, []),
+        ({}, {"spec/volumeAttributesClassName": "gold"}, [IMMUTABLE]),
+    ],
+)
+def test_what_of_a_claim_can_change(before: Json, after: Json, expected: list[str]) -> None:
+    new, old = changed(CLAIM, after), changed(CLAIM, before)
+    assert complaints_about_update("PersistentVolumeClaim", new, old) == expected
+
+
+@pytest.mark.parametrize(("name", "what"), [(GONE, "nil"), ("", "empty string")])
+def test_an_attributes_class_that_is_in_force_cannot_be_taken_away(name: Any, what: str) -> None:
+    status = {"phase": "Bound", "capacity": {"storage": "10G"}, "currentVolumeAttributesClassName": "gold"}
+    old = changed(CLAIM, {"status": status, "spec/volumeAttributesClassName": "gold"})
+    new = changed(CLAIM, {"status": status, "spec/volumeAttributesClassName": name})
+    detail = "is forbidden when status.currentVolumeAttributesClassName is not nil"
+    assert complaints_about_update("PersistentVolumeClaim", new, old) == [
+        f"spec.volumeAttributesClassName: Forbidden: update to {what} {detail}"
+    ]
+
+
+# -- classes, drivers, nodes, attachments -----------------------------------------------------------------------------
+
+CLASS: Json = {"kind": "StorageClass", "metadata": {"name": "s"}, "provisioner": "kubernetes.io/foo"}
+
+
+def terms(*expressions: Json) -> list[Json]:
+    return [{"matchLabelExpressions": list(expressions)}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"parameters": {"a": "b"}, "reclaimPolicy": "Retain", "volumeBindingMode": "WaitForFirstConsumer"}, []),
+        ({"provisioner": ""}, ["provisioner: Required value"]),
+        ({"parameters": {"": "b"}}, ['parameters: Invalid value: "": field can not be empty.']),
+        (
+            {"reclaimPolicy": "Recycle"},
+            ['reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"'],
+        ),
+        (
+            {"volumeBindingMode": "x"},
+            ['volumeBindingMode: Unsupported value: "x": supported values: "Immediate", "WaitForFirstConsumer"'],
+        ),
+        ({"allowedTopologies": terms({"key": "k", "values": ["a", "b"]})}, []),
+        (
+            {"allowedTopologies": terms({"key": "k", "values": []})},
+            ["allowedTopologies[0].matchLabelExpressions[0].values: Required value"],
+        ),
+        (
+            {"allowedTopologies": terms({"key": "k", "values": ["a", "a"]})},
+            ['allowedTopologies[0].matchLabelExpressions[0].values[1]: Duplicate value: "a"'],
+        ),
+        (
+            {"allowedTopologies": terms({"key": "k", "values": ["a"]}, {"key": "k", "values": ["b"]})},
+            ['allowedTopologies[0].matchLabelExpressions[1].key: Duplicate value: "k"'],
+        ),
+        (
+            {"allowedTopologies": [*terms({"key": "k", "values": ["a"]}), *terms({"key": "k", "values": ["a"]})]},
+            ['allowedTopologies[1].matchLabelExpressions: Duplicate value: ""'],
+        ),
+    ],
+)
+def test_a_class(changes: Json, expected: list[str]) -> None:
+    assert complaints("StorageClass", changed(CLASS, changes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "shown"),
+    [
+        ("parameters", {"a": "b"}, '{"a":"b"}'),
+        ("provisioner", "other", '"other"'),
+        ("reclaimPolicy", "Retain", '"Retain"'),
+        ("volumeBindingMode", "WaitForFirstConsumer", '"WaitForFirstConsumer"'),
+    ],
+)
+def test_what_of_a_class_cannot_change(field: str, value: Any, shown: str) -> None:
+    found = complaints_about_update("StorageClass", changed(CLASS, {field: value}), deepcopy(CLASS))
+    assert found == [f"{field}: Invalid value: {shown}: field is immutable"]
+
+
+def test_a_class_may_begin_to_allow_expansion() -> None:
+    assert (
+        complaints_about_update("StorageClass", changed(CLASS, {"allowVolumeExpansion": True}), deepcopy(CLASS)) == []
+    )
+
+
+def test_drivers_nodes_and_attachments() -> None:
+    assert complaints("CSIDriver", {"kind": "CSIDriver", "metadata": {"name": "d"}}) == []
+    driver = {"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": {"fsGroupPolicy": "x"}}
+    supported = '"File", "None", "ReadWriteOnceWithFSType"'
+    assert complaints("CSIDriver", driver) == [
+        f'spec.fsGroupPolicy: Unsupported value: "x": supported values: {supported}'
+    ]
+    one = {"name": "d", "nodeID": "n", "topologyKeys": ["k"], "allocatable": {"count": 3}}
+    assert complaints("CSINode", {"spec": {"drivers": [one]}}) == []
+    assert complaints("CSINode", {"spec": {"drivers": [one, {"name": "d", "allocatable": {"count": -1}}]}}) == [
+        "spec.drivers[1].nodeID: Required value",
+        "spec.drivers[1].allocatable.count: Invalid value: -1: must be greater than or equal to 0",
+        'spec.drivers[1].name: Duplicate value: "d"',
+    ]
+    source = {"persistentVolumeName": "v"}
+    attachment = {"spec": {"attacher": "d", "nodeName": "n", "source": source}}
+    assert complaints("VolumeAttachment", attachment) == []
+    assert complaints("VolumeAttachment", changed(attachment, {"spec/source": {}})) == [
+        "spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+    ]
