@@ -49,7 +49,9 @@ DISRUPTED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"
         ),
         pytest.param("0-5,8-10", [], 8, "0-5", id="prev interval out of range"),
         pytest.param("0-5,8-10", [], 10, "0-5,8,9", id="prev interval partially out of range"),
-        pytest.param("0,4,5,10-12", [("2", S), ("7", S), ("8", S)], 13, "0,2,4,5,7,8,10-12", id="prev and new separate"),
+        pytest.param(
+            "0,4,5,10-12", [("2", S), ("7", S), ("8", S)], 13, "0,2,4,5,7,8,10-12", id="prev and new separate"
+        ),
         pytest.param("3,4,6", [("2", S), ("7", S), ("8", S)], 9, "2-4,6-8", id="prev between new"),
         pytest.param("2,7,8", [("3", S), ("4", S), ("6", S)], 9, "2-4,6-8", id="new between prev"),
         pytest.param("2-7", [("0", S), ("3", S), ("5", S), ("9", S)], 10, "0,2-7,9", id="new within prev"),
@@ -79,7 +81,8 @@ def test_index_fails(limit: int, pod: Pod, rules: tuple[dict[str, object], ...])
     policy = failure_policy(*rules) if rules else None
     job = make_job(completions=2, indexed=True, backoff_limit_per_index=limit, pod_failure_policy=policy)
     failed = count_pods(job, [pod], NO_FAILURES).indexes.failed
-    assert failed is not None and failed.total() == 1
+    assert failed is not None
+    assert failed.total() == 1
 
 
 @pytest.mark.parametrize(

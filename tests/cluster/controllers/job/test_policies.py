@@ -188,7 +188,9 @@ def test_the_container_can_be_named() -> None:
         pytest.param([("0-6,8-9", 7)], "1-3,5-9", 0, id="overlap of several intervals, count is reached"),
     ],
 )
-def test_success_policy(rules: list[tuple[str | None, int | None]] | None, succeeded: str, expected: int | None) -> None:
+def test_success_policy(
+    rules: list[tuple[str | None, int | None]] | None, succeeded: str, expected: int | None
+) -> None:
     policy = None
     if rules is not None:
         made = [

@@ -58,10 +58,12 @@ def some_pods(
     terminating: int = 0,
     indexed: tuple[tuple[str, str], ...] = (),
 ) -> list[Pod]:
-    pods = [(P, {})] * pending + [(R, {})] * (active - ready) + [(R, {"ready": True})] * ready
+    pods: list[tuple[str, dict[str, Any]]] = (
+        [(P, {})] * pending + [(R, {})] * (active - ready) + [(R, {"ready": True})] * ready
+    )
     pods += [(S, {})] * succeeded + [(F, {})] * failed + [(R, {"deleting": True})] * terminating
     pods += [(phase, {"index": index}) for index, phase in indexed]
-    return [make_pod(phase, f"pod-{n}", **options) for n, (phase, options) in enumerate(pods)]  # type: ignore[arg-type]
+    return [make_pod(phase, f"pod-{n}", **options) for n, (phase, options) in enumerate(pods)]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +218,7 @@ def some_pods(
         ),
     ],
 )
-def test_sync(job: tuple[Any, ...], pods: dict[str, int], expected: dict[str, Any]) -> None:
+def test_sync(job: tuple[Any, ...], pods: dict[str, Any], expected: dict[str, Any]) -> None:
     parallelism, completions, *options = job
     made = make_job(parallelism, completions, **(options[0] if options else {}))
     outcome = synced(made, some_pods(**pods))
@@ -397,7 +399,7 @@ def test_a_condition_that_is_false_ends_nothing(type: str) -> None:
         pytest.param(10, 9, {"active": 1}, False, False, id="not yet"),
     ],
 )
-def test_active_deadline(deadline: int, since: int, pods: dict[str, int], suspend: bool, ends: bool) -> None:
+def test_active_deadline(deadline: int, since: int, pods: dict[str, Any], suspend: bool, ends: bool) -> None:
     status = JobStatus(start_time=format_time(NOW - since * SECOND))
     job = make_job(1, 2, suspend=suspend, active_deadline_seconds=deadline, status=status)
     outcome = synced(job, some_pods(**pods))

@@ -92,9 +92,7 @@ def test_track_finished_pods() -> None:
 
 
 def test_past_and_new_finished_pods() -> None:
-    status = JobStatus(
-        active=1, succeeded=2, failed=3, uncounted_terminated_pods=uncounted(("a", "e"), ("b", "f"))
-    )
+    status = JobStatus(active=1, succeeded=2, failed=3, uncounted_terminated_pods=uncounted(("a", "e"), ("b", "f")))
     pods = [
         make_pod(S, "e", tracked=False),
         make_pod(F, "", tracked=False),
@@ -120,7 +118,8 @@ def test_succeeding_job_by_success_policy() -> None:
         {"uncounted_succeeded": ("a",), "uncounted_failed": ("b",), "conditions": (MET,)},
         {"succeeded": 1, "failed": 1, "conditions": (MET, COMPLETE)},
     )
-    assert tracking.after is not None and tracking.after.completion_time == format_time(NOW)
+    assert tracking.after is not None
+    assert tracking.after.completion_time == format_time(NOW)
 
 
 def test_failing_job() -> None:
