@@ -281,6 +281,11 @@ def _validate_job_template(errors: Errors, spec: JsonObject, path: str) -> None:
 
 
 RULES: Mapping[str, KindRules] = {
-    "Job": KindRules(_default_job, _generate_selector, _validate_job, _validate_job_update),
-    "CronJob": KindRules(_default_cron_job, validate=_validate_cron_job),
+    "Job": KindRules(
+        default=_default_job,
+        prepare=_generate_selector,
+        validate=_validate_job,
+        validate_update=_validate_job_update,
+    ),
+    "CronJob": KindRules(default=_default_cron_job, validate=_validate_cron_job),
 }
