@@ -43,7 +43,7 @@ class CronError(ValueError):
 
 
 @value_object
-class Field:
+class CronField:
     """The values that a field allows. `star`: it was written as `*` or `?`, without a step."""
 
     values: frozenset[int]
@@ -75,11 +75,11 @@ class CronSchedule:
     """Five fields in a time zone."""
 
     zone: tzinfo
-    minute: Field
-    hour: Field
-    day_of_month: Field
-    month: Field
-    day_of_week: Field
+    minute: CronField
+    hour: CronField
+    day_of_month: CronField
+    month: CronField
+    day_of_week: CronField
 
     def next(self, after: int) -> int | None:
         """The first scheduled time after a moment; None if there is none within five years."""
@@ -228,7 +228,7 @@ def _parse_descriptor(text: str, zone: tzinfo) -> Schedule:
     raise CronError(f"unrecognized descriptor: {text}")
 
 
-def _parse_field(text: str, bounds: _Bounds) -> Field:
+def _parse_field(text: str, bounds: _Bounds) -> CronField:
     """A list of ranges; empty members of the list do not count."""
     values: set[int] = set()
     star = False
@@ -237,7 +237,7 @@ def _parse_field(text: str, bounds: _Bounds) -> Field:
             found, starred = _parse_range(expression, bounds)
             values |= set(found)
             star = star or starred
-    return Field(frozenset(values), star)
+    return CronField(frozenset(values), star)
 
 
 def _parse_range(text: str, bounds: _Bounds) -> tuple[range, bool]:

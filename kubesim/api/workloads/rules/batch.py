@@ -9,16 +9,23 @@ pkg/apis/batch/validation/validation.go ValidateJob, ValidateJobUpdate, validate
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
 
 from kubesim.api.schema.codec import encode
 from kubesim.api.validation import formats
-from kubesim.api.validation.field import Errors, JsonObject, Raw
+from kubesim.api.validation.field import Errors, FieldError, JsonObject, Named, Raw
 from kubesim.api.validation.metadata import validate_label_selector
 from kubesim.api.validation.structs import label_selector_json
-from kubesim.api.workloads.rules.job_specs import default_failure_conditions, default_job_spec, validate_job_spec
+from kubesim.api.workloads.batch import Job
+from kubesim.api.workloads.rules.job_specs import (
+    default_failure_conditions,
+    default_job_spec,
+    failure_policy_json,
+    success_policy_json,
+    validate_job_spec,
+)
 from kubesim.api.workloads.rules.kind_rules import KindRules
 from kubesim.api.workloads.rules.pod_templates import (
     DOES_NOT_MATCH,
@@ -34,6 +41,15 @@ NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 CRON_JOB_NAME_MAX = 52  # a Job's name has 11 characters more
 _POLICIES = ("Allow", "Forbid", "Replace")
 _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
+
+
+_IMMUTABLE: Mapping[str, Callable[[Any], Any]] = {  # with the way in which a message shows the value
+    "completionMode": lambda mode: Named(mode) if mode else mode,
+    "podFailurePolicy": failure_policy_json,
+    "backoffLimitPerIndex": lambda limit: limit,
+    "managedBy": lambda name: name,
+    "successPolicy": success_policy_json,
+}
 
 
 # -- defaults -------------------------------------------------------------------------------------------------------
@@ -136,9 +152,10 @@ def _validate_job_update(errors: Errors, new: JsonObject, old: JsonObject) -> No
     _validate_completions_update(errors, spec, before)
     validate_immutable_selector(errors, spec.get("selector"), before.get("selector"), "spec.selector")
     _validate_template_update(errors, spec, old)
-    for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
-        if spec.get(name) != before.get(name):
-            errors.invalid(f"spec.{name}", spec.get(name), IMMUTABLE)
+    for name, shown in _IMMUTABLE.items():
+        value = spec.get(name)
+        if value != before.get(name):
+            errors.invalid(f"spec.{name}", shown(value), IMMUTABLE)
 
 
 def _validate_completions_update(errors: Errors, spec: JsonObject, before: JsonObject) -> None:
@@ -158,12 +175,19 @@ def _validate_template_update(errors: Errors, spec: JsonObject, old: JsonObject)
     if suspended and _has_no_pods(old.get("status") or {}):
         _allow_placement(template, before)
         _allow_resources(template["spec"], before["spec"])
-        path, new_value, old_value, kind = "spec.template.spec", template["spec"], before["spec"], "PodSpec"
+        path, part = "spec.template.spec", "spec"
+        before["metadata"] = template.get("metadata") or {}
     else:
-        path, new_value, old_value, kind = "spec.template", template, before, "PodTemplateSpec"
-    shown = encode(kind, new_value)
-    if shown != encode(kind, old_value):
-        errors.invalid(path, shown, IMMUTABLE)
+        path, part = "spec.template", ""
+    new_value, old_value = _encoded(template), _encoded(before)
+    if new_value != old_value:
+        errors.invalid(path, new_value[part] if part else new_value, IMMUTABLE)
+
+
+def _encoded(template: JsonObject) -> JsonObject:
+    """A template in the form in which equal ones are equal."""
+    encoded: JsonObject = encode(Job.__name__, {"spec": {"template": template}})["spec"]["template"]
+    return encoded
 
 
 def _has_no_pods(status: JsonObject) -> bool:
@@ -173,7 +197,7 @@ def _has_no_pods(status: JsonObject) -> bool:
 
 
 def _allow_placement(template: JsonObject, before: JsonObject) -> None:
-    """In place: node affinity, node selector, tolerations, gates and metadata of the old template become the new."""
+    """In place: node affinity, node selector, tolerations and gates of the old template become those of the new."""
     new_spec, old_spec = template["spec"], before["spec"]
     new_affinity, old_affinity = new_spec.get("affinity"), dict(old_spec.get("affinity") or {})
     old_affinity.pop("nodeAffinity", None)
@@ -185,7 +209,6 @@ def _allow_placement(template: JsonObject, before: JsonObject) -> None:
         old_spec["affinity"] = old_affinity or None
     for name in ("nodeSelector", "tolerations", "schedulingGates"):
         old_spec[name] = new_spec.get(name)
-    before["metadata"] = template.get("metadata") or {}
 
 
 def _allow_resources(new: JsonObject, old: JsonObject) -> None:
@@ -253,10 +276,16 @@ def _validate_job_template(errors: Errors, spec: JsonObject, path: str) -> None:
     if selector is not None:
         errors.invalid(f"{path}.selector", Raw(label_selector_json(selector)), "`selector` will be auto-generated")
     if spec.get("manualSelector"):
-        errors.unsupported(f"{path}.manualSelector", "true", ("nil", "false"))
+        detail = 'supported values: "nil", "false"'
+        errors.append(FieldError("Unsupported value", f"{path}.manualSelector", True, detail))
 
 
 RULES: Mapping[str, KindRules] = {
-    "Job": KindRules(_default_job, _generate_selector, _validate_job, _validate_job_update),
-    "CronJob": KindRules(_default_cron_job, validate=_validate_cron_job),
+    "Job": KindRules(
+        default=_default_job,
+        prepare=_generate_selector,
+        validate=_validate_job,
+        validate_update=_validate_job_update,
+    ),
+    "CronJob": KindRules(default=_default_cron_job, validate=_validate_cron_job),
 }

@@ -10,8 +10,9 @@ import re
 from typing import Any
 
 from kubesim.api.validation import formats
-from kubesim.api.validation.field import OMITTED, Errors, JsonObject, Named
+from kubesim.api.validation.field import OMITTED, Errors, JsonObject, Named, Raw
 from kubesim.api.workloads.rules.pod_templates import validate_pod_template
+from kubesim.golang.json import InOrder, dumps
 from kubesim.golang.text import quoted
 
 MAX_INDEXED = 100_000  # parallelism and failed indexes of an Indexed Job
@@ -43,7 +44,8 @@ def validate_job_spec(errors: Errors, spec: JsonObject, path: str) -> None:
         _validate_pod_failure_policy(errors, spec, f"{path}.podFailurePolicy")
     if spec.get("successPolicy") is not None:
         if spec.get("completionMode") != "Indexed":
-            errors.invalid(f"{path}.successPolicy", spec["successPolicy"], "requires indexed completion mode")
+            shown = success_policy_json(spec["successPolicy"])
+            errors.invalid(f"{path}.successPolicy", shown, "requires indexed completion mode")
         else:
             _validate_success_policy(errors, spec, f"{path}.successPolicy")
     _validate_pod_replacement_policy(errors, spec, f"{path}.podReplacementPolicy")
@@ -260,6 +262,37 @@ def _parse_index(text: str, completions: int) -> int:
     if int(text) >= completions:
         raise ValueError(f"too large index: {quoted(text)}")
     return int(text)
+
+
+def success_policy_json(policy: JsonObject | None) -> Raw:
+    """The policy in a message: JSON with Go's own field names."""
+    if policy is None:
+        return Raw("null")
+    rules = [
+        InOrder({"SucceededIndexes": rule.get("succeededIndexes"), "SucceededCount": rule.get("succeededCount")})
+        for rule in policy.get("rules") or ()
+    ]
+    return Raw(dumps({"Rules": rules}))
+
+
+def failure_policy_json(policy: JsonObject | None) -> Raw:
+    """The same of a podFailurePolicy."""
+    if policy is None:
+        return Raw("null")
+    rules = []
+    for rule in policy.get("rules") or ():
+        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
+        shown = InOrder({"Action": rule.get("action", ""), "OnExitCodes": None, "OnPodConditions": None})
+        if codes is not None:
+            named = {"ContainerName": codes.get("containerName"), "Operator": codes.get("operator", "")}
+            shown["OnExitCodes"] = InOrder({**named, "Values": codes.get("values")})
+        if conditions is not None:
+            shown["OnPodConditions"] = [
+                InOrder({"Type": pattern.get("type", ""), "Status": pattern.get("status", "")})
+                for pattern in conditions
+            ]
+        rules.append(shown)
+    return Raw(dumps({"Rules": rules}))
 
 
 def default_job_spec(spec: JsonObject) -> None:

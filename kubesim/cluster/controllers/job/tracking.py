@@ -135,7 +135,8 @@ def _can_untrack(plan: SyncPlan, pod: Pod) -> bool:
         return True
     if not is_pod_failed(pod, job.spec):
         return False
-    return all(pod.metadata.uid != delayed.metadata.uid for delayed in plan.counts.indexes.delayed.values())
+    delayed = plan.counts.indexes.delayed.get(index_order(pod))
+    return delayed is None or delayed.metadata.uid != pod.metadata.uid
 
 
 def _counts_as_failed(plan: SyncPlan, pod: Pod) -> bool:
