@@ -24,7 +24,8 @@ def python_type(type_: Type) -> str:
         case "list":
             return f"tuple[{python_type(type_.of)}, ...]"
         case "map":
-            return "ResourceList" if type_.of.kind == "Quantity" else f"dict[str, {python_type(type_.of)}]"
+            values = python_type(type_.of).removesuffix(" | None")  # what is in a map is there
+            return "ResourceList" if type_.of.kind == "Quantity" else f"dict[str, {values}]"
         case "struct":
             name = type_.struct if type_.struct in MODELS else "dict[str, Any]"
         case kind:
