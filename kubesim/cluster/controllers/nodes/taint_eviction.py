@@ -9,7 +9,7 @@ getMinTolerationTime, addConditionAndDeletePod; timed_workers.go
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kubesim.api.node import Node, Taint
 from kubesim.api.pod import Pod, PodCondition, Toleration
@@ -17,12 +17,15 @@ from kubesim.api.pods.pod_conditions import with_condition
 from kubesim.api.timestamps import MILLISECOND, SECOND, format_time
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.controller import ControllerClient
+from kubesim.cluster.controllers.queue import FASTEST, SLOWEST
 from kubesim.cluster.scheduling.taints import tolerates
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.features import DEFAULT_GATES, FeatureGates
 
-DELAY = 5 * MILLISECOND  # from the watch to the deletion
+REQUEST = (4 * MILLISECOND, 12 * MILLISECOND)  # what the API server takes for a patch
 NO_EXECUTE = "NoExecute"
+NAME = "taint-eviction-controller"
+WHY = "the pod does not tolerate a NoExecute taint of its node any longer"
 
 
 def no_execute_taints(node: Node) -> tuple[Taint, ...]:
@@ -55,7 +58,8 @@ class TaintEviction:
         self._clock = context.clock
         self._store = store = context.store
         self._gates = context.gates
-        self._client = ControllerClient(context, "taint-eviction-controller")
+        self._client = ControllerClient(context, NAME)
+        self._stream = context.randomness.stream("controller", NAME)
         self._planned: dict[tuple[str, str], asyncio.TimerHandle] = {}  # deletions, by the pod's namespace and name
         store.watch("Node", self._node_changed)
         store.watch("Pod", self._pod_changed)
@@ -65,7 +69,7 @@ class TaintEviction:
         assert isinstance(node, Node)
         before = no_execute_taints(old) if isinstance(old, Node) else ()
         if change.type != "DELETED" and no_execute_taints(node) != before:
-            self._clock.call_at(self._clock.now() + DELAY, self._look_at_node, node.metadata.name)
+            self._later(self._look_at_node, node.metadata.name)
 
     def _pod_changed(self, change: WatchEvent) -> None:
         pod, old = change.object, change.previous
@@ -76,7 +80,11 @@ class TaintEviction:
         if isinstance(old, Pod) and (pod.spec is old.spec or _tolerance(pod) == _tolerance(old)):
             return
         if self._taints(pod.spec.node_name):
-            self._clock.call_at(self._clock.now() + DELAY, self._look_at_pod, pod.metadata.namespace, pod.metadata.name)
+            self._later(self._look_at_pod, pod.metadata.namespace, pod.metadata.name)
+
+    def _later(self, action: Callable[..., None], *args: str) -> None:
+        """From the watch to the work."""
+        self._clock.call_at(self._clock.now() + self._stream.randint(FASTEST, SLOWEST), action, *args)
 
     def _taints(self, node_name: str) -> tuple[Taint, ...]:
         node = self._store.find("Node", "", node_name) if node_name else None
@@ -130,9 +138,8 @@ class TaintEviction:
             last_transition_time=format_time(self._store.now()),
         )
         status = pod.status.changed(conditions=with_condition(pod.status.conditions, condition))
-        why = "the pod does not tolerate a NoExecute taint of its node any longer"
-        self._client.patch(pod, pod.changed(status=status), why, "status")
-        self._client.delete(pod, why)
+        self._client.patch(pod, pod.changed(status=status), WHY, "status")
+        self._clock.call_at(self._clock.now() + self._stream.randint(*REQUEST), self._client.delete, pod, WHY)
 
 
 def _tolerance(pod: Pod) -> tuple[str, tuple[Toleration, ...]]:

@@ -33,7 +33,7 @@ class StatefulSetController(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._pods = context.owned("Pod")
-        self._pod_control = StatefulPodControl(self.store, self.client)
+        self._pod_control = StatefulPodControl(self.store, self.client, self.enqueue)
         self._history = RevisionHistory(self.store, self.client, context.owned("ControllerRevision"))
         self.watch("StatefulSet")
         self.watch_owned("Pod", "StatefulSet")

@@ -5,7 +5,7 @@ Mirrors: pkg/controller/statefulset/stateful_pod_control.go StatefulPodControl; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
@@ -34,11 +34,12 @@ from kubesim.golang.text import aggregate
 
 
 class StatefulPodControl:
-    """Writes the pods and claims of StatefulSets."""
+    """Writes the pods and claims of StatefulSets. `sync_again` brings a set back some milliseconds later."""
 
-    def __init__(self, store: Store, client: ControllerClient) -> None:
+    def __init__(self, store: Store, client: ControllerClient, sync_again: Callable[[StatefulSet], None]) -> None:
         self._store = store
         self._client = client
+        self._sync_again = sync_again
 
     def run_in_order(self, set_: StatefulSet, phase: Phase) -> None:
         """The first failure ends it."""
@@ -82,7 +83,10 @@ class StatefulPodControl:
 
     def _create(self, set_: StatefulSet, step: PodStep) -> None:
         try:
-            self._create_claims(set_, step.pod)
+            if self._create_claims(set_, step.pod):
+                # The request takes a moment, in which others see the claims without the pod.
+                self._sync_again(set_)
+                return
             self._client.create(step.pod, step.why)
         except ApiError as error:
             if error.reason != "AlreadyExists":
@@ -134,9 +138,9 @@ class StatefulPodControl:
             self._pod_event("Update", set_, pod, error)
             raise
 
-    def _create_claims(self, set_: StatefulSet, pod: Pod) -> None:
-        """All that are missing; one that is being deleted cannot be used, and must go first."""
-        errors = []
+    def _create_claims(self, set_: StatefulSet, pod: Pod) -> bool:
+        """All that are missing, and whether there were any; one that is being deleted must go first."""
+        errors, created = [], False
         for claim in new_claims(set_, ordinal_of(pod)):
             name = claim.metadata.name
             found = self._claim(set_, name)
@@ -151,9 +155,11 @@ class StatefulPodControl:
                 if error.reason != "AlreadyExists":
                     self._claim_event(set_, pod, name, error)
             else:
+                created = True
                 self._claim_event(set_, pod, name)
         if errors:
             raise _combined(errors)
+        return created
 
     def _set_claim_owners(self, set_: StatefulSet, pod: Pod) -> None:
         """As the retention policy asks for."""

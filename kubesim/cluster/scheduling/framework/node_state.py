@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from kubesim.api.node import Node
 from kubesim.api.pods.resources import quantities
 from kubesim.cluster.scheduling.framework.pod_info import LabelsKey, PodInfo
+from kubesim.cluster.scheduling.framework.pod_order import PodOrder
 from kubesim.cluster.scheduling.node_info import NodeInfo, NodeResources
 from kubesim.cluster.store.selectors import LabelSelector
 from kubesim.values import mutable
@@ -33,6 +34,7 @@ class NodeState(NodeInfo):
     def __init__(self, node: Node) -> None:
         super().__init__(node)
         self.pods: dict[str, PodInfo] = {}  # by uid
+        self.order = PodOrder()
         self.non_zero_requested = NodeResources()
         self.groups: dict[LabelsKey, LabelGroup] = {}
         self.with_affinity: dict[str, PodInfo] = {}
@@ -57,6 +59,7 @@ class NodeState(NodeInfo):
 
     def add_pod(self, info: PodInfo) -> None:
         self.pods[info.uid] = info
+        self.order.add(info.uid)
         if info.terms.any:
             self.with_affinity[info.uid] = info
             if info.terms.required_anti_affinity:
@@ -67,6 +70,7 @@ class NodeState(NodeInfo):
 
     def remove_pod(self, info: PodInfo) -> None:
         del self.pods[info.uid]
+        self.order.remove(info.uid)
         self.with_affinity.pop(info.uid, None)
         self.with_required_anti_affinity.pop(info.uid, None)
         for port in info.ports:
@@ -101,7 +105,7 @@ class NodeState(NodeInfo):
         other = NodeState.__new__(NodeState)
         other.__dict__.update(self.__dict__)
         other.requested, other.non_zero_requested = self.requested.copy(), self.non_zero_requested.copy()
-        other.ports, other.pods = self.ports.copy(), dict(self.pods)
+        other.ports, other.pods, other.order = self.ports.copy(), dict(self.pods), self.order.copy()
         other.with_affinity = dict(self.with_affinity)
         other.with_required_anti_affinity = dict(self.with_required_anti_affinity)
         other.groups = {

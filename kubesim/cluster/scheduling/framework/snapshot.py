@@ -80,6 +80,7 @@ class Snapshot:
         self._pods[node][info.uid] = info
         state = self.nodes.get(node)
         if state is not None:
+            state.order.move_to_end(info.uid)
             for pods in (state.pods, state.with_affinity, state.with_required_anti_affinity):
                 if info.uid in pods:
                     pods[info.uid] = info

@@ -42,7 +42,7 @@ def select_victims_on_node(
     """First all pods of lower priority are taken away; then as many as possible come back, the most important and the
     protected ones first."""
     priority = pod_priority(cycle.pod)
-    potential = [info for info in node.pods.values() if pod_priority(info.pod) < priority]
+    potential = [info for uid in node.order if pod_priority((info := node.pods[uid]).pod) < priority]
     if not potential:
         return Status(NAME, (NO_VICTIMS,), unresolvable=True)
     state, dry_run = node.copy(), cycle.copy()
