@@ -17,14 +17,19 @@ def shipped(kind: Literal["labs", "scenarios"]) -> Path:
     return Path(str(files(__name__) / kind)).resolve()
 
 
+def scenario_files() -> dict[str, Path]:
+    """The shipped scenarios by name, also those in folders."""
+    return {path.stem: path for path in sorted(shipped("scenarios").rglob("*.yaml"))}
+
+
 def scenario_names() -> list[str]:
     """The names that `kubesim run NAME` accepts."""
-    return sorted(path.stem for path in shipped("scenarios").glob("*.yaml"))
+    return list(scenario_files())
 
 
 def scenario_file(asked: str) -> str:
     """A path that does not exist may name a shipped scenario: `crashloop`, `scenarios/crashloop.yaml`."""
-    name = asked.removeprefix("scenarios/").removesuffix(".yaml")
-    if Path(asked).exists() or name not in scenario_names():
+    if Path(asked).exists():
         return asked
-    return str(shipped("scenarios") / f"{name}.yaml")
+    name = Path(asked).stem if asked.startswith("scenarios/") else asked.removesuffix(".yaml")
+    return str(scenario_files().get(name, asked))

@@ -219,6 +219,11 @@ class ApiWrite(Record):
     summary: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def is_pod_status(self) -> bool:
+        """Whether the kubelet reports the status of a pod; the summary is of the whole status then."""
+        return self.resource == "pods/status" and self.by == "kubelet"
+
+    @property
     def ref(self) -> str:
         """What users and others do at the API server mirrors nothing of the kubelet."""
         return {"pods/status": self.REF, "nodes/status": _NODE_STATUS, "pods": self.REF}.get(

@@ -9,7 +9,7 @@ import pytest
 from kubesim.app import run_scenario
 from kubesim.scenario.load.loader import load_scenario
 
-SCENARIOS = sorted((Path(__file__).parent.parent.parent / "scenarios").glob("*.yaml"))
+SCENARIOS = sorted((Path(__file__).parent.parent.parent / "scenarios").rglob("*.yaml"))
 
 
 def test_there_are_scenarios() -> None:

@@ -1,7 +1,7 @@
-"""Pods as controllers see them: made from a template, and available after they have been ready for some time.
+"""Pods as controllers see them: which count, which are available, and how a new one is made from a template.
 
-Mirrors: pkg/controller/controller_utils.go GetPodFromTemplate, FindMinNextPodAvailabilityCheck; pkg/api/v1/pod/util.go
-IsPodReady, IsPodAvailable
+Mirrors: pkg/controller/controller_utils.go IsPodActive, IsPodTerminating, GetPodFromTemplate;
+pkg/api/v1/pod/util.go IsPodReady, IsPodAvailable; pkg/controller/controller_utils.go FindMinNextPodAvailabilityCheck
 """
 
 from __future__ import annotations
@@ -10,56 +10,69 @@ from collections.abc import Iterable
 
 from kubesim.api.meta import ApiObject, ObjectMeta
 from kubesim.api.pod import Pod
+from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import READY, TRUE, find_condition
 from kubesim.api.timestamps import SECOND, parse_time
+from kubesim.api.validation import formats
 from kubesim.api.workloads.templates import PodTemplateSpec
 from kubesim.cluster.controllers.owners import controller_reference
-from kubesim.errors import ApiError
+
+
+def is_pod_active(pod: ApiObject) -> bool:
+    """Neither finished nor about to be deleted."""
+    assert isinstance(pod, Pod)
+    return pod.metadata.deletion_timestamp is None and pod.status.phase not in TERMINAL_PHASES
+
+
+def is_pod_terminating(pod: Pod) -> bool:
+    return pod.metadata.deletion_timestamp is not None and pod.status.phase not in TERMINAL_PHASES
+
+
+def is_pod_ready(pod: Pod) -> bool:
+    return ready_since(pod) is not None
+
+
+def ready_since(pod: Pod) -> int | None:
+    """When the pod became ready (0: nobody says); None while it is not ready."""
+    condition = find_condition(pod.status.conditions, READY)
+    if condition is None or condition.status != TRUE:
+        return None
+    return parse_time(condition.last_transition_time) if condition.last_transition_time else 0
+
+
+def is_pod_available(pod: Pod, min_ready_seconds: int, now: int) -> bool:
+    """Ready for that many seconds."""
+    since = ready_since(pod)
+    if since is None:
+        return False
+    return min_ready_seconds == 0 or (since > 0 and since + min_ready_seconds * SECOND <= now)
+
+
+def next_availability_check(pods: Iterable[Pod], min_ready_seconds: int, now: int) -> int | None:
+    """In how many microseconds the next of the ready pods becomes available; None if no pod is about to."""
+    moments = [since + min_ready_seconds * SECOND for pod in pods if (since := ready_since(pod))]
+    return min((moment - now for moment in moments if moment > now), default=None)
 
 
 def pod_from_template(template: PodTemplateSpec, owner: ApiObject) -> Pod:
-    """A pod that the owner controls; it has no name yet, but a prefix for one."""
-    meta = template.metadata
+    """A pod without a name of its own: the API server makes one from the owner's name."""
+    metadata = template.metadata
     return Pod(
-        api_version="v1",
         kind="Pod",
+        api_version="v1",
         metadata=ObjectMeta(
-            generate_name=f"{owner.metadata.name}-",
+            generate_name=_name_prefix(owner.metadata.name),
             namespace=owner.metadata.namespace,
-            labels=meta.labels,
-            annotations=meta.annotations,
-            finalizers=meta.finalizers,
+            labels=metadata.labels,
+            annotations=metadata.annotations,
+            finalizers=metadata.finalizers,
             owner_references=(controller_reference(owner),),
         ),
         spec=template.spec,
     )
 
 
-def is_pod_ready(pod: Pod) -> bool:
-    condition = find_condition(pod.status.conditions, READY)
-    return condition is not None and condition.status == TRUE
-
-
-def is_pod_available(pod: Pod, min_ready_seconds: int, now: int) -> bool:
-    """Ready, and for long enough. The time counts from the whole second in which the pod became ready."""
-    moment = _available_at(pod, min_ready_seconds)
-    return is_pod_ready(pod) and (min_ready_seconds == 0 or (moment is not None and moment <= now))
-
-
-def next_availability_check(pods: Iterable[Pod], min_ready_seconds: int, now: int) -> int | None:
-    """How long until the next of these pods becomes available; None if none is about to."""
-    moments = [_available_at(pod, min_ready_seconds) for pod in pods if is_pod_ready(pod)]
-    return min((moment - now for moment in moments if moment is not None and moment > now), default=None)
-
-
-def _available_at(pod: Pod, min_ready_seconds: int) -> int | None:
-    condition = find_condition(pod.status.conditions, READY)
-    if condition is None or condition.last_transition_time is None:
-        return None
-    return parse_time(condition.last_transition_time) + min_ready_seconds * SECOND
-
-
-def is_namespace_terminating(error: ApiError) -> bool:
-    """Whether a creation was refused because the namespace is being deleted, so that a new try makes no sense."""
-    causes = (error.details or {}).get("causes")
-    return isinstance(causes, list) and any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
+def _name_prefix(name: str) -> str:
+    """With a dash, unless that makes the name too long."""
+    prefix = f"{name}-"
+    return name if formats.dns1123_subdomain(formats.name_prefix(prefix)) else prefix

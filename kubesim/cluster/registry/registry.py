@@ -109,6 +109,16 @@ def create(store: Store, target: Target, body: JsonObject, *, dry_run: bool = Fa
         metadata["name"] = generate_name(store, target, metadata["generateName"])
     if resource.namespaced:
         admit_namespace(store, resource, target.namespace, metadata.get("name", ""))
+    complete(store, resource, obj)
+    errors = validate_create(resource, obj)
+    if errors:
+        raise invalid_object(resource, metadata.get("name", ""), errors)
+    _check_not_terminating(store, target, metadata["name"])
+    return store.create(resource.model.from_json(obj), dry_run=dry_run)
+
+
+def complete(store: Store, resource: Resource, obj: JsonObject) -> None:
+    """In place: what admission and the kind's own rules add to a new object before it is validated."""
     if resource.kind == "Pod":
         admit_new_pod(store, obj, lambda: _suffix(store))
     elif resource.kind == "Node":
@@ -119,16 +129,11 @@ def create(store: Store, target: Target, body: JsonObject, *, dry_run: bool = Fa
         _allocate(store, obj, None)
     else:
         admit_new_storage(store, obj)
-    if metadata.get("resourceVersion"):
+    if obj["metadata"].get("resourceVersion"):
         raise internal_error("resourceVersion should not be set on objects to be created")
     if resource.kind == "Job":  # its selector is made of its uid
-        metadata["uid"] = store.new_uid()
+        obj["metadata"]["uid"] = store.new_uid()
     prepare_for_create(resource, obj, format_time(store.now()))
-    errors = validate_create(resource, obj)
-    if errors:
-        raise invalid_object(resource, metadata.get("name", ""), errors)
-    _check_not_terminating(store, target, metadata["name"])
-    return store.create(resource.model.from_json(obj), dry_run=dry_run)
 
 
 def _check_not_terminating(store: Store, target: Target, name: str) -> None:

@@ -31,7 +31,7 @@ class SchedulerClient(ControllerClient):
     def patch_status(self, pod: Pod, condition: PodCondition | None, nominate: str | None, why: str) -> Pod:
         """The pod with this condition and this nominated node; None leaves either as it is."""
         changed = pod if condition is None else pod_with_condition(pod, condition, self._now())
-        shown: dict[str, Any] = {} if condition is None else {"conditions": [condition.to_json()]}
+        shown: dict[str, Any] = {} if condition is None else {condition.type: f"{condition.status}/{condition.reason}"}
         if nominate is not None and nominate != pod.status.nominated_node_name:
             changed = changed.changed(status=changed.status.changed(nominated_node_name=nominate))
             shown["nominatedNodeName"] = nominate

@@ -52,7 +52,7 @@ def plain(text: str | None) -> str:
 
 
 @mutable
-class PodView:
+class WorkloadPod:
     """`owner` names the kind and pattern of the owner, then the pattern of the pod's own name."""
 
     owner: str
@@ -63,7 +63,7 @@ class PodView:
 
 @value_object
 class WorkloadView:
-    pods: tuple[PodView, ...]  # by owner, then in the order of creation
+    pods: tuple[WorkloadPod, ...]  # by owner, then in the order of creation
     scaling: list[tuple[str, list[int | None]]]
     final: dict[tuple[str, str], list[Any]]
     events: dict[EventKey, float]
@@ -86,12 +86,12 @@ def _status(change: Json) -> Json:
     return change["object"].get("status") or {}
 
 
-def _pods(changes: list[Json]) -> tuple[PodView, ...]:
-    pods: dict[str, PodView] = {}
+def _pods(changes: list[Json]) -> tuple[WorkloadPod, ...]:
+    pods: dict[str, WorkloadPod] = {}
     for change in _of(changes, "Pod"):
         name = change["name"]
         if name not in pods:
-            pods[name] = PodView(f"{_owner(change)} {plain(name)}", change["t"])
+            pods[name] = WorkloadPod(f"{_owner(change)} {plain(name)}", change["t"])
         pods[name].phase = _status(change).get("phase") or pods[name].phase
         if change["type"] == "DELETED":
             pods[name].deleted = change["t"]

@@ -18,7 +18,8 @@ from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.api.validation import PodValidationOptions, validate_pod_create
 from kubesim.api.validation.field import Errors
 from kubesim.cluster.registry.kind_rules import check_base64
-from kubesim.cluster.registry.strategies import internal, prepare_for_create, validate_create
+from kubesim.cluster.registry.registry import complete
+from kubesim.cluster.registry.strategies import internal, validate_create
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.served_kinds import (
     group_of,
@@ -27,6 +28,8 @@ from kubesim.cluster.store.served_kinds import (
     served_kinds,
     versions_of,
 )
+from kubesim.cluster.store.store import Store
+from kubesim.errors import ApiError
 from kubesim.features import FeatureGates
 from kubesim.scenario.load.objects import NO_CUSTOM_KINDS, CustomKinds, has_effect, shown
 from kubesim.scenario.load.yaml_source import Path
@@ -35,6 +38,7 @@ JsonObject = dict[str, Any]
 
 _WANTED = {"string": "text", "bool": "true or false", "int": "a whole number", "list": "a list", "Time": "a time"}
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]|\[([^\]]+)\]")
+_UID = "00000000-0000-4000-8000-000000000000"  # of an object that is only checked
 _SUFFIX = "xxxxx"  # stands for what a server adds to a generateName
 
 
@@ -191,7 +195,11 @@ def _object_problems(resource: Resource, manifest: JsonObject) -> Iterator[Probl
     _name(obj["metadata"])
     if resource.namespaced:
         obj["metadata"].setdefault("namespace", "default")
-    prepare_for_create(resource, obj, "")
+    try:
+        complete(Store(lambda: 0, lambda: _UID), resource, obj)
+    except ApiError as error:
+        yield Problem((), error.message)
+        return
     yield from _refusals(validate_create(resource, obj))
 
 

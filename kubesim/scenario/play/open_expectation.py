@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kubesim.api.event import Event
@@ -81,15 +81,14 @@ class OpenExpectation:
 
     def _field_is(self, obj: ApiObject, gone: bool) -> bool:
         expect = self.expect
-        found = field_of(obj.to_json(), expect.field or "")
-        self.seen = f"it is {'not set' if found is None else _shown(found)}" + (
-            ", and the object is gone" if gone else ""
-        )
+        found = list(fields_of(obj.to_json(), expect.field or ""))
+        shown = ", ".join(map(_shown, found)) or "not set"
+        self.seen = f"it is {shown}" + (", and the object is gone" if gone else "")
         if gone:
             return False
         if expect.at_least is not None:
-            return isinstance(found, int | float) and found >= expect.at_least
-        return bool(found == expect.equals or (found is None and not expect.equals))
+            return any(isinstance(value, int | float) and value >= expect.at_least for value in found)
+        return expect.equals in found or (not found and not expect.equals)
 
     def _pod_is(self, pod: Pod, gone: bool) -> bool:
         expect, status = self.expect, pod.status
@@ -114,7 +113,7 @@ class OpenExpectation:
         expect = self.expect
         if event.reason != expect.event or expect.message not in event.message:
             return False
-        self.events[event.metadata.name] = event.count
+        self.events[event.metadata.name] = times(event)
         return self._count_events() >= expect.count
 
     def _count_events(self) -> int:
@@ -123,16 +122,35 @@ class OpenExpectation:
         return told
 
 
+def times(event: Event) -> int:
+    """How often an Event was emitted; the scheduler's have no count, and a series once they are repeated."""
+    return event.count or (event.series or {}).get("count", 1)
+
+
 def _container_statuses(pod: Pod) -> Iterable[ContainerStatus]:
     return (*pod.status.init_container_statuses, *pod.status.container_statuses)
 
 
-def field_of(value: Any, path: str) -> Any:
-    """`status.readyReplicas`, `status.conditions[0].type`, `metadata.labels[app.kubernetes.io/name]`; None: not set."""
+def fields_of(value: Any, path: str) -> Iterator[Any]:
+    """The values at a path; none if it is not set.
+
+    `status.readyReplicas`, `metadata.labels[app.kubernetes.io/name]`, `status.conditions[0].type`, and of lists also
+    `status.conditions[type=Ready].status` and `endpoints[*].conditions.ready`.
+    """
+    values = [value]
     for name, key in _STEP.findall(path):
-        if isinstance(value, list):
-            number = key or name
-            value = value[int(number)] if number.isdigit() and int(number) < len(value) else None
-        else:
-            value = value.get(name or key) if isinstance(value, dict) else None
-    return value
+        values = [found for item in values for found in _inside(item, name or key)]
+    return (found for found in values if found is not None)
+
+
+def _inside(value: Any, step: str) -> list[Any]:
+    if isinstance(value, dict):
+        return [value[step]] if step in value else []
+    if not isinstance(value, list):
+        return []
+    key, equals, wanted = step.partition("=")
+    if equals:
+        return [item for item in value if isinstance(item, dict) and str(item.get(key, "")) == wanted]
+    if step == "*":
+        return value
+    return value[int(step) : int(step) + 1] if step.isdigit() else []

@@ -168,7 +168,7 @@ def _api_write(record: r.ApiWrite, causes: Causes) -> _Lines:
     if record.by != "kubelet":
         return
     pod = Ref(record.pod)
-    if (record.verb, record.resource) == ("patch", "pods/status"):
+    if record.verb == "patch" and record.is_pod_status:
         newest = causes.of(record)
         version = {"statusVersion": newest.version} if isinstance(newest, r.StatusSet) else {}
         message = "Status for pod updated successfully"

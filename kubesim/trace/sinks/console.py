@@ -221,7 +221,7 @@ class ConsoleSink:
     # -- statuses ------------------------------------------------------------------------------------------------
 
     def _write(self, record: r.ApiWrite) -> list[Line]:
-        if record.resource != "pods/status":
+        if not record.is_pod_status:
             return [self._line(record, phrase(record))]
         return [Line(record.t, subject(record), self._would(record, self._status(record)), node=self._node)]
 
@@ -244,7 +244,7 @@ class ConsoleSink:
             self._calls[record.seq] = (record.t, record.cause)
         elif isinstance(record, r.CriReturn):
             mark = "│ " if self._calls.pop(record.cause or 0, (0, None))[1] in self._syncs else ""
-        elif isinstance(record, r.ApiWrite) and record.resource == "pods/status":
+        elif isinstance(record, r.ApiWrite) and record.is_pod_status:
             said = Phrase(said.part, f"{said.text}: {self._status(record).text}", said.reasons)
         line = self._line(record, said)
         return [replace(line, mark=mark or line.mark, seq=record.seq, cause=record.cause, ref=record.ref)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator
 
-from kubesim.trace.records import Record
+from kubesim.trace.records import ApiWrite, Record
 from kubesim.trace.sinks.changes import status_changes
 from kubesim.trace.sinks.phrases import phrase, subject
 from kubesim.trace.stepping.state import Picture
@@ -78,7 +78,7 @@ def _record(stepper: Stepper, width: int) -> list[str]:
     here = stepper.here
     said = phrase(here)
     text = said.text
-    if here.KIND == "api.write" and getattr(here, "resource", "") == "pods/status":
+    if isinstance(here, ApiWrite) and here.is_pod_status:
         text += ": " + ", ".join(_changes(stepper))
     about = subject(here)
     if stepper.has_several_nodes:
@@ -104,7 +104,7 @@ def _changes(stepper: Stepper) -> list[str]:
     """Of the status that is being written."""
     here = stepper.here
     for record in reversed(stepper.records[: stepper.place]):
-        if record.KIND == "api.write" and record.pod == here.pod and getattr(record, "resource", "") == "pods/status":
+        if isinstance(record, ApiWrite) and record.pod == here.pod and record.is_pod_status:
             return status_changes(getattr(record, "summary", None), getattr(here, "summary", {}))
     return status_changes(None, getattr(here, "summary", {}))
 

@@ -202,7 +202,7 @@ def _probe(picture: Picture, record: r.ProbeOutcome) -> None:
 
 
 def _api_write(picture: Picture, record: r.ApiWrite) -> None:
-    if record.resource == "pods/status":
+    if record.is_pod_status:
         picture.statuses[record.pod] = record.summary
         ip = record.summary.get("podIP", "")
         for id, sandbox in picture.sandboxes.items():

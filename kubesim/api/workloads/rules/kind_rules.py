@@ -41,7 +41,7 @@ _MODULES: Mapping[str, str] = {
     "PodDisruptionBudget": "policy",
     **dict.fromkeys(
         ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSINode", "VolumeAttachment"),
-        "storage",
+        "storage_kinds.storage",
     ),
 }
 

@@ -27,8 +27,9 @@ from kubesim.cluster.controllers.daemonset.revisions import DaemonHistory, revis
 from kubesim.cluster.controllers.daemonset.rolling import plan_rolling_update
 from kubesim.cluster.controllers.history import RevisionHistory
 from kubesim.cluster.controllers.owners import controller_of
-from kubesim.cluster.controllers.pods import is_namespace_terminating, is_pod_ready
+from kubesim.cluster.controllers.pods import is_pod_ready
 from kubesim.cluster.controllers.queue import KeyQueue
+from kubesim.cluster.problems import is_namespace_terminating
 from kubesim.cluster.store.selectors import selector_from
 from kubesim.cluster.store.store import Key
 from kubesim.cluster.store.watches import WatchEvent

@@ -56,7 +56,7 @@ class PortGroup:
 
 
 @value_object
-class Wanted:
+class WantedSlice:
     """The endpoints of one address type by their ports."""
 
     service: Service
@@ -84,7 +84,7 @@ def reconcile(
     for address_type in types:
         groups, missing = _wanted_endpoints(service, pods, find_node, address_type)
         lost.update((pod.metadata.name, pod) for pod in missing)
-        wanted = Wanted(service, address_type, groups, limit)
+        wanted = WantedSlice(service, address_type, groups, limit)
         changes = _reconcile_address_type(wanted, [s for s in existing if s.address_type == address_type])
         created += changes.created
         updated += changes.updated
@@ -126,7 +126,7 @@ def _wanted_endpoints(
     return wanted, lost
 
 
-def _reconcile_address_type(wanted: Wanted, existing: list[EndpointSlice]) -> SliceChanges:
+def _reconcile_address_type(wanted: WantedSlice, existing: list[EndpointSlice]) -> SliceChanges:
     by_ports: dict[PortsKey, list[EndpointSlice]] = {}
     created: list[EndpointSlice] = []
     updated: list[EndpointSlice] = []
@@ -171,7 +171,7 @@ def _reuse(
     return SliceChanges(tuple(created), tuple(updated), tuple(kept))
 
 
-def _reconcile_ports(wanted: Wanted, group: PortGroup, existing: list[EndpointSlice]) -> SliceChanges:
+def _reconcile_ports(wanted: WantedSlice, group: PortGroup, existing: list[EndpointSlice]) -> SliceChanges:
     remaining = dict(group.endpoints)
     changed: list[EndpointSlice] = []
     unchanged: list[EndpointSlice] = []

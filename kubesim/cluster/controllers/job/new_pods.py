@@ -17,7 +17,7 @@ from kubesim.cluster.controllers.job.outcome.job_pods import (
     index_ignored_failure_count,
 )
 from kubesim.cluster.controllers.job.outcome.policies import match_pod_failure_policy
-from kubesim.cluster.controllers.replicaset.pods import pod_from_template
+from kubesim.cluster.controllers.pods import pod_from_template
 
 _PREFIX_MAX = 58  # a name has 63 characters, and the suffix 5
 _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"

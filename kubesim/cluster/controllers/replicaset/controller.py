@@ -18,13 +18,13 @@ from kubesim.api.workloads.templates import PodTemplateSpec
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.controller import Controller
 from kubesim.cluster.controllers.owners import controller_of
-from kubesim.cluster.controllers.replicaset.batches import INITIAL_BATCH_SIZE, slow_start_batch
-from kubesim.cluster.controllers.replicaset.pods import (
+from kubesim.cluster.controllers.pods import (
     is_pod_active,
     is_pod_terminating,
     next_availability_check,
     pod_from_template,
 )
+from kubesim.cluster.controllers.replicaset.batches import INITIAL_BATCH_SIZE, slow_start_batch
 from kubesim.cluster.controllers.replicaset.ranking import pods_to_delete
 from kubesim.cluster.controllers.replicaset.status import (
     calculate_status,

@@ -15,7 +15,7 @@ from functools import cmp_to_key
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import parse_time
 from kubesim.api.validation.annotations import DELETION_COST, is_deletion_cost
-from kubesim.cluster.controllers.replicaset.pods import is_pod_active, ready_since
+from kubesim.cluster.controllers.pods import is_pod_active, ready_since
 from kubesim.values import value_object
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}

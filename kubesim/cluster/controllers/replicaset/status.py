@@ -19,7 +19,7 @@ from kubesim.api.workloads.apps import (
     ReplicationControllerStatus,
 )
 from kubesim.api.workloads.templates import PodTemplateSpec
-from kubesim.cluster.controllers.replicaset.pods import is_pod_available, ready_since
+from kubesim.cluster.controllers.pods import is_pod_available, ready_since
 from kubesim.values import value_object
 
 REPLICA_FAILURE = "ReplicaFailure"

@@ -18,7 +18,7 @@ from kubesim.api.workloads.apps import (
     ReplicationControllerStatus,
 )
 from kubesim.api.workloads.templates import PodTemplateSpec
-from kubesim.cluster.controllers.replicaset.pods import next_availability_check
+from kubesim.cluster.controllers.pods import next_availability_check
 from kubesim.cluster.controllers.replicaset.status import (
     ReplicaCounts,
     calculate_status,

@@ -66,7 +66,7 @@ def test_a_volume_that_ends_or_belongs_to_somebody_else_is_not_found() -> None:
 
 
 def test_one_that_names_the_claim_but_is_too_small_or_of_another_mode_is_not_found() -> None:
-    mine = {"claimRef": {"namespace": "ns", "name": "c"}}
+    mine: dict[str, Any] = {"claimRef": {"namespace": "ns", "name": "c"}}
     assert found(claim("1G"), volume("v", "5G", **mine)) == "v"
     assert found(claim("10G"), volume("v", "5G", **mine)) == ""
     assert found(claim("1G"), volume("v", "5G", volumeMode="Block", **mine)) == ""

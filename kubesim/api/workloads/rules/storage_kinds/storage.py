@@ -9,15 +9,15 @@ from collections.abc import Mapping
 
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject
-from kubesim.api.workloads.rules.claims import (
+from kubesim.api.workloads.rules.kind_rules import KindRules
+from kubesim.api.workloads.rules.storage_kinds.claims import (
     IMMUTABLE,
     default_claim,
     prepare_claim,
     validate_claim,
     validate_claim_update,
 )
-from kubesim.api.workloads.rules.kind_rules import KindRules
-from kubesim.api.workloads.rules.persistent_volumes import (
+from kubesim.api.workloads.rules.storage_kinds.persistent_volumes import (
     default_volume,
     prepare_volume,
     validate_volume,

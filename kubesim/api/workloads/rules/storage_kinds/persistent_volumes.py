@@ -15,7 +15,7 @@ from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.validation.scheduling import validate_node_selector
 from kubesim.api.validation.volumes.paths import validate_no_backsteps
 from kubesim.api.validation.volumes.volume_sources import SOURCES, SourceRule
-from kubesim.api.workloads.rules.claims import IMMUTABLE, difference
+from kubesim.api.workloads.rules.storage_kinds.claims import IMMUTABLE, difference
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _POLICIES = ("Delete", "Recycle", "Retain")

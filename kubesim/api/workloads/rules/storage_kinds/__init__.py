@@ -1,0 +1,1 @@
+"""Rules of claims, volumes, classes and CSI objects."""
