@@ -44,12 +44,12 @@ def settle(args: argparse.Namespace) -> None:
 
 def load(args: argparse.Namespace, gates: Mapping[str, bool] | None, around: Overlay) -> list[tuple[str, Scenario]]:
     """The runs, each with a name for its report. Raises UsageError for the first mistake."""
-    from kubesim.scenario.load.loader import load_scenario, load_scenarios
+    from kubesim.scenario.load.loader import load_scenarios
 
     files = [_found(file) for file in args.files]
     if not args.filename:
         return [
-            (given, load_scenario(file, gates, around, strict=args.strict))
+            (given, load_scenarios([file], gates, around, strict=args.strict, warn=_warn))
             for given, file in zip(args.files, files, strict=True)
         ]
     from kubesim.scenario.load.files import manifest_files
@@ -58,7 +58,11 @@ def load(args: argparse.Namespace, gates: Mapping[str, bool] | None, around: Ove
     given = [*args.files, *args.filename]
     first = os.path.basename(os.path.normpath(given[0]))
     name = first.rpartition(".")[0] or first
-    return [(", ".join(given), load_scenarios(paths, gates, around, name=name, strict=args.strict))]
+    return [(", ".join(given), load_scenarios(paths, gates, around, name=name, strict=args.strict, warn=_warn))]
+
+
+def _warn(text: str) -> None:
+    print(f"kubesim: warning: {text}", file=sys.stderr)
 
 
 def _found(file: str) -> str:

@@ -7,7 +7,7 @@ which are applied at time 0 after the scenario's own. Files with only objects ar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
@@ -62,11 +62,18 @@ def load_scenarios(
     *,
     name: str = "",
     strict: bool = False,
+    warn: Callable[[str], None] = lambda text: None,
 ) -> Scenario:
-    """The same from several files, which make one scenario; `name` is its name if none of them says one."""
+    """The same from several files, which make one scenario; `name` is its name if none of them says one.
+
+    `warn` gets a line for what kubectl accepts although it is likely a mistake.
+    """
     texts = [_read(path) for path in paths]
     around = around or Overlay(gates=feature_gates or {})
-    return _Parser(texts, feature_gates or {}, around, strict).scenario(name or _name(texts[0].source))
+    parser = _Parser(texts, feature_gates or {}, around, strict)
+    for error in parser.repeated:
+        warn(f"{error}; the last one counts")
+    return parser.scenario(name or _name(texts[0].source))
 
 
 def _read(path: str) -> SourceText:
@@ -98,7 +105,12 @@ class _Parser:
         self._strict = strict
         self._scenario: _Document | None = None
         self._manifests: list[_Document] = []
-        documents = [_Document(document, text) for text in texts for document in read_documents(text.text, text.source)]
+        self.repeated: list[InputError] = []  # keys that are given twice
+        documents = [
+            _Document(document, text)
+            for text in texts
+            for document in read_documents(text.text, text.source, keep_last=not strict)
+        ]
         for document in documents:
             self._sort(document)
         if not documents:
@@ -110,6 +122,9 @@ class _Parser:
             raise InputError(source, "a document must be a mapping with apiVersion and kind", line=line)
         if not _is_scenario(value):
             self._manifests.append(document)
+            self.repeated += document.marked.repeated
+        elif document.marked.repeated:
+            raise document.marked.repeated[0]
         elif self._scenario is None:
             self._scenario = document
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -33,7 +34,7 @@ Path = tuple[str | int, ...]
 class Marked:
     """A value and its line; `items` are the values inside it, `key_lines` where the keys of a mapping stand."""
 
-    __slots__ = ("items", "key_lines", "line", "size", "value")
+    __slots__ = ("items", "key_lines", "line", "repeated", "size", "value")
 
     def __init__(self, value: Any, line: int) -> None:
         self.value = value
@@ -41,6 +42,7 @@ class Marked:
         self.size = 1
         self.items: dict[Any, Marked] | None = None
         self.key_lines: dict[str, int] | None = None
+        self.repeated: Sequence[InputError] = ()  # of a document: the keys that are given twice
 
     def line_of(self, path: Path) -> int:
         """The line of a field, or of the nearest thing around it that is there."""
@@ -53,14 +55,17 @@ class Marked:
         return line
 
 
-def read_documents(text: str, source: str) -> list[Marked]:
-    """The documents that hold something; a text that begins with a brace may be several JSON objects in a row."""
+def read_documents(text: str, source: str, *, keep_last: bool = False) -> list[Marked]:
+    """The documents that hold something; a text that begins with a brace may be several JSON objects in a row.
+
+    A key that is given twice is an error. With `keep_last` the last one counts, as for kubectl, and is noted.
+    """
     if "\ufeff" in text:
         text = _BYTE_ORDER_MARK.sub("", text)  # files that were joined have one at the beginning of each
     pieces = _json_objects(text) if text.lstrip().startswith("{") else []
     if pieces:
-        return [document for piece in pieces for document in _read(piece, source)]
-    return _read(text, source)
+        return [document for piece in pieces for document in _read(piece, source, keep_last)]
+    return _read(text, source, keep_last)
 
 
 def _json_objects(text: str) -> list[str]:
@@ -82,9 +87,9 @@ def _one_character(found: re.Match[str]) -> str:
     return f"{found[1]}\\U{code:08x}"
 
 
-def _read(text: str, source: str) -> list[Marked]:
+def _read(text: str, source: str, keep_last: bool) -> list[Marked]:
     try:
-        marked = [_Marker(source).mark(document) for document in documents(text, MAX_DEPTH)]
+        marked = [_Marker(source, keep_last).document(document) for document in documents(text, MAX_DEPTH)]
         return [document for document in marked if document.value is not None]
     except TooDeep as error:
         raise InputError(source, f"nested more than {MAX_DEPTH} levels deep", line=error.line) from None
@@ -113,13 +118,20 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, source: str) -> InputE
 class _Marker:
     """Turns the nodes of one document into values."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, keep_last: bool) -> None:
         self._source = source
+        self._keep_last = keep_last
+        self._repeated: list[InputError] = []
         self._aliased = 0
         self._complete: dict[YamlNode, Marked] = {}
 
     def _fail(self, problem: str, line: int) -> InputError:
         return InputError(self._source, problem, line=line)
+
+    def document(self, node: YamlNode) -> Marked:
+        marked = self.mark(node)
+        marked.repeated = self._repeated
+        return marked
 
     def mark(self, node: YamlNode) -> Marked:
         if node.target is not None:
@@ -175,7 +187,10 @@ class _Marker:
                 continue
             if key in lines:
                 problem = f"given twice (first on line {lines[key]})"
-                raise InputError(self._source, problem, line=key_node.line, field=key)
+                error = InputError(self._source, problem, line=key_node.line, field=key)
+                if not self._keep_last:
+                    raise error
+                self._repeated.append(error)
             lines[key], items[key], values[key] = key_node.line, value, value.value
         for other in merged:
             self._merge(marked, other)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from kubesim.errors import InputError
-from kubesim.scenario.load.loader import load_scenario, parse_scenario
+from kubesim.scenario.load.loader import load_scenario, load_scenarios, parse_scenario
 
 POD = """\
 apiVersion: v1
@@ -145,7 +145,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
         ("a: !thing x\n", "f.yaml:1: the tag !thing means nothing here"),
         ("? [a]\n: b\n", "f.yaml:1: a key must be text"),
         ("[" * 100_000, "f.yaml:1: nested more than 100 levels deep"),
-        (POD + "spec: {}\n", "f.yaml:9: spec: given twice (first on line 5)"),
+        ("kind: Scenario\nspec: {}\nspec: {}\n", "f.yaml:3: spec: given twice (first on line 2)"),
         ("- a\n", "f.yaml:1: a document must be a mapping with apiVersion and kind"),
     ],
 )
@@ -219,3 +219,14 @@ def test_a_second_scenario() -> None:
 def test_another_version_of_the_language() -> None:
     text = SCENARIO.replace("v1alpha1", "v2")
     assert problem(text) == "f.yaml:1: apiVersion: must be 'kubesim.dev/v1alpha1', not 'kubesim.dev/v2'"
+
+
+def test_of_a_key_that_is_given_twice_the_last_one_counts_as_for_kubectl(tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text(POD + "metadata: {name: other}\n")
+    warnings: list[str] = []
+    scenario = load_scenarios([str(file)], warn=warnings.append)
+    assert scenario.spec.objects[0]["metadata"] == {"name": "other"}
+    assert warnings == [f"{file}:9: metadata: given twice (first on line 3); the last one counts"]
+    with pytest.raises(InputError, match="given twice"):
+        load_scenarios([str(file)], strict=True)
