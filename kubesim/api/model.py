@@ -88,12 +88,11 @@ class Model:
         if self.__class__ is not other.__class__:
             return NotImplemented
         mine, theirs = self.__dict__, other.__dict__
+        if mine == theirs:
+            return True
         if mine.keys() == theirs.keys():
-            return mine == theirs
-        for name in mine.keys() ^ theirs.keys():
-            if getattr(self, name) != getattr(other, name):
-                return False
-        return all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
+            return False
+        return all(getattr(self, name) == getattr(other, name) for name in mine.keys() | theirs.keys())
 
     __hash__ = None  # type: ignore[assignment]  # equal objects may hold unhashable values
 
