@@ -139,7 +139,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._placing_next = False
         self.happenings = 0
         self.happened = True  # something did since they were counted
-        self.unfinished_ticks = 0  # delivered, and the reader has not finished them
+        self.unfinished_ticks: set[Periodic] = set()  # those whose tick the reader has not finished
 
     def _make_self_pipe(self) -> None:
         """Replaces asyncio's: what wakes the loop from a wait is made for the first one; most loops never wait."""
@@ -395,8 +395,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         for tick in idle:
             if tick.idle_until < end:
                 end = tick.idle_until
+        order = self._orders
         for tick in idle:
-            self._arm(tick, tick._when if end == NEVER else tick.ticker.skip(end))
+            if end != NEVER:
+                tick._when = tick.ticker.skip(end)
+            order += 1
+            heappush(timers, (tick._when, tick.place + order, tick))
+        self._orders = order
         return end != NEVER
 
     def _jump(self) -> None:

@@ -34,7 +34,6 @@ class Ticker:
         self._loop = clock.virtual  # None in real time, in which no tick is skipped
         self._lead = lead
         self._place = clock.late_place() if late else 0
-        self._unfinished = False
         self._set(clock.now() + period)
 
     def _set(self, due: int) -> None:
@@ -51,10 +50,8 @@ class Ticker:
             self._timer = clock.call_at(self.due, self.fire)
         else:
             self._loop.tick_again(self._timer, self.due - clock.offset)
-        if self.deliver(tick) and not self._unfinished:
-            self._unfinished = True
-            if self._loop is not None:
-                self._loop.unfinished_ticks += 1
+        if self.deliver(tick) and self._loop is not None:
+            self._loop.unfinished_ticks.add(self)
 
     def deliver(self, tick: int) -> bool:
         """True if a reader has to finish it."""
@@ -66,15 +63,11 @@ class Ticker:
     def done(self, idle_until: int = 0) -> None:
         """The reader has finished the tick. Before `idle_until` only something that happens elsewhere can make the next
         one different; `NEVER`: no tick ever. By default this tick changed something, or the next one may."""
-        if self._unfinished and not self.channel:
-            self._finished()
-        if self._loop is not None:
-            self._loop.tick_done(self._timer, idle_until if idle_until == NEVER else idle_until - self._clock.offset)
-
-    def _finished(self) -> None:
-        self._unfinished = False
-        if self._loop is not None:
-            self._loop.unfinished_ticks -= 1
+        loop = self._loop
+        if loop is not None:
+            if not self.channel:
+                loop.unfinished_ticks.discard(self)
+            loop.tick_done(self._timer, idle_until if idle_until == NEVER else idle_until - self._clock.offset)
 
     def skip(self, end: int) -> int:
         offset = self._clock.offset
@@ -98,8 +91,8 @@ class Ticker:
 
     def stop(self) -> None:
         self._timer.cancel()
-        if self._unfinished:
-            self._finished()
+        if self._loop is not None:
+            self._loop.unfinished_ticks.discard(self)
 
 
 class JitteredTicker(Ticker):
