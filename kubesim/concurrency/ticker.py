@@ -80,8 +80,9 @@ class Ticker:
 
     def _pass_over(self, first: int) -> int:
         """Move on to the first tick from a moment on. Returns the last one before it."""
-        self.due += -(-(first - self.due) // self.period) * self.period
-        return self.due - self.period
+        period = self.period
+        self.due = due = first + (self.due - first) % period
+        return due - period
 
     def reset(self, due: int | None = None) -> None:
         """Begin again with the next tick at `due` or one period from now; a tick that nobody has taken is gone."""

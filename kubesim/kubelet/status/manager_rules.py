@@ -140,10 +140,9 @@ def with_transition_times(
             untimed.remove(kind)
             was = before.get(kind)
             if was is None or was.status != condition.status:
-                since: str | None = format_time(now)
-            else:
-                since = was.last_transition_time
-            condition = condition_since(condition, since)
+                condition = condition_since(condition, format_time(now))
+            elif was is not condition:
+                condition = condition_since(condition, was.last_transition_time)
         timed.append(condition)
     return tuple(timed)
 
