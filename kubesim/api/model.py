@@ -55,6 +55,7 @@ class Model:
     # The fields by their Python names in the order of Go's declaration, and the name under which others embed them.
     declared: ClassVar[dict[str, Declared]] = {}
     embedded_as: ClassVar[str] = ""
+    zeros: ClassVar[dict[str, Any]] = {}
     # The fields that the type does not declare, as they were read.
     extra: ClassVar[dict[str, Any]] = EMPTY
 
@@ -63,14 +64,15 @@ class Model:
         base = cls.__base__
         assert base is not None
         assert issubclass(base, Model)
-        cls.declared = dict(base.declared)
+        cls.declared, cls.zeros = dict(base.declared), {**base.zeros, "extra": EMPTY}
         if base.embedded_as:
             cls.declared = {name: field._replace(embedded_in=base.embedded_as) for name, field in base.declared.items()}
         cls.embedded_as = embedded_as
         for name, field in list(vars(cls).items()):
             if isinstance(field, Declared):
                 cls.declared[name] = field._replace(name=json_name(name))
-                setattr(cls, name, _zero(field.type))
+                cls.zeros[name] = _zero(field.type)
+                setattr(cls, name, cls.zeros[name])
         MODELS[cls.__name__] = cls
 
     def __init__(self, **fields: Any) -> None:
@@ -88,12 +90,9 @@ class Model:
         if self.__class__ is not other.__class__:
             return NotImplemented
         mine, theirs = self.__dict__, other.__dict__
-        if mine.keys() == theirs.keys():
-            return mine == theirs
-        for name in mine.keys() ^ theirs.keys():
-            if getattr(self, name) != getattr(other, name):
-                return False
-        return all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
+        if mine == theirs:
+            return True
+        return mine.keys() != theirs.keys() and self.zeros | mine == self.zeros | theirs
 
     __hash__ = None  # type: ignore[assignment]  # equal objects may hold unhashable values
 

@@ -15,5 +15,5 @@ class Awaited(asyncio.Future[T]):
     __slots__ = ("what",)
 
     def __init__(self, what: str | Sequence[object]) -> None:
-        super().__init__()
+        asyncio.Future.__init__(self)
         self.what = what

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import copy_context
 from typing import Any, Protocol
 
-from kubesim.clock.virtual import NEVER, Periodic, VirtualLoop, wake
+from kubesim.clock.virtual import VirtualLoop, wake
 
 VIRTUAL_START = 946_684_800_000_000  # 2000-01-01T00:00:00Z, the date at which Go's synctest bubbles begin
 
@@ -50,55 +50,36 @@ class LoopClock:
     def __init__(self, start: int | None = None) -> None:
         loop = asyncio.get_running_loop()
         self._loop = loop
-        self._virtual = loop if isinstance(loop, VirtualLoop) else None
-        if self._virtual is not None:
+        self.virtual = loop if isinstance(loop, VirtualLoop) else None
+        if self.virtual is not None:
             self.start = VIRTUAL_START if start is None else start
-            self._offset = self.start - self._virtual.micros()
+            self.offset = self.start - self.virtual.micros()
         else:
             self.start = wall_time.time_ns() // 1000 if start is None else start
-            self._offset = self.start - round(loop.time() * 1_000_000)
+            self.offset = self.start - round(loop.time() * 1_000_000)
 
     def now(self) -> int:
-        return round(self._loop.time() * 1_000_000) + self._offset
+        return round(self._loop.time() * 1_000_000) + self.offset
 
     def begin(self, speed: float = 0.0) -> None:
         """Count elapsed time from now on; with a speed, virtual time is paced against the wall clock from now on."""
         self.start = self.now()
-        if self._virtual is not None:
-            self._virtual.pace(speed)
+        if self.virtual is not None:
+            self.virtual.pace(speed)
 
     def elapsed(self) -> int:
         """Microseconds since this clock was made, or since `begin`."""
         return self.now() - self.start
 
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
-        return self._loop.call_at((moment - self._offset) / 1_000_000, callback, *args)
+        return self._loop.call_at((moment - self.offset) / 1_000_000, callback, *args)
 
     def late_place(self) -> int:
-        """For `tick_at` and `sleep_late`: places that are taken later come later within an instant."""
+        """For tickers and `sleep_late`: places that are taken later come later within an instant."""
         return 0
-
-    def tick_at(self, moment: int, ticker: Periodic, place: int) -> asyncio.TimerHandle:
-        """Let the ticker fire then, after all else that is set for that instant; among late ones, by place."""
-        return self.call_at(moment, ticker.fire)
-
-    def tick_again(self, timer: asyncio.TimerHandle, moment: int, ticker: Periodic) -> asyncio.TimerHandle:
-        """Let the ticker, which is just firing, fire then."""
-        return self.call_at(moment, ticker.fire)
-
-    def tick_done(self, timer: asyncio.TimerHandle, idle_until: int) -> None:
-        """The work of this ticker's last tick is finished; see `Ticker.done`. In real time no tick is skipped."""
-
-    def tick_delivered(self, count: int) -> None:
-        """So many ticks wait for their readers to finish them; negative when they have."""
 
     def something_happened(self) -> None:
         """A tick has changed something: no ticker is idle any more."""
-
-    @property
-    def offset(self) -> int:
-        """From the loop's time to this clock's."""
-        return self._offset
 
     def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
         """As `sleep_until`, within a tick; all go first that are set for that instant or were woken in it."""
@@ -136,14 +117,14 @@ class LoopClock:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Something outside may be heard at any time; in virtual time it is heard before the next jump."""
-        if self._virtual is None:
+        if self.virtual is None:
             yield
             return
-        self._virtual.listening += 1
+        self.virtual.listening += 1
         try:
             yield
         finally:
-            self._virtual.listening -= 1
+            self.virtual.listening -= 1
 
     @asynccontextmanager
     async def outside(self, limit_s: float, *, hold: bool = False) -> AsyncIterator[None]:
@@ -152,7 +133,7 @@ class LoopClock:
         Virtual time stands still meanwhile, unless it is paced: then an exchange takes the time that it takes, or
         none with `hold`.
         """
-        virtual = self._virtual
+        virtual = self.virtual
         if virtual is None:
             async with asyncio.timeout(limit_s):
                 yield
@@ -183,42 +164,28 @@ class LoopClock:
 class _VirtualClock(LoopClock):
     """The clock of a virtual loop, without the way through seconds."""
 
-    _virtual: VirtualLoop
+    virtual: VirtualLoop
 
     def now(self) -> int:
-        return self._virtual._micros + self._offset
+        return self.virtual._micros + self.offset
 
     def call_at(self, moment: int, callback: Callable[..., object], *args: Any) -> asyncio.TimerHandle:
-        return self._virtual.call_at_micros(moment - self._offset, callback, args, copy_context())
+        return self.virtual.call_at_micros(moment - self.offset, callback, args, copy_context())
 
     def late_place(self) -> int:
-        return self._virtual.late_place()
-
-    def tick_at(self, moment: int, ticker: Periodic, place: int) -> asyncio.TimerHandle:
-        return self._virtual.tick_at_micros(moment - self._offset, ticker, place)  # type: ignore[return-value]
-
-    def tick_again(self, timer: asyncio.TimerHandle, moment: int, ticker: Periodic) -> asyncio.TimerHandle:
-        self._virtual.tick_again(timer, moment - self._offset)  # type: ignore[arg-type]
-        return timer
-
-    def tick_done(self, timer: asyncio.TimerHandle, idle_until: int) -> None:
-        idle_until -= self._offset if idle_until != NEVER else 0
-        self._virtual.tick_done(timer, idle_until)  # type: ignore[arg-type]
+        return self.virtual.late_place()
 
     def something_happened(self) -> None:
-        self._virtual.happened = True
-
-    def tick_delivered(self, count: int) -> None:
-        self._virtual.unfinished_ticks += count
+        self.virtual.happened = True
 
     def sleep_late(self, moment: int, place: int) -> Awaitable[None]:
-        return self._virtual.sleep_until_micros(moment - self._offset, place, in_tick=True)
+        return self.virtual.sleep_until_micros(moment - self.offset, place, in_tick=True)
 
     def sleep_in_tick(self, duration: int) -> Awaitable[None]:
-        return self._virtual.sleep_until_micros(self._virtual._micros + duration, in_tick=True)
+        return self.virtual.sleep_until_micros(self.virtual._micros + duration, in_tick=True)
 
     def sleep(self, duration: int) -> Awaitable[None]:
-        return self._virtual.sleep_until_micros(self._virtual._micros + duration)
+        return self.virtual.sleep_until_micros(self.virtual._micros + duration)
 
     def sleep_until(self, moment: int) -> Awaitable[None]:
-        return self._virtual.sleep_until_micros(moment - self._offset)
+        return self.virtual.sleep_until_micros(moment - self.offset)

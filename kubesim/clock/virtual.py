@@ -139,7 +139,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._placing_next = False
         self.happenings = 0
         self.happened = True  # something did since they were counted
-        self.unfinished_ticks = 0  # delivered, and the reader has not finished them
+        self.unfinished_ticks: set[Periodic] = set()  # those whose tick the reader has not finished
 
     def _make_self_pipe(self) -> None:
         """Replaces asyncio's: what wakes the loop from a wait is made for the first one; most loops never wait."""
@@ -363,33 +363,45 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _arm_ticks(self) -> bool:
         """Arm the ticks that have fired; move idle ticks on to the next moment at which something can happen. False if
         there is no such moment."""
-        timers, fired = self._timers, [tick for tick in self._fired if tick.callback is not None]
-        self._fired = []
-        if self.unfinished_ticks or not self.skips_idle_ticks:
-            for tick in fired:
-                self._arm(tick, tick._when)
-            return True
-        if self.happened:  # and all that followed from it in that instant has run by now
+        timers, fired, self._fired = self._timers, self._fired, []
+        skips = self.skips_idle_ticks and not self.unfinished_ticks
+        if skips and self.happened:  # and all that followed from it in that instant has run by now
             self.happened = False
             self.happenings += 1
-        happenings, end, idle = self.happenings, NEVER, []
+        happenings = self.happenings
+        idle: list[Tick] = []
         for tick in fired:
-            if tick.idle_since == happenings and tick.idle_until > tick._when:
+            if tick.callback is None:
+                continue
+            if skips and tick.idle_since == happenings and tick.idle_until > tick._when:
                 idle.append(tick)
-                end = min(end, tick.idle_until)
             else:
                 self._arm(tick, tick._when)
+        if not skips:
+            return True
+        end = NEVER
         while timers:
             due, _, timer = timers[0]
-            if not timer.cancelled():
-                if type(timer) is not Tick or timer.idle_since != happenings or timer.idle_until <= due:
-                    end = min(end, due)
-                    break
-                idle.append(timer)
-                end = min(end, timer.idle_until)
+            if type(timer) is Tick:
+                if timer.callback is not None:
+                    if timer.idle_since != happenings or timer.idle_until <= due:
+                        end = due
+                        break
+                    idle.append(timer)
+            elif not timer.cancelled():
+                end = due
+                break
             heappop(timers)
         for tick in idle:
-            self._arm(tick, tick._when if end == NEVER else tick.ticker.skip(end))
+            if tick.idle_until < end:
+                end = tick.idle_until
+        order = self._orders
+        for tick in idle:
+            if end != NEVER:
+                tick._when = tick.ticker.skip(end)
+            order += 1
+            heappush(timers, (tick._when, tick.place + order, tick))
+        self._orders = order
         return end != NEVER
 
     def _jump(self) -> None:
@@ -397,23 +409,27 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         timers, due = self._timers, None
         if len(timers) > self._crowded:
             timers = self._forget_cancelled_timers()
-        can_go_on = True
-        if self._fired or (timers and type(timers[0][2]) is Tick):
-            can_go_on = self._arm_ticks()
-        while can_go_on and timers and (due is None or timers[0][0] == due):
-            moment, order, timer = heappop(timers)
+        if (self._fired or (timers and type(timers[0][2]) is Tick)) and not self._arm_ticks():
+            timers = []
+        while timers:
+            moment, order, timer = timers[0]
+            if due is not None and moment != due:
+                break
+            heappop(timers)
             if isinstance(timer, _Timer):
                 callback = timer.callback
                 if callback is None:
                     continue
                 self._micros = due = moment
-                if type(timer) is _Timer:
-                    self.happened = True
                 try:
-                    if timer.context is None:
-                        callback(*timer.args)
+                    if type(timer) is Tick:
+                        callback()
                     else:
-                        timer.context.run(callback, *timer.args)
+                        self.happened = True
+                        if timer.context is None:
+                            callback(*timer.args)
+                        else:
+                            timer.context.run(callback, *timer.args)
                 except (SystemExit, KeyboardInterrupt):
                     raise
                 except BaseException as error:

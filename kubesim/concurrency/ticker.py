@@ -9,10 +9,10 @@ every tick were executed; a test compares.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
+from typing import Any
 
-from kubesim.clock import LoopClock
+from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency.channel import Channel
 
 
@@ -31,21 +31,27 @@ class Ticker:
         self.on_skip: Callable[[int], object] | None = None
         self.on_tick: Callable[[int], int] | None = None
         self._clock = clock
+        self._loop = clock.virtual  # None in real time, in which no tick is skipped
         self._lead = lead
         self._place = clock.late_place() if late else 0
-        self._unfinished = False
-        self.due = clock.now() + period
-        self._timer: asyncio.TimerHandle = clock.tick_at(self.due, self, self._place)
+        self._set(clock.now() + period)
+
+    def _set(self, due: int) -> None:
+        self.due = due
+        if self._loop is None:
+            self._timer: Any = self._clock.call_at(due, self.fire)
+        else:
+            self._timer = self._loop.tick_at_micros(due - self._clock.offset, self, self._place)
 
     def fire(self) -> None:
-        tick, now = self.due, self._clock.now()
-        self.due = self._after(tick)
-        while self.due <= now:  # in real time the loop can be late
-            self.due = self._after(self.due)
-        self._timer = self._clock.tick_again(self._timer, self.due, self)
-        if self.deliver(tick) and not self._unfinished:
-            self._unfinished = True
-            self._clock.tick_delivered(1)
+        tick, clock = self.due, self._clock
+        self._pass_over(clock.now() + 1)  # in real time the loop can be late
+        if self._loop is None:
+            self._timer = clock.call_at(self.due, self.fire)
+        else:
+            self._loop.tick_again(self._timer, self.due - clock.offset)
+        if self.deliver(tick) and self._loop is not None:
+            self._loop.unfinished_ticks.add(self)
 
     def deliver(self, tick: int) -> bool:
         """True if a reader has to finish it."""
@@ -57,10 +63,11 @@ class Ticker:
     def done(self, idle_until: int = 0) -> None:
         """The reader has finished the tick. Before `idle_until` only something that happens elsewhere can make the next
         one different; `NEVER`: no tick ever. By default this tick changed something, or the next one may."""
-        if self._unfinished and not self.channel:
-            self._unfinished = False
-            self._clock.tick_delivered(-1)
-        self._clock.tick_done(self._timer, idle_until)
+        loop = self._loop
+        if loop is not None:
+            if not self.channel:
+                loop.unfinished_ticks.discard(self)
+            loop.tick_done(self._timer, idle_until if idle_until == NEVER else idle_until - self._clock.offset)
 
     def skip(self, end: int) -> int:
         offset = self._clock.offset
@@ -71,26 +78,22 @@ class Ticker:
                 self.on_skip(last)
         return self.due - offset
 
-    def _after(self, tick: int) -> int:
-        return tick + self.period
-
     def _pass_over(self, first: int) -> int:
         """Move on to the first tick from a moment on. Returns the last one before it."""
-        self.due += -(-(first - self.due) // self.period) * self.period
-        return self.due - self.period
+        period = self.period
+        self.due = due = first + (self.due - first) % period
+        return due - period
 
     def reset(self, due: int | None = None) -> None:
         """Begin again with the next tick at `due` or one period from now; a tick that nobody has taken is gone."""
         self.channel.try_receive()
         self._timer.cancel()
-        self.due = self._clock.now() + self.period if due is None else due
-        self._timer = self._clock.tick_at(self.due, self, self._place)
+        self._set(self._clock.now() + self.period if due is None else due)
 
     def stop(self) -> None:
         self._timer.cancel()
-        if self._unfinished:
-            self._unfinished = False
-            self._clock.tick_delivered(-1)
+        if self._loop is not None:
+            self._loop.unfinished_ticks.discard(self)
 
 
 class JitteredTicker(Ticker):
@@ -100,11 +103,8 @@ class JitteredTicker(Ticker):
         self._draw = draw
         super().__init__(clock, name, draw(), late=False)
 
-    def _after(self, tick: int) -> int:
-        return tick + self._draw()
-
     def _pass_over(self, first: int) -> int:
         last = self.due
         while self.due < first:
-            last, self.due = self.due, self._after(self.due)
+            last, self.due = self.due, self.due + self._draw()
         return last

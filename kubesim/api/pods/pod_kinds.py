@@ -15,7 +15,8 @@ SYSTEM_NODE_CRITICAL = "system-node-critical"
 
 def pod_full_name(pod: Pod) -> str:
     """`name_namespace`."""
-    return f"{pod.metadata.name}_{pod.metadata.namespace}"
+    metadata = pod.metadata
+    return f"{metadata.name}_{metadata.namespace}"
 
 
 def is_static_pod(pod: Pod) -> bool:

@@ -77,6 +77,17 @@ def container_requests(pod: Pod, *, use_status: bool = False) -> Resources:
     return _aggregate(pod, "requests", use_status=use_status)
 
 
+def asks_for_resources(pod: Pod) -> bool:
+    """Whether the pod or one of its containers requests or limits anything."""
+    spec = pod.spec
+    if spec.resources is not None:
+        return True
+    for container in spec.containers + spec.init_containers:
+        if container.resources.requests or container.resources.limits:
+            return True
+    return False
+
+
 def is_supported_pod_level_resource(name: str) -> bool:
     return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES_PREFIX)
 

@@ -47,4 +47,4 @@ class GoMap(dict[K, V]):
         return (key for key in self._slots if key is not _FREE)
 
     def values(self) -> list[V]:  # type: ignore[override]
-        return [self[key] for key in self]
+        return [self[key] for key in self._slots if key is not _FREE]

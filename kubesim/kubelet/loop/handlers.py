@@ -14,7 +14,7 @@ from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import find_condition
 from kubesim.api.pods.pod_kinds import is_mirror_pod
-from kubesim.api.pods.resources import CPU, MEMORY, Resources, pod_qos_class, pod_requests
+from kubesim.api.pods.resources import CPU, MEMORY, Resources, asks_for_resources, pod_qos_class, pod_requests
 from kubesim.api.quantity import ZERO
 from kubesim.api.timestamps import parse_time
 from kubesim.kubelet.containers.container_deletor import ContainerDeletor
@@ -128,7 +128,8 @@ class Handlers:
                 old = self.views.manager.by_uid(changed.metadata.uid)
                 freed = old is not None and self._frees_resources(old, changed)
             pod, mirror = self._store(changed)
-            if _is_terminal(changed.status) or _asks_for_resources(changed):
+            # The status also counts what a pod was given beyond what it asks for now.
+            if _is_terminal(changed.status) or asks_for_resources(changed):
                 self.allocation.pods_changed()
             if pod is None:
                 continue
@@ -185,17 +186,6 @@ def need_to_reconcile_pod_readiness(pod: Pod) -> bool:
 
 def _is_terminal(status: PodStatus) -> bool:
     return status.phase in TERMINAL_PHASES
-
-
-def _asks_for_resources(pod: Pod) -> bool:
-    """Then its status has a say in what it uses: the kubelet may have given it more than it asks for now."""
-    spec = pod.spec
-    if spec.resources is not None:
-        return True
-    for container in spec.containers + spec.init_containers:
-        if container.resources.requests or container.resources.limits:
-            return True
-    return False
 
 
 def _creation_time(pod: Pod) -> int:

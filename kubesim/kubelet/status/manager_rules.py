@@ -132,15 +132,19 @@ def with_transition_times(
 ) -> tuple[PodCondition, ...]:
     """The kubelet's conditions with their times: the old one while the condition's status is the same, else now."""
     before = {condition.type: condition for condition in reversed(old)}
-    moment = format_time(now)
-    timed: dict[str, PodCondition] = {}  # of each type the first one counts
+    untimed = set(_TIMED_CONDITIONS)  # of each type the first one counts
+    timed = []
     for condition in conditions:
         kind = condition.type
-        if kind in _TIMED_CONDITIONS and kind not in timed:
+        if kind in untimed:
+            untimed.remove(kind)
             was = before.get(kind)
-            same = was is not None and was.status == condition.status
-            timed[kind] = condition_since(condition, was.last_transition_time if was and same else moment)
-    return tuple([timed.pop(condition.type, condition) for condition in conditions])
+            if was is None or was.status != condition.status:
+                condition = condition_since(condition, format_time(now))
+            elif was is not condition:
+                condition = condition_since(condition, was.last_transition_time)
+        timed.append(condition)
+    return tuple(timed)
 
 
 def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kubesim.api.pod import NO_RESOURCES, Pod, PodStatus, ResourceList, ResourceRequirements
 from kubesim.api.pods.phases import RUNNING
-from kubesim.api.pods.resources import CPU, MEMORY, Resources, pod_limits, pod_requests
+from kubesim.api.pods.resources import CPU, MEMORY, Resources, asks_for_resources, pod_limits, pod_requests
 from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.kubelet.status.containers.container_resources import MIN_MILLI_CPU_LIMIT, canonical, correct, requirements
 from kubesim.kubelet.status.generate.inputs import StatusInputs
@@ -19,6 +19,7 @@ from kubesim.runtime.allocation.cgroups import MILLI_CPU_PER_CPU, MIN_SHARES, Re
 from kubesim.runtime.types import RuntimeResources
 
 _UNREADABLE = ResourceConfig()
+_NOTHING_ALLOCATED = {"resources": NO_RESOURCES}
 
 
 def pod_level_resources(inputs: StatusInputs, old: PodStatus) -> Mapping[str, Any]:
@@ -38,6 +39,8 @@ def pod_level_resources(inputs: StatusInputs, old: PodStatus) -> Mapping[str, An
 
 
 def _allocated(pod: Pod, skip_pod_level: bool) -> Mapping[str, Any]:
+    if not asks_for_resources(pod) and not pod.spec.overhead:
+        return _NOTHING_ALLOCATED
     requests = _texts(pod_requests(pod, skip_pod_level=skip_pod_level))
     limits = _texts(pod_limits(pod, skip_pod_level=skip_pod_level))
     resources = requirements(limits, dict(requests), pod.spec.resources)

@@ -26,29 +26,30 @@ class ListedPods:
     async def get(self) -> dict[str, RuntimePod]:
         """All pods, by uid."""
         changed, self._changed = self._changed, set()
-        await self._list(changed)
+        sandboxes, containers = await self._list(changed)
+        if changed:
+            self._update(changed, sandboxes, containers)
         return dict(self._pods)
 
     async def get_one(self, uid: str) -> RuntimePod | None:
         """None if there is nothing of it."""
         self._changed.discard(uid)
-        await self._list({uid}, uid)
-        return self._pods.get(uid)
+        sandboxes, containers = await self._list({uid}, uid)
+        self._forget(uid)
+        return self._hold(uid, sandboxes, containers) if sandboxes or containers else None
 
     async def get_running(self) -> dict[str, RuntimePod]:
         """What runs of each pod of which anything does, by uid."""
         await self.get()
         return dict(self._running)
 
-    async def _list(self, changed: set[str], uid: str | None = None) -> None:
+    async def _list(self, changed: set[str], uid: str | None = None) -> tuple[list[SandboxInfo], list[ContainerInfo]]:
+        """Of one pod or of all. If that fails, those that have changed stay so."""
         try:
-            sandboxes = await self._runtime.list_pod_sandboxes(uid)
-            containers = await self._runtime.list_containers(uid)
+            return await self._runtime.list_pod_sandboxes(uid), await self._runtime.list_containers(uid)
         except RuntimeCallError:
             self._changed |= changed
             raise
-        if changed:
-            self._update(changed, sandboxes, containers)
 
     def _update(self, changed: set[str], sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> None:
         if _ALL in changed:
@@ -57,10 +58,17 @@ class ListedPods:
             sandboxes = [info for info in sandboxes if info.pod_uid in changed]
             containers = [info for info in containers if info.pod_uid in changed]
             for uid in changed:
-                self._pods.pop(uid, None)
-                self._running.pop(uid, None)
+                self._forget(uid)
         for uid, infos in group_by_pod(sandboxes, containers).items():
-            pod = self._pods[uid] = runtime_pod(uid, *infos)
-            part = running_part(pod)
-            if part is not None:
-                self._running[uid] = part
+            self._hold(uid, *infos)
+
+    def _forget(self, uid: str) -> None:
+        self._pods.pop(uid, None)
+        self._running.pop(uid, None)
+
+    def _hold(self, uid: str, sandboxes: list[SandboxInfo], containers: list[ContainerInfo]) -> RuntimePod:
+        pod = self._pods[uid] = runtime_pod(uid, sandboxes, containers)
+        part = running_part(pod)
+        if part is not None:
+            self._running[uid] = part
+        return pod
