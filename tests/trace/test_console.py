@@ -130,7 +130,7 @@ def test_a_status_tells_what_changed() -> None:
     first = summary("Pending", "waiting/ContainerCreating", False, {"Ready": "False/ContainersNotReady"})
     second = summary("Running", "running", True, {"Ready": "True"})
     lines = told(
-        *(r.ApiWrite(t=t, uid="u", pod="default/a", verb="patch", resource="pods/status", summary=given)
+        *(r.ApiWrite(t=t, uid="u", pod="default/a", verb="patch", resource="pods/status", by="kubelet", summary=given)
           for t, given in ((1, first), (2, second), (3, second))),
         level="quiet",
     )  # fmt: skip

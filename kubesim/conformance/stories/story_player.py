@@ -18,12 +18,10 @@ from kubesim.api.timestamps import MILLISECOND, SECOND, seconds
 from kubesim.app import DEFAULT_LATENCIES, Simulation, raise_failures_of_callbacks
 from kubesim.clock import Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
-from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.registry.subresources import evict
-from kubesim.cluster.scheduling.scheduler import Scheduler
 from kubesim.cluster.store.kinds import RESOURCES, resource_of
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
@@ -98,12 +96,6 @@ class _Stage:
             node.start()
         self._simulation.world.ensure_namespace("trace")
         await self._clock.sleep_until(self._begin)
-        simulation = self._simulation
-        Scheduler(
-            ControllerContext(
-                simulation.clock, simulation.store, simulation.recorder, simulation.randomness, simulation.gates
-            )
-        )
         self._store.watch("Pod", self._saw_pod)
         self._store.watch("Event", self._saw_event)
         for number, action in enumerate(self._story["actions"]):

@@ -65,12 +65,12 @@ class Witness:
 
 def pod_outcome(pod: Pod, deleted: int | None, nodes: Collection[str]) -> str:
     """`deleted` is when the pod was removed, in microseconds after the start."""
-    phase = pod.status.phase
+    phase, node = pod.status.phase, pod.spec.node_name
+    lost = f"there is no node {node}" if node and node not in nodes else ""
     if deleted is not None:
-        return f"deleted at {_seconds(deleted)}, last phase {phase}"
-    node = pod.spec.node_name
-    if phase == "Pending" and node and node not in nodes:
-        return f"Pending: there is no node {node}"
+        return f"deleted at {_seconds(deleted)}, last phase {phase}" + (f": {lost}" if lost else "")
+    if phase == "Pending" and lost:
+        return f"Pending: {lost}"
     why = ": ".join(part for part in (pod.status.reason, pod.status.message) if part)
     if phase == "Pending" and not why:
         why = next((c.message for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"), "")

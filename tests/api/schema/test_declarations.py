@@ -24,8 +24,9 @@ def python_type(type_: Type) -> str:
         case "list":
             return f"tuple[{python_type(type_.of)}, ...]"
         case "map":
-            values = python_type(type_.of).removesuffix(" | None")  # what is in a map is there
-            return "ResourceList" if type_.of.kind == "Quantity" else f"dict[str, {values}]"
+            if type_.of.kind == "Quantity":
+                return "ResourceList"
+            return f"dict[str, {python_type(type_.of).removesuffix(' | None')}]"  # what is in a map is there
         case "struct":
             name = type_.struct if type_.struct in MODELS else "dict[str, Any]"
         case kind:

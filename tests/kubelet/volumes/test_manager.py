@@ -166,10 +166,11 @@ def claim(name: str, **spec: Any) -> Json:
 
 
 DATA = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+PLACED = {"nodeName": "node-1"}  # no scheduler stands between the pod and the kubelet
 
 
 def test_a_claim_that_is_missing_fails_the_sync_which_is_tried_again() -> None:
-    story = Played({"at": "20s", "apply": claim("c")}, objects=[with_volumes("web", DATA)])
+    story = Played({"at": "20s", "apply": claim("c")}, objects=[with_volumes("web", DATA, **PLACED)])
     lost = "unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]"
     problem = (
         'error processing PVC default/c: failed to fetch PVC from API server: persistentvolumeclaims "c" not found'
@@ -182,7 +183,7 @@ def test_a_claim_that_is_missing_fails_the_sync_which_is_tried_again() -> None:
 
 
 def test_a_claim_that_nothing_fits_stays_unbound() -> None:
-    objects = [claim("c", storageClassName="fast"), with_volumes("web", DATA)]
+    objects = [claim("c", storageClassName="fast"), with_volumes("web", DATA, **PLACED)]
     story = Played(objects=objects, duration="5s")
     ((_, message),) = told(story)
     assert message.endswith("failed to process volumes=[v]: error processing PVC default/c: PVC is not bound")
@@ -202,8 +203,9 @@ def test_what_is_written_to_a_claim_outlives_its_pod() -> None:
 
 
 def test_a_volume_for_one_pod_only() -> None:
-    objects = [claim("c", accessModes=["ReadWriteOncePod"]), with_volumes("one", DATA), with_volumes("two", DATA)]
-    story = Played({"at": "20s", "delete": {"pod": "one"}}, objects=objects)
+    objects = [claim("c", accessModes=["ReadWriteOncePod"]), with_volumes("one", DATA)]
+    two = {"at": "5s", "apply": with_volumes("two", DATA, **PLACED)}
+    story = Played(two, {"at": "20s", "delete": {"pod": "one"}}, objects=objects)
     assert "volume uses the ReadWriteOncePod access mode and is already in use by another pod" in told(story)[0][1]
     (moment,) = story.when(CriCall, "two", call="RunPodSandbox")
     assert 20 < moment < 60
@@ -336,7 +338,7 @@ def test_a_local_volume_belongs_to_its_node(zone: str, fits: bool) -> None:
             "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
         },
     }
-    objects = [volume, claim("c", storageClassName="local"), with_volumes("web", DATA)]
+    objects = [volume, claim("c", storageClassName="local"), with_volumes("web", DATA, **PLACED)]
     nodes = [{"name": "node-1", "labels": {"zone": "here"}}]
     story = Played(objects=objects, nodes=nodes, duration="5s")
     problem = 'MountVolume.NodeAffinity check failed for volume "disk" : no matching NodeSelectorTerms'

@@ -249,7 +249,7 @@ def test_where_user_namespaces_are_forbidden_the_remedy_is_told() -> None:
             "user namespaces are switched off: sysctl user.max_user_namespaces=10000 as root allows them, "
             "or use --runtime simulated, which needs nothing of the system\n"
         )
-        assert "hello: Succeeded" in user.run("forbidden.py", "--runtime", "simulated")
+        assert "last phase Succeeded" in user.run("forbidden.py", "--runtime", "simulated")
 
 
 def test_nothing_of_kubesim_runs_afterwards() -> None:

@@ -47,10 +47,19 @@ def test_without_a_scheduler_all_pods_go_to_the_first_node() -> None:
 
 
 def test_a_pod_on_a_node_that_does_not_exist_stays_pending() -> None:
-    played = Played({"at": "2s", "exec": {"pod": "web", "command": ["true"]}}, objects=[pod("web", nodeName="node-9")])
+    objects = [pod("web", nodeName="node-9")]
+    played = Played({"at": "2s", "exec": {"pod": "web", "command": ["true"]}}, objects=objects, duration="30s")
     assert played.result.outcomes == {"default/web": "Pending: there is no node node-9"}
     [failed] = played.result.expectations_failed
     assert "pod default/web does not run: there is no node node-9" in failed
+
+
+def test_after_a_minute_a_pod_on_a_node_that_does_not_exist_is_collected() -> None:
+    """As the pod garbage collector of a real cluster does it."""
+    played = Played(objects=[pod("web", nodeName="node-9")], duration="70s")
+    [outcome] = played.result.outcomes.values()
+    assert outcome.startswith("deleted at ")
+    assert outcome.endswith("last phase Failed: there is no node node-9")
 
 
 def test_any_object_is_patched_and_deleted() -> None:

@@ -16,7 +16,7 @@ from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.randomness import uuid4_text
 from kubesim.cluster.controllers.context import ControllerContext
-from kubesim.cluster.controllers.manager import start_when_needed
+from kubesim.cluster.controllers.manager import CONTROLLERS, start, start_when_needed
 from kubesim.cluster.controllers.namespaces import ensure_namespace
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions
@@ -30,9 +30,9 @@ NAMESPACE = "default"
 
 
 class ControlledCluster:
-    """What a test sees of the cluster. The controllers start by themselves, as in a run."""
+    """What a test sees of the cluster. The controllers start by themselves, as in a run, or only those of one kind."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, only: str = "") -> None:
         self.clock = LoopClock(VIRTUAL_START)
         randomness = Randomness(seed)
         uids = randomness.stream("uid")
@@ -40,7 +40,11 @@ class ControlledCluster:
         self.trace = MemorySink()
         self.context = ControllerContext(self.clock, self.store, Recorder(self.clock, self.trace), randomness)
         ensure_namespace(self.store, NAMESPACE)
-        start_when_needed(self.context)
+        if only:
+            for path in CONTROLLERS[only]:
+                start(self.context, path)
+        else:
+            start_when_needed(self.context)
 
     # -- what a user does ---------------------------------------------------------------------------------------
 
@@ -111,10 +115,10 @@ class ControlledCluster:
         return (self.clock.now() - VIRTUAL_START) / SECOND
 
 
-def controlled(story: Callable[[ControlledCluster], Awaitable[T]], seed: int = 0) -> T:
+def controlled(story: Callable[[ControlledCluster], Awaitable[T]], seed: int = 0, only: str = "") -> T:
     """Run a story in a cluster of its own."""
 
     async def main() -> T:
-        return await story(ControlledCluster(seed))
+        return await story(ControlledCluster(seed, only))
 
     return run_virtual(main)

@@ -413,7 +413,7 @@ def test_a_job_that_is_being_deleted_creates_no_pods() -> None:
         await cluster.wait(20)
         assert not cluster.pods()
 
-    controlled(story)
+    controlled(story, only="Job")
 
 
 def test_a_manual_selector_adopts_and_releases() -> None:
@@ -466,4 +466,4 @@ def test_ttl_deletes_a_finished_job_with_its_pods() -> None:
         assert metadata.finalizers == ("foregroundDeletion",)
         assert cluster.elapsed() - finished < 13
 
-    controlled(story)
+    controlled(story, only="Job")

@@ -7,10 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-from kubesim.cluster.registry import registry
-from kubesim.cluster.registry.deletion import DeleteOptions
-from kubesim.cluster.registry.registry import Target
-from kubesim.cluster.store.kinds import resource_of
 from kubesim.cluster.store.watches import WatchEvent
 from tests.support.cluster.controlled import ControlledCluster, controlled
 from tests.support.workloads.sets import CLAIM_TEMPLATE, by_ordinal, get_set, messages, settle, stateful_set
@@ -48,7 +44,7 @@ def test_a_claim_is_created_before_its_pod_and_stays_when_the_set_shrinks() -> N
         await settle(cluster)
         assert created[4:] == ["db-0", "db-1"]
 
-    controlled(story)
+    controlled(story, only="StatefulSet")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +70,7 @@ def test_the_retention_policy_decides_who_owns_a_claim(
         assert _owners(cluster)["data-db-1"] == after
         assert _owners(cluster)["data-db-0"] == before
 
-    controlled(story)
+    controlled(story, only="StatefulSet")
 
 
 def test_a_policy_that_changes_reaches_the_claims_of_running_pods() -> None:
@@ -86,7 +82,7 @@ def test_a_policy_that_changes_reaches_the_claims_of_running_pods() -> None:
         await cluster.wait(1)
         assert _owners(cluster) == {"data-db-0": ["db"]}
 
-    controlled(story)
+    controlled(story, only="StatefulSet")
 
 
 def test_a_pod_waits_until_the_claim_of_its_predecessor_is_gone() -> None:
@@ -100,12 +96,12 @@ def test_a_pod_waits_until_the_claim_of_its_predecessor_is_gone() -> None:
         cluster.patch("StatefulSet", "db", {"spec": {"replicas": 1}})
         await cluster.wait(5)
         assert by_ordinal(cluster) == {}
-        registry.delete(cluster.store, Target(resource_of(CLAIM), "default", "data-db-0"), DeleteOptions())
+        cluster.store.remove(CLAIM, "default", "data-db-0")
         cluster.patch("StatefulSet", "db", {"metadata": {"labels": {"wake": "up"}}})
         await cluster.wait(1)
         assert list(by_ordinal(cluster)) == [0]
 
-    controlled(story)
+    controlled(story, only="StatefulSet")
 
 
 def test_a_claim_that_is_being_deleted_fails_the_creation() -> None:
@@ -122,7 +118,7 @@ def test_a_claim_that_is_being_deleted_fails_the_creation() -> None:
         assert event.count > 1  # it is tried again, with growing delays
         assert get_set(cluster).status.observed_generation == 1
 
-    controlled(story)
+    controlled(story, only="StatefulSet")
 
 
 def test_a_pending_pod_gets_claims_that_somebody_has_deleted() -> None:
@@ -135,7 +131,7 @@ def test_a_pending_pod_gets_claims_that_somebody_has_deleted() -> None:
         await cluster.wait(1)
         assert _owners(cluster) == {"data-db-0": []}
 
-    controlled(story)
+    controlled(story, only="StatefulSet")
 
 
 def test_a_claim_that_another_controller_owns_is_left_alone() -> None:
@@ -154,4 +150,4 @@ def test_a_claim_that_another_controller_owns_is_left_alone() -> None:
             "the retention policy is ignored for this claim"
         )
 
-    controlled(story)
+    controlled(story, only="StatefulSet")
