@@ -29,7 +29,7 @@ from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.strict import Strict
 from kubesim.trace import records
 from kubesim.trace.stepping import conditions
-from tests.support.corpora import CORPORA, NOT_RUNNABLE, STORIES
+from tests.support.corpora import BY_CHANCE, CORPORA, NOT_RUNNABLE, STORIES, WORKLOADS
 
 DOCS = Path(__file__).parent.parent / "docs"
 MADE = "<!-- Made by `make docs`. Do not change it here. -->"
@@ -238,6 +238,14 @@ def fidelity() -> str:
         f"All {len(STORIES)} stories are reproduced, each by one of the first seeds: every status and every Event, in",
         "order.",
         "",
+        f"Of {len(WORKLOADS)} stories of the real controllers and the real scheduler, {len(WORKLOADS) - len(BY_CHANCE)}",
+        "are reproduced by one of the seeds 1 to 10: pods, scaling, Events, endpoints and claims, at the same times. Not",
+        "reproduced, because they hang on chance:",
+        "",
+        *(f"* `{name}`: {why}." for name, why in BY_CHANCE.items()),
+        "",
+        "    $ kubesim conformance tests/conformance/data/workloads/deploy-scale.json.gz",
+        "",
         "## Where the comparison is narrowed",
         "",
         *inspect.cleandoc(narrowing.__doc__ or "").splitlines(),
@@ -246,7 +254,7 @@ def fidelity() -> str:
         "",
         "Real processes and real images: containers run a small shell in virtual time, images are names with a size.",
         "Pods talk over a network in memory, or over a real one with `--runtime cni`. How long a call to the runtime",
-        "takes is drawn from the seed.",
+        "takes is drawn from the seed. What controllers and scheduler leave out is in [workloads.md](workloads.md).",
     ]
     return _page(lines)
 

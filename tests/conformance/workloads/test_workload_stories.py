@@ -9,10 +9,15 @@ import pytest
 from kubesim.conformance.stories.story_files import WORKLOADS as CORPUS
 from kubesim.conformance.stories.story_files import read_story, story_corpus, story_name
 from kubesim.conformance.stories.story_runner import run_stories
-from tests.support.corpora import WORKLOADS
+from tests.support.corpora import BY_CHANCE, WORKLOADS
 
 
-@pytest.mark.parametrize("path", WORKLOADS, ids=story_name)
+def judged(path: Path) -> object:
+    why = BY_CHANCE.get(story_name(path))
+    return pytest.param(path, marks=pytest.mark.xfail(strict=True, reason=why) if why else (), id=story_name(path))
+
+
+@pytest.mark.parametrize("path", map(judged, WORKLOADS))
 def test_the_story_is_reproduced(path: Path) -> None:
     result = run_stories([path], CORPUS)
     assert result.passed == 1, "\n".join(line for failure in result.failures for line in failure.differences)
