@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from kubesim.conformance.stories.story_files import WORKLOADS as CORPUS
 from kubesim.conformance.stories.story_files import read_story, story_corpus, story_name
@@ -12,12 +13,12 @@ from kubesim.conformance.stories.story_runner import run_stories
 from tests.support.corpora import BY_CHANCE, WORKLOADS
 
 
-def judged(path: Path) -> object:
+def judged(path: Path) -> ParameterSet:
     why = BY_CHANCE.get(story_name(path))
     return pytest.param(path, marks=pytest.mark.xfail(strict=True, reason=why) if why else (), id=story_name(path))
 
 
-@pytest.mark.parametrize("path", map(judged, WORKLOADS))
+@pytest.mark.parametrize("path", [judged(path) for path in WORKLOADS])
 def test_the_story_is_reproduced(path: Path) -> None:
     result = run_stories([path], CORPUS)
     assert result.passed == 1, "\n".join(line for failure in result.failures for line in failure.differences)

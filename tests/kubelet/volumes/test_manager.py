@@ -166,7 +166,7 @@ def claim(name: str, **spec: Any) -> Json:
 
 
 DATA = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
-PLACED = {"nodeName": "node-1"}  # no scheduler stands between the pod and the kubelet
+PLACED: Json = {"nodeName": "node-1"}  # no scheduler stands between the pod and the kubelet
 
 
 def test_a_claim_that_is_missing_fails_the_sync_which_is_tried_again() -> None:
