@@ -156,6 +156,7 @@ class Kubelet:
             list_duration=settings.list_duration,
             gates=gates,
         )
+        self.pleg.on_dropped = self.views.resyncs.touch
         runtime.on_change(self.pleg.pod_changed)
         self.runtime_state = RuntimeState(clock, runtime, self.pleg.healthy, self.views.resyncs.touch_all)
 

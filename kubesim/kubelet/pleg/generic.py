@@ -10,6 +10,7 @@ Mirrors: pkg/kubelet/pleg/generic.go GenericPLEG
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from kubesim.api.timestamps import MINUTE, SECOND
@@ -62,6 +63,7 @@ class GenericPleg:
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.events: Channel[PodLifecycleEvent] = Channel("pleg", EVENT_CAPACITY)
+        self.on_dropped: Callable[[str], None] = lambda uid: None  # nobody hears of the change before the next resync
         self._clock = clock
         self._runtime = runtime
         self._cache = cache
@@ -222,4 +224,5 @@ class GenericPleg:
                 )
             )
             event = replace(event, cause=seq)
-        self.events.try_send(event)
+        if not self.events.try_send(event):
+            self.on_dropped(event.uid)

@@ -7,7 +7,6 @@ Mirrors: pkg/kubelet/kuberuntime/kuberuntime_manager.go GetPods
 
 from __future__ import annotations
 
-from kubesim.errors import RuntimeCallError
 from kubesim.runtime.kuberuntime.act.pod_listing import group_by_pod, running_part, runtime_pod
 from kubesim.runtime.protocol import ContainerInfo, Runtime, SandboxInfo
 from kubesim.runtime.types import RuntimePod
@@ -44,10 +43,10 @@ class ListedPods:
         return dict(self._running)
 
     async def _list(self, changed: set[str], uid: str | None = None) -> tuple[list[SandboxInfo], list[ContainerInfo]]:
-        """Of one pod or of all. If that fails, those that have changed stay so."""
+        """Of one pod or of all. If that fails or is cancelled, those that have changed stay so."""
         try:
             return await self._runtime.list_pod_sandboxes(uid), await self._runtime.list_containers(uid)
-        except RuntimeCallError:
+        except BaseException:
             self._changed |= changed
             raise
 
