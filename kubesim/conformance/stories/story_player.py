@@ -15,8 +15,8 @@ from kubesim.api.event import Event
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND, seconds
-from kubesim.app import DEFAULT_LATENCIES, Simulation, raise_failures_of_callbacks
-from kubesim.clock import Randomness, run_virtual
+from kubesim.app import DEFAULT_LATENCIES, Simulation
+from kubesim.clock import Randomness
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions
@@ -25,13 +25,12 @@ from kubesim.cluster.registry.subresources import evict
 from kubesim.cluster.store.kinds import RESOURCES, resource_of
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet
-from kubesim.errors import ApiError, KubesimError
+from kubesim.conformance.stories.playing import Story, play_story
+from kubesim.errors import ApiError
 from kubesim.runtime.simulated.settings import Latencies, Span
 from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.step_items import Kill
-
-Story = Mapping[str, Any]
 
 NODE = "real-0"
 SCENARIO: dict[str, Any] = {
@@ -55,10 +54,6 @@ SLOW = Latencies(
 REQUEST = 10 * MILLISECOND  # what a request from outside takes to have its effect
 
 
-class CannotPlay(KubesimError):
-    """The story asks for something that is not simulated."""
-
-
 ACTIONS = (
     "create", "create-object", "delete", "evict", "patch", "kill-sandbox", "http-get", "write-static-file",
     "remove-static-file", "stop-kubelet", "start-kubelet",
@@ -67,16 +62,7 @@ ACTIONS = (
 
 def play(story: Story, seed: int) -> dict[str, Any]:
     """The statuses and events of the story, in its own format."""
-    unknown = next((action["do"] for action in story["actions"] if action["do"] not in ACTIONS), None)
-    if unknown is not None:
-        raise CannotPlay(f"story {story['name']}: the action {unknown!r} is not simulated")
-    return run_virtual(_play, story, seed)
-
-
-async def _play(story: Story, seed: int) -> dict[str, Any]:
-    async with TaskSet() as tasks:
-        raise_failures_of_callbacks(tasks)
-        return await tasks.run_until(_Stage(story, seed, tasks).run())  # type: ignore[no-any-return]
+    return play_story(story, seed, ACTIONS, _Stage)
 
 
 class _Stage:

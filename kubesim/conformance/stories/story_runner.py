@@ -13,14 +13,12 @@ from typing import Any
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.conformance.results import CorpusResult, Failure, ProgressListener
 from kubesim.conformance.stories import story_player
+from kubesim.conformance.stories.playing import CannotPlay, Story
 from kubesim.conformance.stories.story_files import TRACES, WORKLOADS, read_story, story_name
-from kubesim.conformance.stories.story_player import CannotPlay
 from kubesim.conformance.stories.story_rule import story_differences
 from kubesim.conformance.workloads import workload_player
 from kubesim.conformance.workloads.workload_rule import workload_differences
 from kubesim.values import value_object
-
-Story = Mapping[str, Any]
 
 
 @value_object

@@ -14,7 +14,7 @@ from kubesim.cluster.controllers.owners import is_controlled_by
 from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store
-from kubesim.conformance.stories.story_player import CannotPlay
+from kubesim.conformance.stories.playing import CannotPlay
 
 Patch = tuple[Target, dict[str, Any]]
 

@@ -14,7 +14,7 @@ from kubesim.cluster.registry.subresources import evict
 from kubesim.cluster.store.kinds import RESOURCES, resource_of
 from kubesim.cluster.store.selectors import parse_label_selector
 from kubesim.cluster.store.store import Store
-from kubesim.conformance.stories.story_player import CannotPlay
+from kubesim.conformance.stories.playing import CannotPlay
 from kubesim.conformance.workloads.kubectl_commands import kubectl_patch
 
 Action = Mapping[str, Any]

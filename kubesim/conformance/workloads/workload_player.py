@@ -12,14 +12,13 @@ from typing import Any
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.timestamps import MILLISECOND, SECOND, seconds
-from kubesim.app import LEAD, Simulation, raise_failures_of_callbacks
-from kubesim.clock import run_virtual
+from kubesim.app import LEAD, Simulation
 from kubesim.cluster.controllers.namespaces import ensure_namespace
 from kubesim.cluster.controllers.volumes.standard_class import remove_standard_class
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.cluster.wire import object_to_json
 from kubesim.concurrency import TaskSet
-from kubesim.conformance.stories.story_player import CannotPlay, Story
+from kubesim.conformance.stories.playing import Story, play_story
 from kubesim.conformance.workloads.hollow_node import HollowNode, is_hollow
 from kubesim.conformance.workloads.workload_actions import ACTIONS, carry_out, create
 from kubesim.errors import ApiError
@@ -44,16 +43,7 @@ _UNREACHABLE = "registry.example/"  # the registry that the recorded nodes could
 
 def play(story: Story, seed: int) -> dict[str, Any]:
     """The changes that the story makes here, in its own format."""
-    unknown = next((action["do"] for action in story["actions"] if action["do"] not in ACTIONS), None)
-    if unknown is not None:
-        raise CannotPlay(f"story {story['name']}: the action {unknown!r} is not simulated")
-    return run_virtual(_play, story, seed)
-
-
-async def _play(story: Story, seed: int) -> dict[str, Any]:
-    async with TaskSet() as tasks:
-        raise_failures_of_callbacks(tasks)
-        return await tasks.run_until(_Stage(story, seed, tasks).run())  # type: ignore[no-any-return]
+    return play_story(story, seed, ACTIONS, _Stage)
 
 
 class _Stage:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from kubesim.conformance.stories.playing import CannotPlay
 from kubesim.conformance.stories.story_files import read_story, story_name
-from kubesim.conformance.stories.story_player import CannotPlay, play
+from kubesim.conformance.stories.story_player import play
 from kubesim.conformance.stories.story_runner import run_stories
 from tests.support.corpora import STORIES
 

@@ -189,8 +189,11 @@ def test_a_pod_that_vanished_before_it_could_be_inspected_still_makes_its_worker
 
 def test_a_full_channel_drops_events() -> None:
     async def scene(s: Scene) -> None:
+        dropped: list[str] = []
+        s.pleg.on_dropped = dropped.append
         s.runtime.set(*(pod(f"u{n}", c="running") for n in range(EVENT_CAPACITY + 1)))
         await s.pleg.relist()
+        assert dropped == [f"u{EVENT_CAPACITY}"]  # its next resync must be executed, for nothing else wakes its worker
         assert len(s.events()) == EVENT_CAPACITY
         assert s.pleg.events.dropped == 1
         assert "dropped" in s.sink.records[-1].why

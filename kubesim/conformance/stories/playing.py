@@ -1,0 +1,39 @@
+"""Plays a story on a stage of its own, in virtual time: what stories of a node and stories of a cluster share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Protocol
+
+from kubesim.app import raise_failures_of_callbacks
+from kubesim.clock import run_virtual
+from kubesim.concurrency import TaskSet
+from kubesim.errors import KubesimError
+
+Story = Mapping[str, Any]
+
+
+class CannotPlay(KubesimError):
+    """The story asks for something that is not simulated."""
+
+
+class Stage(Protocol):
+    async def run(self) -> dict[str, Any]:
+        """What came out, in the format of the stories."""
+        ...
+
+
+def play_story(
+    story: Story, seed: int, actions: Collection[str], stage: Callable[[Story, int, TaskSet], Stage]
+) -> dict[str, Any]:
+    """`actions` are those that the stage can carry out."""
+    unknown = next((action["do"] for action in story["actions"] if action["do"] not in actions), None)
+    if unknown is not None:
+        raise CannotPlay(f"story {story['name']}: the action {unknown!r} is not simulated")
+
+    async def main() -> dict[str, Any]:
+        async with TaskSet() as tasks:
+            raise_failures_of_callbacks(tasks)
+            return await tasks.run_until(stage(story, seed, tasks).run())  # type: ignore[no-any-return]
+
+    return run_virtual(main)

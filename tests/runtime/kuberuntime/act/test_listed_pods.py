@@ -1,0 +1,56 @@
+"""The pods as they were last listed: what has changed since is listed again, also after a listing that came to nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from kubesim.clock import run_virtual
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.kuberuntime.act.listed_pods import ListedPods
+from kubesim.runtime.protocol import ContainerInfo, Runtime, SandboxInfo
+
+
+class OneSandbox:
+    """A runtime with one sandbox, whose listing may fail in some way."""
+
+    def __init__(self) -> None:
+        self.ready = True
+        self.problem: BaseException | None = None
+        self._changed: Callable[[str], None] = lambda uid: None
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        self._changed = listener
+
+    def dies(self) -> None:
+        self.ready = False
+        self._changed("u")
+
+    async def list_pod_sandboxes(self, uid: str | None = None) -> list[SandboxInfo]:
+        if self.problem is not None:
+            raise self.problem
+        return [SandboxInfo("a", "u", "p", "ns", 0, ready=self.ready, created_at=1)]
+
+    async def list_containers(self, uid: str | None = None) -> list[ContainerInfo]:
+        return []
+
+
+@pytest.mark.parametrize("problem", [RuntimeCallError("no answer"), asyncio.CancelledError()])
+@pytest.mark.parametrize("one", [False, True])
+def test_a_change_is_not_lost_with_a_listing_that_fails_or_is_cancelled(problem: BaseException, one: bool) -> None:
+    async def main() -> None:
+        runtime = OneSandbox()
+        listed = ListedPods(cast(Runtime, runtime))
+        assert list(await listed.get_running()) == ["u"]
+        runtime.dies()
+        runtime.problem = problem
+        call: Any = listed.get_one("u") if one else listed.get()
+        with pytest.raises(type(problem)):
+            await call
+        runtime.problem = None
+        assert list(await listed.get_running()) == []
+
+    run_virtual(main)
