@@ -1,4 +1,4 @@
-"""The pods as they were last listed: what has changed since is listed again, also after a listing that came to nothing."""
+"""The pods as they were last listed: what has changed since is listed again, also after a listing that failed."""
 
 from __future__ import annotations
 
