@@ -27,7 +27,6 @@ CONTROLLERS: Mapping[str, tuple[str, ...]] = {
     "PodDisruptionBudget": ("disruption.controller:DisruptionController",),
     "PersistentVolumeClaim": ("volumes.starting:VolumeControllers",),
     "PersistentVolume": ("volumes.starting:VolumeControllers",),
-    "Pod": ("volumes.ephemeral:EphemeralController",),
 }
 
 
@@ -38,6 +37,7 @@ OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 TERMINATED_POD_THRESHOLD = 12_500
 Concerns = Callable[[Store, WatchEvent], bool]
 POD_GC = "nodes.pod_gc:PodGarbageCollector"
+EPHEMERAL = "volumes.ephemeral:EphemeralController"
 
 
 class _Starter:
@@ -87,6 +87,11 @@ def _has_owner_or_finalizer(_: Store, change: WatchEvent) -> bool:
     return bool(metadata.owner_references or metadata.finalizers)
 
 
+def _has_ephemeral_volume(_: Store, change: WatchEvent) -> bool:
+    pod = change.object
+    return isinstance(pod, Pod) and any(volume.get("ephemeral") is not None for volume in pod.spec.volumes)
+
+
 def _is_ending(_: Store, change: WatchEvent) -> bool:
     return change.object.metadata.deletion_timestamp is not None
 
@@ -118,6 +123,7 @@ def start_when_needed(context: ControllerContext) -> None:
     for kind in CONTROLLERS:
         _Starter(context, kind, started)
     _ConditionalStarter(context, "", _has_owner_or_finalizer, GARBAGE_COLLECTOR, started)
+    _ConditionalStarter(context, "Pod", _has_ephemeral_volume, EPHEMERAL, started)
     _ConditionalStarter(context, "Namespace", _is_ending, NAMESPACE_DELETION, started)
     for kind, concerns in (("Node", _was_deleted), ("Node", _is_out_of_service), ("Pod", _is_without_node)):
         _ConditionalStarter(context, kind, concerns, POD_GC, started)

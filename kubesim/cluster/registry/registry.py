@@ -40,7 +40,6 @@ from kubesim.cluster.registry.admission import (
 )
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.metadata_updates import keep_system_fields, validate_object_meta_update
-from kubesim.cluster.registry.storage.claim_admission import admit_claim_update, admit_new_storage
 from kubesim.cluster.registry.strategies import internal, internal_of, prepare_for_create, strategy_of, validate_create
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store
@@ -127,7 +126,9 @@ def complete(store: Store, resource: Resource, obj: JsonObject) -> None:
         admit_new_priority_class(store, obj)
     elif resource.kind == "Service":
         _allocate(store, obj, None)
-    else:
+    elif resource.kind in ("PersistentVolumeClaim", "PersistentVolume"):
+        from kubesim.cluster.registry.storage.claim_admission import admit_new_storage  # most runs have no claims
+
         admit_new_storage(store, obj)
     if obj["metadata"].get("resourceVersion"):
         raise internal_error("resourceVersion should not be set on objects to be created")
@@ -203,6 +204,8 @@ def _replace(store: Store, target: Target, current: ApiObject, new: JsonObject, 
     elif resource.kind == "Service" and not target.subresource:
         _allocate(store, new, old)
     elif resource.kind == "PersistentVolumeClaim" and not target.subresource:
+        from kubesim.cluster.registry.storage.claim_admission import admit_claim_update
+
         admit_claim_update(store, new, old)
     keep_system_fields(metadata, old["metadata"])
     strategy = strategy_of(resource, target.subresource)

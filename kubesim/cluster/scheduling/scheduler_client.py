@@ -8,7 +8,7 @@ from kubesim.api.pod import Pod, PodCondition
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.controller import ControllerClient
 from kubesim.cluster.registry.registry import Target
-from kubesim.cluster.registry.subresources import bind, pod_with_condition
+from kubesim.cluster.registry.subresources.binding import bind, pod_with_condition
 from kubesim.cluster.store.kinds import RESOURCES
 
 NAME = "default-scheduler"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubesim.api.pod import Pod
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.registry.registry import Target
-from kubesim.cluster.registry.subresources import bind
+from kubesim.cluster.registry.subresources.binding import bind
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.watches import WatchEvent
 

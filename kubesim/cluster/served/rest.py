@@ -21,7 +21,8 @@ from kubesim.cluster.problems import bad_request, invalid_options, status_of
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions, check_delete_options
 from kubesim.cluster.registry.registry import STRATEGIC_MERGE_PATCH, Target
-from kubesim.cluster.registry.subresources import bind, evict
+from kubesim.cluster.registry.subresources.binding import bind
+from kubesim.cluster.registry.subresources.eviction import evict
 from kubesim.cluster.served.discovery import discover
 from kubesim.cluster.served.lists import (
     ListOptions,

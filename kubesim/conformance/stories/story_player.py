@@ -21,7 +21,7 @@ from kubesim.clock.clock import VIRTUAL_START
 from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.registry import Target
-from kubesim.cluster.registry.subresources import evict
+from kubesim.cluster.registry.subresources.eviction import evict
 from kubesim.cluster.store.kinds import RESOURCES, resource_of
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.concurrency import TaskSet

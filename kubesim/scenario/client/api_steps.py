@@ -20,7 +20,6 @@ from kubesim.cluster.registry import registry
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.registry.registry import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Target
-from kubesim.cluster.registry.subresources import evict
 from kubesim.cluster.store.kinds import RESOURCES, resource_of
 from kubesim.cluster.store.served_kinds import resource_for
 from kubesim.cluster.store.store import Store
@@ -169,6 +168,8 @@ class ApiSteps:
 
     def _evict(self, namespace: str, name: str, grace: int | None) -> str:
         """Why a budget refuses the eviction; empty if it does not."""
+        from kubesim.cluster.registry.subresources.eviction import evict  # most runs evict nothing
+
         target = Target(RESOURCES["Pod"], namespace, name, "eviction")
         self._record("create", target, name)
         try:

@@ -14,7 +14,7 @@ from kubesim.api.workloads.policy import PodDisruptionBudget, PodDisruptionBudge
 from kubesim.cluster.problems import status_of
 from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.registry import Target
-from kubesim.cluster.registry.subresources import evict
+from kubesim.cluster.registry.subresources.eviction import evict
 from kubesim.cluster.store.kinds import resource_of
 from kubesim.errors import ApiError
 from tests.support.cluster.controlled import NAMESPACE, ControlledCluster, controlled

@@ -25,7 +25,7 @@ from kubesim.cluster.controllers.disruption.budget_status import (
 from kubesim.cluster.controllers.disruption.scales import ExpectedScale, expected_scale
 from kubesim.cluster.controllers.queue import KeyQueue
 from kubesim.cluster.controllers.selected_pods import SelectedPods
-from kubesim.cluster.registry.subresources import pod_with_condition
+from kubesim.cluster.registry.subresources.binding import pod_with_condition
 from kubesim.cluster.store.selectors import LabelSelector, selector_from
 from kubesim.cluster.store.store import Key
 from kubesim.cluster.store.watches import WatchEvent

@@ -19,7 +19,7 @@ from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.controller import ControllerClient
 from kubesim.cluster.controllers.manager import OUT_OF_SERVICE, TERMINATED_POD_THRESHOLD
 from kubesim.cluster.registry.deletion import DeleteOptions
-from kubesim.cluster.registry.subresources import pod_with_condition
+from kubesim.cluster.registry.subresources.binding import pod_with_condition
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.values import value_object
 
