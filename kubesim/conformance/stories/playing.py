@@ -17,14 +17,14 @@ class CannotPlay(KubesimError):
     """The story asks for something that is not simulated."""
 
 
-class Stage(Protocol):
+class StoryStage(Protocol):
     async def run(self) -> dict[str, Any]:
         """What came out, in the format of the stories."""
         ...
 
 
 def play_story(
-    story: Story, seed: int, actions: Collection[str], stage: Callable[[Story, int, TaskSet], Stage]
+    story: Story, seed: int, actions: Collection[str], stage: Callable[[Story, int, TaskSet], StoryStage]
 ) -> dict[str, Any]:
     """`actions` are those that the stage can carry out."""
     unknown = next((action["do"] for action in story["actions"] if action["do"] not in actions), None)
