@@ -11,6 +11,7 @@ from typing import Any
 from kubesim.api.meta import ApiObject
 from kubesim.api.timestamps import format_time
 from kubesim.cluster.controllers.owners import is_controlled_by
+from kubesim.cluster.registry.deletion import DeleteOptions
 from kubesim.cluster.registry.registry import Target
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.cluster.store.store import Store
@@ -25,8 +26,7 @@ HASH_LABELS = ("pod-template-hash",)
 
 def kubectl_patch(store: Store, namespace: str, args: Sequence[str]) -> Iterator[Patch]:
     """The patches that kubectl would send for these arguments."""
-    words = [word for word in args if not word.startswith("-")]
-    flags = dict(word.lstrip("-").partition("=")[::2] for word in args if word.startswith("-"))
+    words, flags = _split(args)
     match words:
         case ["rollout", "undo", what, *rest]:
             target = _target(namespace, what, rest)
@@ -51,6 +51,21 @@ def kubectl_patch(store: Store, namespace: str, args: Sequence[str]) -> Iterator
             yield target, {"metadata": {"labels" if verb == "label" else "annotations": changes}}
         case _:
             raise CannotPlay(f"the command kubectl {' '.join(args)} is not simulated")
+
+
+def kubectl_delete(namespace: str, args: Sequence[str]) -> tuple[Target, DeleteOptions]:
+    """What `kubectl delete KIND NAME` asks for; dependents go in the background unless --cascade says otherwise."""
+    (_, what, *rest), flags = _split(args)
+    grace = 0 if "now" not in flags and "force" in flags else flags.get("grace-period")
+    policy = flags.get("cascade", "background").capitalize()
+    options = DeleteOptions(grace_s=None if grace is None else int(grace), propagation_policy=policy)
+    return _target(namespace, what, rest), options
+
+
+def _split(args: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Words, and flags with their values (`--replicas=3`)."""
+    words = [word for word in args if not word.startswith("-")]
+    return words, dict(word.lstrip("-").partition("=")[::2] for word in args if word.startswith("-"))
 
 
 def _change(text: str) -> tuple[str, str | None]:

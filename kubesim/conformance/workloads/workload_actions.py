@@ -15,7 +15,7 @@ from kubesim.cluster.store.kinds import RESOURCES, resource_of
 from kubesim.cluster.store.selectors import parse_label_selector
 from kubesim.cluster.store.store import Store
 from kubesim.conformance.stories.playing import CannotPlay
-from kubesim.conformance.workloads.kubectl_commands import kubectl_patch
+from kubesim.conformance.workloads.kubectl_commands import kubectl_delete, kubectl_patch
 
 Action = Mapping[str, Any]
 
@@ -47,6 +47,8 @@ def carry_out(store: Store, namespace: str, action: Action) -> None:
         case "evict":
             target = _target(store, namespace, {"kind": "Pod", **action}, "eviction")
             evict(store, target, {"metadata": {"name": target.name}}, _options(action.get("options") or {}))
+        case "kubectl" if action["args"][0] == "delete":
+            registry.delete(store, *kubectl_delete(namespace, action["args"]))
         case "kubectl":
             for target, patch in kubectl_patch(store, namespace, action["args"]):
                 registry.patch(store, target, STRATEGIC_MERGE_PATCH, patch)

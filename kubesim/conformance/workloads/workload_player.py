@@ -6,7 +6,7 @@ chance: latencies, phases, random names, the choice between equals.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesim.api.meta import ApiObject
@@ -24,6 +24,7 @@ from kubesim.conformance.workloads.workload_actions import ACTIONS, carry_out, c
 from kubesim.errors import ApiError
 from kubesim.runtime.simulated.settings import Latencies, Span
 from kubesim.scenario.language.document import Scenario
+from kubesim.scenario.language.step_items import Drain
 
 RECORDED = (
     "Pod", "Service", "Event", "PersistentVolumeClaim", "PersistentVolume", "Node", "ReplicaSet", "Deployment",
@@ -87,10 +88,18 @@ class _Stage:
             if action["do"] == "create":
                 create(self._store, self._namespace, action["object"])
                 return {"status": 201}
+            if action["do"] == "kubectl" and action["args"][0] == "drain":
+                self._drain(action["args"])
+                return {"status": 200}
             carry_out(self._store, self._namespace, action)
         except ApiError as error:
             return {"status": error.code, "message": error.message}
         return {"status": 201 if action["do"] == "evict" else 200}
+
+    def _drain(self, args: Sequence[str]) -> None:
+        """It takes as long as budgets refuse and pods need to end."""
+        node = next(word for word in args[1:] if not word.startswith("-"))
+        self._simulation.tasks.start("drain", self._simulation.world.drain(Drain(node=node)))
 
     def _now(self) -> float:
         return round((self._clock.now() - self._begin) / SECOND, 3)
