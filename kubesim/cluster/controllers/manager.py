@@ -74,12 +74,11 @@ class _ConditionalStarter:
         self._stop = context.store.watch(kind, self._changed) if kind else context.store.watch_all(self._changed)
 
     def _changed(self, change: WatchEvent) -> None:
-        if self._path in self._started:
+        if self._concerns(self._context.store, change):
             self._stop()
-        elif self._concerns(self._context.store, change):
-            self._stop()
-            self._started.add(self._path)
-            start(self._context, self._path)
+            if self._path not in self._started:
+                self._started.add(self._path)
+                start(self._context, self._path)
 
 
 def _has_owner_or_finalizer(_: Store, change: WatchEvent) -> bool:
@@ -88,8 +87,11 @@ def _has_owner_or_finalizer(_: Store, change: WatchEvent) -> bool:
 
 
 def _has_ephemeral_volume(_: Store, change: WatchEvent) -> bool:
+    """Volumes never change, so a pod is looked at when it is new."""
     pod = change.object
-    return isinstance(pod, Pod) and any(volume.get("ephemeral") is not None for volume in pod.spec.volumes)
+    if change.previous is not None or not isinstance(pod, Pod):
+        return False
+    return any(volume.get("ephemeral") is not None for volume in pod.spec.volumes)
 
 
 def _is_ending(_: Store, change: WatchEvent) -> bool:
@@ -112,7 +114,7 @@ def _is_without_node(store: Store, change: WatchEvent) -> bool:
         return False
     if not pod.spec.node_name:
         return pod.metadata.deletion_timestamp is not None and change.type != "DELETED"
-    if isinstance(old, Pod) and old.spec is pod.spec:
+    if isinstance(old, Pod) and old.spec is pod.spec:  # as in nearly all changes
         return False
     nodes, pods = store.count("Node"), store.count("Pod")
     return pods > TERMINATED_POD_THRESHOLD or (nodes > 0 and store.find("Node", "", pod.spec.node_name) is None)
