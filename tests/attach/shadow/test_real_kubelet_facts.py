@@ -106,6 +106,24 @@ def test_exits_during_termination_are_reported_at_the_end() -> None:
     assert "container main exited is told 17s after it happened" in late
 
 
+def _failed(state: dict[str, Any], last: dict[str, Any] | None = None) -> Pod:
+    status = terminated(42) | {"state": {"terminated": state}, "lastState": {"terminated": last} if last else {}}
+    return pod(status, spec={"restartPolicy": "OnFailure"}, status={"phase": "Failed", "reason": "DeadlineExceeded"})
+
+
+def test_the_runtimes_end_may_replace_container_status_unknown() -> None:
+    """TerminatePod writes it for a container that waits for its back-off; the next kubelet asks the runtime."""
+    differs = ["the end of main is reported differently than before"]
+    unknown = {"exitCode": 137, "reason": "ContainerStatusUnknown"}
+    known, other = end(42), end(1)
+    assert says(Shadow(), _failed(unknown), _failed(known)) == []
+    assert says(Shadow(), _failed(unknown, last=known), _failed(known, last=known)) == []
+    # lastState already reported how this very container ended.
+    assert says(Shadow(), _failed(unknown, last=known), _failed(other, last=known)) == differs
+    assert says(Shadow(), _failed(known), _failed(unknown)) == differs
+    assert says(Shadow(), _failed(known), _failed(other)) == differs
+
+
 def _restart_window(found: Pod, **memory: Any) -> tuple[int | None, int | None]:
     window = next(step.window for step in cause(found, memory=Memory(**memory)).steps if step.change == "started")
     assert window is not None
