@@ -106,6 +106,42 @@ def test_exits_during_termination_are_reported_at_the_end() -> None:
     assert "container main exited is told 17s after it happened" in late
 
 
+SIDECAR: dict[str, Any] = {
+    "name": "proxy",
+    "image": "nginx:1.27",
+    "restartPolicy": "Always",
+    "startupProbe": {"exec": {"command": ["x"]}},
+}
+
+
+def _beside_sidecar(ready: bool, started: bool, probed: bool = True) -> Pod:
+    """A pod whose sidecar has come this far, while the one after it does not run yet."""
+    told = conditions(initialized=False)
+    waits = "second" if ready else "proxy second"
+    for one in told:
+        if one["type"] == "Initialized":
+            one.update(reason="ContainersNotInitialized", message=f"containers with incomplete status: [{waits}]")
+        elif "message" in one:
+            one.update(message=f"containers with unready status: [{waits} main]")
+    proxy = SIDECAR if probed else {key: value for key, value in SIDECAR.items() if key != "startupProbe"}
+    second = {"name": "second", "image": "nginx:1.27", "restartPolicy": "Always"}
+    return pod(
+        waiting("PodInitializing"),
+        spec={"initContainers": [proxy, second]},
+        init=[running(60, ready, started, name="proxy"), waiting("PodInitializing", name="second")],
+        status={"conditions": told},
+    )
+
+
+def test_the_first_result_of_a_startup_probe_takes_back_started_alone() -> None:
+    """SetContainerStartup writes it after a restart of the kubelet; `ready` follows with the next sync."""
+    too_soon = "sidecar proxy is ready before it has started"
+    assert says(Shadow(), _beside_sidecar(True, True), _beside_sidecar(True, False)) == []
+    assert too_soon in says(Shadow(), _beside_sidecar(False, False), _beside_sidecar(True, False))
+    unprobed = [_beside_sidecar(True, started, probed=False) for started in (True, False)]
+    assert too_soon in says(Shadow(), *unprobed)
+
+
 def _failed(state: dict[str, Any], last: dict[str, Any] | None = None) -> Pod:
     status = terminated(42) | {"state": {"terminated": state}, "lastState": {"terminated": last} if last else {}}
     return pod(status, spec={"restartPolicy": "OnFailure"}, status={"phase": "Failed", "reason": "DeadlineExceeded"})
