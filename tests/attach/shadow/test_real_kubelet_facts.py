@@ -187,6 +187,29 @@ def test_a_restart_that_may_need_a_pull_has_no_latest_time() -> None:
     assert _open(Shadow(), pod(other), "restart") is None
 
 
+def test_a_pull_of_a_container_that_ended_before_may_wait_for_its_crash_back_off() -> None:
+    """Each sync that the crash back-off lets through doubles it, also one that then finds the pull held back."""
+    failed = event("Failed", 'Failed to pull image "nginx:1.27": no', 25, 2, "main")
+    held_back = event("BackOff", 'Back-off pulling image "nginx:1.27"', 10, 2, "main")
+
+    def latest(found: Pod, *events: Event) -> int:
+        shadow = Shadow()
+        says(shadow, found, failed, *events)
+        window = shadow.pods["u1"].open["pull", "main"].window
+        assert window.latest is not None
+        return window.latest
+
+    first = latest(pod(waiting("ErrImagePull")))
+    assert first == latest(pod(waiting("ErrImagePull")), held_back) == NOW + (-25 + 20 + 15) * SECOND
+    ended = pod(waiting("ErrImagePull", last=end(7, finished=55, started=60)))
+    # The sync that pulled came 30 s after the exit: the crash back-off is 40 s by then, and over before the pull's.
+    assert latest(ended) <= first
+    # Another one was let through 45 s after the exit: the crash back-off is 80 s, with jitter.
+    assert NOW + 25 * SECOND < latest(ended, held_back) < NOW + 50 * SECOND
+    # It is 5 min at most.
+    assert latest(pod(waiting("ErrImagePull", last=end(7, finished=400, started=410))), held_back) == first
+
+
 def test_a_sidecar_in_its_back_off_holds_back_what_comes_after_it() -> None:
     spec = {"initContainers": [{"name": "side", "image": "x:1", "restartPolicy": "Always"}]}
     crashed = waiting("CrashLoopBackOff", BACK_OFF, end(1), restarts=3)
