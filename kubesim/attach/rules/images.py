@@ -13,9 +13,12 @@ from kubesim.attach.explain.observation import (
     event_fact,
     event_time,
     first_time,
+    moment,
 )
+from kubesim.attach.explain.runtime_truth import newest_end
 from kubesim.attach.explain.statement import Cause, Fact, NextStep, Window, upper_first
-from kubesim.attach.explain.timing import pull_wait, pull_window, pulls_in_a_row, retry_window
+from kubesim.attach.explain.timing import latest_sync, pull_wait, pull_window, pulls_in_a_row, retry_window
+from kubesim.attach.explain.tolerances import TRUNCATION
 from kubesim.attach.rules.missing import missing, missing_facts, missing_remedies
 from kubesim.golang.text import duration, quoted
 from kubesim.runtime.images.image_manager import (
@@ -94,6 +97,7 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         intervals = seen.periods.intervals
         at_least = failures if pulls_in_a_row(failures, failed_at - first_time(failed), intervals) else 1
         window = pull_window(failed_at, at_least, at_most, intervals)
+        window = Window(window.earliest, max(window.latest or 0, _crash_back_off(seen, view, failed_at)))
         held = f"after failure {failures} the kubelet does not pull for {duration(pull_wait(failures))}"
         because = f"{held}, then the next sync (they come every {seen.periods.retry_words}) pulls"
     else:
@@ -125,6 +129,26 @@ def _pull(seen: Observation, view: ContainerView, reason: str) -> Cause:
         unseen=() if failed is not None else ("when the last pull failed, and how often: no Events were given",),
         detail=view.spec.image,
     )
+
+
+def _crash_back_off(seen: Observation, view: ContainerView, failed_at: int) -> int:
+    """The latest sync that the crash back-off of an earlier attempt allows to pull; 0 if no attempt has ended.
+
+    A sync asks it before the image (kuberuntime_manager.go doBackOff). It counts from the end of the attempt, and each
+    sync that it lets through doubles it: one that pulls, and one that then finds the pull held back and says so.
+    """
+    ended = newest_end(view)
+    finished = moment(ended.finished_at) if ended is not None else None
+    if finished is None:
+        return 0
+    text = f"Back-off pulling image {quoted(view.spec.image)}"
+    held_back = [event_time(e) for e in seen.events_of("BackOff", path=view.event_path) if e.message.startswith(text)]
+    let_through = max(failed_at, *held_back) if held_back else failed_at
+    backoff = seen.periods.crash_backoff()
+    wait = backoff.initial
+    while wait <= let_through + TRUNCATION - finished and wait < backoff.maximum:
+        wait = min(2 * wait, backoff.maximum)
+    return latest_sync(finished + wait + TRUNCATION, let_through, seen.periods.intervals)
 
 
 def _no_pull(seen: Observation, view: ContainerView, reason: str) -> Cause:

@@ -51,13 +51,22 @@ def status_divergences(seen: Observation, old: PodStatus | None) -> Iterator[Div
         )
     for view in seen.containers():
         if view.status.name:
-            yield from _container(seen, view)
+            yield from _container(seen, view, old)
     if status.container_statuses and find_condition(status.conditions, READY) is not None:
         yield from _phase(seen)
         yield from _conditions(seen, old)
 
 
-def _container(seen: Observation, view: ContainerView) -> Iterator[Divergence]:
+def _startup_begins(view: ContainerView, old: PodStatus | None) -> bool:
+    """Whether the first result of a startup probe, unknown, took `started` back: the status manager writes that alone,
+    and the sync that follows computes `ready` from it (SetContainerStartup). It does so after a restart of the kubelet
+    or of a container, which had started before."""
+    known = () if old is None else (*old.init_container_statuses, *old.container_statuses)
+    was = next((one for one in known if one.name == view.name), None)
+    return view.spec.startup_probe is not None and (was is None or (was.ready and bool(was.started)))
+
+
+def _container(seen: Observation, view: ContainerView, old: PodStatus | None) -> Iterator[Divergence]:
     state = view.status.state
     if sum(part is not None for part in (state.waiting, state.running, state.terminated)) > 1:
         yield _contradicts(
@@ -85,7 +94,7 @@ def _container(seen: Observation, view: ContainerView) -> Iterator[Divergence]:
             view.fact("started", "true"),
         )
     ready_too_soon = view.status.ready and not view.status.started and view.kind != "init"
-    if ready_too_soon and view.status.started is not None:
+    if ready_too_soon and view.status.started is not None and not _startup_begins(view, old):
         yield _contradicts(
             seen,
             f"{view.words} is ready before it has started",
@@ -214,17 +223,17 @@ def _gates(seen: Observation, old: PodStatus | None) -> list[tuple[PodCondition,
 
 
 def _before_startup(seen: Observation, old: PodStatus | None) -> tuple[ContainerStatus, ...]:
-    """The statuses as they were before a startup probe succeeded: the status manager writes `started` by itself, and
+    """The statuses as they were before a result of a startup probe: the status manager writes `started` by itself, and
     the sync that follows computes Initialized from it (SetContainerStartup)."""
     status = seen.pod.status
     known = {one.name: one for one in old.init_container_statuses} if old is not None else {}
     probed = {view.name for view in seen.containers() if view.kind == "sidecar" and view.spec.startup_probe is not None}
-    inits = tuple(
-        one.changed(started=False)
-        if one.name in probed and not one.ready and not (one.name in known and known[one.name].started)
-        else one
-        for one in status.init_container_statuses
-    )
+    inits = []
+    for one in status.init_container_statuses:
+        had_started = one.ready or (one.name in known and bool(known[one.name].started))
+        if one.name in probed and one.state.running is not None:
+            one = one.changed(started=had_started)
+        inits.append(one)
     return (*inits, *status.container_statuses)
 
 

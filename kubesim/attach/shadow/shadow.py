@@ -302,15 +302,19 @@ class Shadow:
 
     def _expect(self, tracked: Tracked, statement: Statement) -> None:
         """The predictions of a new statement. One that was there before keeps its end, because the clock goes on; it
-        loses it when something else holds the worker up now."""
+        loses it when something else holds the worker up now. The end of a pull is counted from Events alone: a later
+        Event may put it off."""
         made = () if _may_restart_all(tracked.pod) else predictions_of(statement, tracked.pod)
         wanted = {prediction.key: prediction for prediction in made}
         for key in [key for key in tracked.open if key not in wanted]:
             self._count(PredictionVerdict(tracked.open.pop(key), "dropped", tracked.seen_at, tracked.seen_at))
         for key, prediction in wanted.items():
             known = tracked.open.setdefault(key, prediction)
-            if prediction.window.latest is None and known.window.latest is not None:
-                tracked.open[key] = replace(known, window=Window(known.window.earliest, None))
+            latest = prediction.window.latest
+            if known.window.latest is not None and (
+                latest is None or (prediction.due == "pull" and latest > known.window.latest)
+            ):
+                tracked.open[key] = replace(known, window=Window(known.window.earliest, latest))
 
     def _drop(self, tracked: Tracked, keys: Iterable[Key] | None = None) -> None:
         """Give up these predictions, or all."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesim.api.pod import ContainerStatus, Pod
+from kubesim.api.pod import ContainerStateTerminated, ContainerStatus, Pod
 from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import (
     CONTAINERS_READY,
@@ -25,6 +25,7 @@ from kubesim.attach.explain.statement import Fact
 from kubesim.attach.explain.tolerances import TELLING
 from kubesim.attach.shadow.divergence import Divergence, diverges
 from kubesim.golang.text import duration
+from kubesim.kubelet.status.generate.reasons import CONTAINER_STATUS_UNKNOWN
 from kubesim.kubelet.status.manager_rules import check_container_state_transition
 
 _TIMED = (POD_READY_TO_START_CONTAINERS, INITIALIZED, READY, CONTAINERS_READY, POD_SCHEDULED)
@@ -173,7 +174,7 @@ def _same_attempt(seen: Observation, old: ContainerStatus, new: ContainerStatus)
                 "A container that ended never runs again: a restart makes a new one.",
                 Fact(f"container {new.name} containerID", new.container_id),
             )
-        elif now.terminated is not None and _end(was.terminated) != _end(now.terminated):
+        elif now.terminated is not None and _contradicts_end(old, now.terminated):
             yield _breaks(
                 seen,
                 f"the end of {new.name} is reported differently than before",
@@ -190,6 +191,18 @@ def _same_attempt(seen: Observation, old: ContainerStatus, new: ContainerStatus)
             Fact("before", str(began.started_at)),
             Fact("now", str(begins.started_at)),
         )
+
+
+def _contradicts_end(old: ContainerStatus, now: ContainerStateTerminated) -> bool:
+    """Whether the same attempt ended otherwise by an earlier status. ContainerStatusUnknown stands in for the end of a
+    container that still waits or runs when its pod is terminated (status_manager.go TerminatePod): a kubelet that
+    restarts reports the end that the runtime knows. While the container waited, lastState already reported that end."""
+    was, last = old.state.terminated, old.last_state.terminated
+    if was is None or _end(was) == _end(now):
+        return False
+    if was.reason == CONTAINER_STATUS_UNKNOWN and was.finished_at is None:
+        return last is not None and last.container_id == old.container_id and _end(last) != _end(now)
+    return True
 
 
 def _attempts_counted(seen: Observation, old: ContainerStatus, new: ContainerStatus) -> Iterator[Divergence]:
@@ -219,7 +232,7 @@ def _restart_counts(old: ContainerStatus, new: ContainerStatus) -> tuple[Fact, F
     )
 
 
-def _end(ended: object) -> tuple[object, ...]:
+def _end(ended: ContainerStateTerminated) -> tuple[object, ...]:
     return tuple(getattr(ended, field) for field in ("exit_code", "reason", "started_at", "finished_at"))
 
 

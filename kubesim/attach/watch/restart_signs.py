@@ -5,8 +5,8 @@ Events about its node; but those travel by another watch than the pods, and can 
 kubelet's memory is reported only when no sign has come. The signs: an Event or a lease that tells of the start
 (`Shadow.kubelet_started`), a Node status that is written out of turn, or that several pods are tried too early at once.
 
-Mirrors: kubelet_node_status.go updateNodeStatus (a status that did not change is written every
-nodeStatusReportFrequency, and once at the start)
+Mirrors: kubelet_node_status.go tryUpdateNodeStatus, calculateDelay (a status that changed is written at once; one that
+did not, every nodeStatusReportFrequency and once at the start, and after a change up to half of that sooner or later)
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kubesim.attach.shadow.divergence import Divergence
 
 HELD = WORK  # a kubelet tells of its start before it looks at its pods; the watches are not in step
 REPORTS = 240 * SECOND  # nodeStatusReportFrequency is 5 min, and jitter may take a part of it
+REPORTS_AFTER_CHANGE = 140 * SECOND  # after a status that changed, calculateDelay takes up to half of the 5 min
 
 
 class Doubts:
@@ -27,7 +28,8 @@ class Doubts:
     def __init__(self) -> None:
         self._held: list[Divergence] = []
         self._node: Node | None = None
-        self._turns: list[int] = []  # how far apart the last two reports of the node were
+        self._changed = True  # whether the last report of the node said something new; of the first it is not known
+        self._was_short = False  # whether the last report that said nothing new came out of turn
         self._out_of_turn: int | None = None
         self._kubelet_since = 0
 
@@ -35,15 +37,17 @@ class Doubts:
         self._held.append(found)
 
     def saw_node(self, node: Node | None) -> None:
-        """A status that says nothing new and comes out of turn is that of a kubelet that has just started. One that
-        comes out of turn every time has another turn."""
+        """A status that says nothing new and comes out of turn is that of a kubelet that has just started. If every
+        such status comes out of turn, the node has another turn. A status that changed says nothing about the turn."""
         before, self._node = self._node, node
         then, at = (None if one is None else _heartbeat(one.status) for one in (before, node))
         if before is None or node is None or then is None or at is None or at <= then:
             return
-        was_short = bool(self._turns) and self._turns[-1] < REPORTS
-        self._turns = [at - then]
-        if at - then < REPORTS and not was_short and _said(before.status) == _said(node.status):
+        after_change, self._changed = self._changed, _said(before.status) != _said(node.status)
+        if self._changed:
+            return
+        was_short, self._was_short = self._was_short, at - then < (REPORTS_AFTER_CHANGE if after_change else REPORTS)
+        if self._was_short and not was_short:
             self._out_of_turn = at
 
     def restart(self) -> int | None:

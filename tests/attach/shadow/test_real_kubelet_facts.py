@@ -106,6 +106,60 @@ def test_exits_during_termination_are_reported_at_the_end() -> None:
     assert "container main exited is told 17s after it happened" in late
 
 
+SIDECAR: dict[str, Any] = {
+    "name": "proxy",
+    "image": "nginx:1.27",
+    "restartPolicy": "Always",
+    "startupProbe": {"exec": {"command": ["x"]}},
+}
+
+
+def _beside_sidecar(ready: bool, started: bool, probed: bool = True) -> Pod:
+    """A pod whose sidecar has come this far, while the one after it does not run yet."""
+    told = conditions(initialized=False)
+    waits = "second" if ready else "proxy second"
+    for one in told:
+        if one["type"] == "Initialized":
+            one.update(reason="ContainersNotInitialized", message=f"containers with incomplete status: [{waits}]")
+        elif "message" in one:
+            one.update(message=f"containers with unready status: [{waits} main]")
+    proxy = SIDECAR if probed else {key: value for key, value in SIDECAR.items() if key != "startupProbe"}
+    second = {"name": "second", "image": "nginx:1.27", "restartPolicy": "Always"}
+    return pod(
+        waiting("PodInitializing"),
+        spec={"initContainers": [proxy, second]},
+        init=[running(60, ready, started, name="proxy"), waiting("PodInitializing", name="second")],
+        status={"conditions": told},
+    )
+
+
+def test_the_first_result_of_a_startup_probe_takes_back_started_alone() -> None:
+    """SetContainerStartup writes it after a restart of the kubelet; `ready` follows with the next sync."""
+    too_soon = "sidecar proxy is ready before it has started"
+    assert says(Shadow(), _beside_sidecar(True, True), _beside_sidecar(True, False)) == []
+    assert too_soon in says(Shadow(), _beside_sidecar(False, False), _beside_sidecar(True, False))
+    unprobed = [_beside_sidecar(True, started, probed=False) for started in (True, False)]
+    assert too_soon in says(Shadow(), *unprobed)
+
+
+def _failed(state: dict[str, Any], last: dict[str, Any] | None = None) -> Pod:
+    status = terminated(42) | {"state": {"terminated": state}, "lastState": {"terminated": last} if last else {}}
+    return pod(status, spec={"restartPolicy": "OnFailure"}, status={"phase": "Failed", "reason": "DeadlineExceeded"})
+
+
+def test_the_runtimes_end_may_replace_container_status_unknown() -> None:
+    """TerminatePod writes it for a container that waits for its back-off; the next kubelet asks the runtime."""
+    differs = ["the end of main is reported differently than before"]
+    unknown = {"exitCode": 137, "reason": "ContainerStatusUnknown"}
+    known, other = end(42), end(1)
+    assert says(Shadow(), _failed(unknown), _failed(known)) == []
+    assert says(Shadow(), _failed(unknown, last=known), _failed(known, last=known)) == []
+    # lastState already reported how this very container ended.
+    assert says(Shadow(), _failed(unknown, last=known), _failed(other, last=known)) == differs
+    assert says(Shadow(), _failed(known), _failed(unknown)) == differs
+    assert says(Shadow(), _failed(known), _failed(other)) == differs
+
+
 def _restart_window(found: Pod, **memory: Any) -> tuple[int | None, int | None]:
     window = next(step.window for step in cause(found, memory=Memory(**memory)).steps if step.change == "started")
     assert window is not None
@@ -131,6 +185,29 @@ def test_a_restart_that_may_need_a_pull_has_no_latest_time() -> None:
     same, other = crashed | {"image": "docker.io/library/nginx:1.27"}, crashed | {"image": "docker.io/library/old:1"}
     assert _open(Shadow(), pod(same), "restart") is not None
     assert _open(Shadow(), pod(other), "restart") is None
+
+
+def test_a_pull_of_a_container_that_ended_before_may_wait_for_its_crash_back_off() -> None:
+    """Each sync that the crash back-off lets through doubles it, also one that then finds the pull held back."""
+    failed = event("Failed", 'Failed to pull image "nginx:1.27": no', 25, 2, "main")
+    held_back = event("BackOff", 'Back-off pulling image "nginx:1.27"', 10, 2, "main")
+
+    def latest(found: Pod, *events: Event) -> int:
+        shadow = Shadow()
+        says(shadow, found, failed, *events)
+        window = shadow.pods["u1"].open["pull", "main"].window
+        assert window.latest is not None
+        return window.latest
+
+    first = latest(pod(waiting("ErrImagePull")))
+    assert first == latest(pod(waiting("ErrImagePull")), held_back) == NOW + (-25 + 20 + 15) * SECOND
+    ended = pod(waiting("ErrImagePull", last=end(7, finished=55, started=60)))
+    # The sync that pulled came 30 s after the exit: the crash back-off is 40 s by then, and over before the pull's.
+    assert latest(ended) <= first
+    # Another one was let through 45 s after the exit: the crash back-off is 80 s, with jitter.
+    assert NOW + 25 * SECOND < latest(ended, held_back) < NOW + 50 * SECOND
+    # It is 5 min at most.
+    assert latest(pod(waiting("ErrImagePull", last=end(7, finished=400, started=410))), held_back) == first
 
 
 def test_a_sidecar_in_its_back_off_holds_back_what_comes_after_it() -> None:
