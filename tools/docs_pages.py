@@ -240,7 +240,7 @@ def fidelity() -> str:
         "",
         f"Of {len(WORKLOADS)} stories of the real controllers and scheduler, {len(WORKLOADS) - len(BY_CHANCE)} are",
         "reproduced by one of the seeds 1 to 10: pods, scaling, Events, endpoints and claims, at the same times.",
-        "Not reproduced, because they hang on chance:",
+        "In these, only the times at which single pods are deleted differ, because they depend on chance:",
         "",
         *(f"* `{name}`: {why}." for name, why in BY_CHANCE.items()),
         "",

@@ -1,4 +1,4 @@
-"""PodTemplateSpec: what a controller makes its pods from, and the hash by which two templates are told apart.
+"""PodTemplateSpec: what a controller makes its pods from, and the hash that distinguishes two templates.
 
 Mirrors: k8s.io/api/core/v1/types.go PodTemplateSpec; pkg/controller/controller_utils.go ComputeHash
 """

@@ -172,17 +172,20 @@ def end_facts(view: ContainerView, ended: ContainerStateTerminated) -> tuple[Fac
 
 def _remedies(view: ContainerView, ended: ContainerStateTerminated) -> tuple[str, ...]:
     logs = f"read why it ended: kubectl logs -c {view.name} --previous"
-    anew = "a new image or new resources for this container, or a new pod, begin with a fresh back-off"
+    again = "a new image or new resources for this container, or a new pod, begin with a fresh back-off"
     if ended.reason == OOM_KILLED:
         limit = view.spec.resources.limits.get("memory", "none of its own")
-        return (f"raise resources.limits.memory (now {limit}) or make the program use less", anew)
+        return (f"raise resources.limits.memory (now {limit}) or make the program use less", again)
     if ended.exit_code == 0:
-        return ("a program that is meant to end belongs in a pod with restartPolicy OnFailure or Never (a Job)", anew)
+        return (
+            "a program that is meant to end belongs in a pod with restartPolicy OnFailure or Never (a Job)",
+            again,
+        )
     if ended.reason == "StartError":
-        return (f"correct command or image of {view.name}: the runtime cannot run it", anew)
+        return (f"correct command or image of {view.name}: the runtime cannot run it", again)
     if ended.exit_code == 137:
-        return ("find out what killed it: a liveness probe, memory, a person", logs, anew)
-    return (logs, anew)
+        return ("find out what killed it: a liveness probe, memory, a person", logs, again)
+    return (logs, again)
 
 
 def forgiveness(seen: Observation, view: ContainerView) -> Fact | None:

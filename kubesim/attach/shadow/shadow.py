@@ -384,7 +384,7 @@ def _told_at_the_wrong_time(
             yield diverges(
                 seen,
                 "lag",
-                f"{what} is told {ahead} before it happens",
+                f"{what} is reported {ahead} before it happens",
                 "A status tells what has happened; its times come from the node's clock.",
                 Fact("told at", format_micro_time(seen.now)),
                 Fact(what, format_micro_time(at)),
@@ -398,7 +398,7 @@ def _told_at_the_wrong_time(
             yield diverges(
                 seen,
                 "lag",
-                f"{what} is told {duration(lag // SECOND * SECOND)} after it happened",
+                f"{what} is reported {duration(lag // SECOND * SECOND)} after it happened",
                 "Relists come every second and a changed status is written at once; a write that failed is repeated "
                 "within 10 s.",
                 Fact("told at", format_micro_time(seen.now)),

@@ -72,7 +72,7 @@ def _found(file: str) -> str:
     found = scenario_file(file)
     if found == file and file.replace("-", "").isalnum() and not os.path.exists(file):
         names = ", ".join(scenario_names())
-        raise UsageError(f"{file}: no such file, and none of the scenarios that come along ({names})")
+        raise UsageError(f"{file}: no such file, and no bundled scenario has this name ({names})")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The scheduler: pods without a node get one, or are told why there is none.
+"""The scheduler: binds pods without a node, or reports why no node fits.
 
 It stands beside the kubelets, where a cluster has kube-scheduler. One pod is tried at a time: `framework/cycle.py`
 decides, this acts. Changes in the cluster bring pods back that a plugin refused (`queue/`); a pod of high priority may

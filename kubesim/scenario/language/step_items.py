@@ -177,7 +177,7 @@ class Reboot(Strict):
 
 
 class Shutdown(Strict):
-    """The machine is told to go down, and its kubelet is asked first."""
+    """The machine shuts down, and its kubelet may delay that to stop its pods."""
 
     what: Literal["node"] = "node"
     node: str = ""

@@ -57,7 +57,7 @@ class OpenExpectation:
         self.expect = expect
         self.text = describe(expect)
         self.seen = "no such pod was seen" if expect.pod else "no such object was seen"
-        self.events: dict[str, int] = {}  # by name of the event: how often it was told
+        self.events: dict[str, int] = {}  # by name of the Event: how often it was emitted
         self.timer: asyncio.TimerHandle | None = None
 
     def object_is(self, obj: ApiObject, gone: bool) -> bool:
@@ -117,9 +117,10 @@ class OpenExpectation:
         return self._count_events() >= expect.count
 
     def _count_events(self) -> int:
-        told = sum(self.events.values())
-        self.seen = {0: "it was not told", 1: "it was told once"}.get(told, f"it was told {told} times")
-        return told
+        emitted = sum(self.events.values())
+        counts = {0: "the Event was not emitted", 1: "the Event was emitted once"}
+        self.seen = counts.get(emitted, f"the Event was emitted {emitted} times")
+        return emitted
 
 
 def times(event: Event) -> int:

@@ -103,7 +103,7 @@ def test_exits_during_termination_are_reported_at_the_end() -> None:
     asked: dict[str, Any] = {"deletionTimestamp": ago(-10), "deletionGracePeriodSeconds": 30, "generation": 2}
     assert says(Shadow(), pod(running(), metadata=asked), _exited(1, "Failed", **asked)) == []
     late = says(Shadow(), pod(running()), _exited(1, "Running"))
-    assert "container main exited is told 17s after it happened" in late
+    assert "container main exited is reported 17s after it happened" in late
 
 
 SIDECAR: dict[str, Any] = {

@@ -267,4 +267,4 @@ def test_events_are_counted_as_the_api_server_counts_them() -> None:
             store.replace(stored.changed(count=count))
         return [(verdict.met, verdict.why) for verdict in judge.verdicts]
 
-    assert run_virtual(main) == [(True, "it was told 3 times after 0s")]
+    assert run_virtual(main) == [(True, "the Event was emitted 3 times after 0s")]

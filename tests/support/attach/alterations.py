@@ -364,7 +364,7 @@ KINDS: dict[str, tuple[str, Sequence[str], Places, Edit]] = {
         _status(_other_exit),
     ),
     "an exit that is reported long after it happened": (
-        "is told",
+        "is reported",
         ("crash-slow", "retry-ok"),
         _statuses(_ended),
         _report_late,

@@ -20,7 +20,7 @@ from kubesim.golang.cron import CronError, Schedule, load_location, parse_schedu
 from kubesim.golang.text import quoted
 from kubesim.values import replace, value_object
 
-NEXT_SCHEDULE_DELTA = 100 * MILLISECOND  # a run starts so long after its scheduled time
+NEXT_SCHEDULE_DELTA = 100 * MILLISECOND  # from the scheduled time to the start of a run
 MANY_MISSED = 100
 
 

@@ -36,7 +36,7 @@ from kubesim.cluster.store.watches import WatchEvent
 from kubesim.errors import ApiError
 from kubesim.values import value_object
 
-BURST_REPLICAS = 250  # so many pods are created and deleted in one sync at most
+BURST_REPLICAS = 250  # the most pods that one sync creates or deletes
 
 _Candidate = TypeVar("_Candidate")
 

@@ -44,7 +44,7 @@ Failures = dict[str, tuple[str, str]]  # condition -> reason and message
 
 @value_object
 class Remaining:
-    """What is left of a kind after everything was told to go. `problem`: it should have gone at once."""
+    """What is left of a kind after everything was deleted. `problem`: it should have gone at once."""
 
     kind: str
     count: int
@@ -118,7 +118,7 @@ class NamespaceDeletion(Controller):
         status = dict(namespace.extra.get("status") or {})
         conditions = updated_conditions(status.get("conditions") or [], failures, self.clock.now())
         new = namespace.with_extra({**namespace.extra, "status": {**status, "conditions": conditions}})
-        why = "; ".join(message for _, message in failures.values()) or "its content was told to go"
+        why = "; ".join(message for _, message in failures.values()) or "its content is being deleted"
         return self.client.patch(namespace, new, why, "status", verb="update")
 
     def _finalize(self, namespace: ApiObject) -> None:

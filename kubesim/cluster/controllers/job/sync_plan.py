@@ -34,7 +34,7 @@ from kubesim.cluster.controllers.job.outcome.job_pods import (
 )
 from kubesim.values import replace, value_object
 
-SYNC_JOB_BATCH_PERIOD = SECOND  # changes of pods are collected for so long
+SYNC_JOB_BATCH_PERIOD = SECOND  # how long changes of pods are collected
 MAX_CREATE_DELETE_PER_SYNC = 500
 
 

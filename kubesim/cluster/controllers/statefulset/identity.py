@@ -1,4 +1,4 @@
-"""Who a pod of a StatefulSet is: its name, its labels, its host name and its volumes follow from its ordinal.
+"""The identity of a pod of a StatefulSet: its name, its labels, its host name and its volumes follow from its ordinal.
 
 Mirrors: pkg/controller/statefulset/stateful_set_utils.go getParentNameAndOrdinal, identityMatches, storageMatches,
 updateIdentity, updateStorage, newVersionedStatefulSetPod

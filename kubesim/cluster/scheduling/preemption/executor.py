@@ -1,6 +1,6 @@
 """Deletes the victims of a preemption while the preemptor waits.
 
-All but the last go together; the preemptor may be tried again once the last one has been told to stop.
+All but the last go together; the preemptor may be tried again once the last one is being deleted.
 
 Mirrors: pkg/scheduler/framework/preemption/executor.go prepareCandidateAsync, PreemptPod
 """

@@ -37,7 +37,7 @@ class SyncClaimSoon:
 
 @value_object
 class ModesDiffer:
-    """The volume names a claim of another mode; both are told."""
+    """The volume names a claim of another mode; both get an Event."""
 
     of_volume: str
     of_claim: str
