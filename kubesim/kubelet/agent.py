@@ -45,7 +45,7 @@ from kubesim.podworkers.resyncs import Resyncs
 from kubesim.podworkers.state import PodSyncStatuses
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.disk import KubeletDisk
-from kubesim.runtime.helper import ContainerConfigError, MemoryUsage
+from kubesim.runtime.helper import ContainerConfigError, MemoryUsage, RunContainerOptions
 from kubesim.runtime.images.image_manager import ImageManager
 from kubesim.runtime.kuberuntime.act.manager import RuntimeManager
 from kubesim.runtime.kuberuntime.decide.backoff import new_crash_loop_backoff
@@ -283,11 +283,12 @@ class Kubelet:
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
         self.syncer.on_pod_sandbox_ready(pod)
 
-    def container_environment(
+    def generate_run_container_options(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
-    ) -> tuple[tuple[str, str], ...]:
+    ) -> RunContainerOptions:
         hosts, node = self.settings.host_ips, self.settings.node_name
-        return make_environment(pod, container, pod_ips, hosts, node, self._find_for_environment, self.context.gates)
+        env = make_environment(pod, container, pod_ips, hosts, node, self._find_for_environment, self.context.gates)
+        return RunContainerOptions(env)
 
     def _find_for_environment(self, kind: str, namespace: str, name: str) -> ApiObject | None:
         if kind not in (CONFIG_MAP, SECRET):

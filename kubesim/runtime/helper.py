@@ -32,6 +32,13 @@ class MemoryUsage:
     containers: Mapping[str, int | None]
 
 
+@value_object
+class RunContainerOptions:
+    """What the kubelet adds to the configuration of a container (kubecontainer.RunContainerOptions)."""
+
+    env: tuple[tuple[str, str], ...] = ()
+
+
 class RuntimeHelper(Protocol):
     """The kubelet as the runtime manager sees it."""
 
@@ -41,6 +48,8 @@ class RuntimeHelper(Protocol):
     def pod_memory_usage(self, uid: str) -> MemoryUsage | None:
         """None where nobody measures it."""
 
-    def container_environment(
+    def generate_run_container_options(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
-    ) -> tuple[tuple[str, str], ...]: ...
+    ) -> RunContainerOptions:
+        """Raises ContainerConfigError."""
+        ...

@@ -15,6 +15,7 @@ from kubesim.conformance.decode import Json, runtime_pod_status
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import without_purge_order
 from kubesim.errors import RuntimeCallError
+from kubesim.runtime.helper import RunContainerOptions
 from kubesim.runtime.images.image_manager import ImageManager, ImagePullSettings
 from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.kuberuntime.act.manager import ProbeResults, RuntimeManager
@@ -224,10 +225,10 @@ class _Recording:
     def pod_memory_usage(self, uid: str) -> None:
         return None
 
-    def container_environment(
+    def generate_run_container_options(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
-    ) -> tuple[tuple[str, str], ...]:
-        return ()
+    ) -> RunContainerOptions:
+        return RunContainerOptions()
 
     async def http_get(self, pod: Pod, container: Container, action: HTTPGetAction) -> None:
         raise RuntimeCallError("the corpus has exec hooks only")

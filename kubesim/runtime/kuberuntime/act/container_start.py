@@ -110,7 +110,7 @@ class ContainerStarter:
         try:
             if container.target_container_name and status.find(container.target_container_name) is None:
                 raise ContainerConfigError(f"unable to find target container {container.target_container_name}")
-            environment = self.helper.container_environment(pod, container, target.pod_ips)
+            options = self.helper.generate_run_container_options(pod, container, target.pod_ips)
             image = await self.runtime.image_status(container.image)
             uid, username = (None, "") if image is None else (image.uid, image.username)
             problem = verify_run_as_non_root(pod, container, uid, username)
@@ -129,7 +129,7 @@ class ContainerStarter:
             annotations=new_container_annotations(container, pod, attempt),
             log_path=container_log_path(container.name, attempt),
             resources=linux_container_resources(pod, container, self.gates),
-            env=environment,
+            env=options.env,
             stop_signal=stop_signal if self.gates.enabled("ContainerStopSignals") else "",
         )
 

@@ -1,0 +1,1 @@
+"""The container manager: which CPUs, memory, devices and claims of the node a container gets, and who may not start."""

@@ -1,0 +1,57 @@
+"""Topology hints, and what the topology manager asks of the managers that allocate resources.
+
+Mirrors: pkg/kubelet/cm/topologymanager/topology_manager.go TopologyHint, HintProvider; bitmask/bitmask.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from kubesim.api.pod import Container, Pod
+from kubesim.values import value_object
+
+NumaNodes = frozenset[int]
+
+
+@value_object
+class TopologyHint:
+    """One way to allocate a resource: from these NUMA nodes. None: from any, without a preference."""
+
+    numa_nodes: NumaNodes | None = None
+    preferred: bool = False
+
+    def is_less_than(self, other: TopologyHint) -> bool:
+        """Preferred hints first, then the narrower ones."""
+        if self.preferred != other.preferred:
+            return self.preferred
+        return is_narrower(self.numa_nodes or frozenset(), other.numa_nodes or frozenset())
+
+
+def is_narrower(nodes: NumaNodes, other: NumaNodes) -> bool:
+    """Fewer NUMA nodes; of equally many, those with the lower numbers."""
+    if len(nodes) != len(other):
+        return len(nodes) < len(other)
+    return mask_of(nodes) < mask_of(other)
+
+
+def mask_of(nodes: NumaNodes) -> int:
+    """The nodes as the bits of a number, which is how upstream orders them."""
+    return sum(1 << node for node in nodes)
+
+
+# By resource name. An empty tuple: the resource cannot be aligned. None: it does not matter where it comes from.
+Hints = Mapping[str, tuple[TopologyHint, ...] | None]
+
+
+class HintProvider(Protocol):
+    """A manager that allocates a resource and can say from which NUMA nodes.
+
+    The topology manager gathers the hints of all providers, chooses one affinity for the container (or for the pod),
+    and then lets each provider allocate. `allocate` and `allocate_pod` raise an AllocationError.
+    """
+
+    def topology_hints(self, pod: Pod, container: Container) -> Hints: ...
+    def pod_topology_hints(self, pod: Pod) -> Hints: ...
+    def allocate(self, pod: Pod, container: Container) -> None: ...
+    def allocate_pod(self, pod: Pod) -> None: ...
