@@ -18,7 +18,8 @@ from kubesim.api.pod import Container, Pod
 from kubesim.cluster.api_client import ApiClient
 from kubesim.kubelet.admission.preemption import CriticalPodAdmission
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
-from kubesim.kubelet.cm.container_manager import NO_OPTIONS, ContainerManager
+from kubesim.kubelet.cm.compose import new_container_manager
+from kubesim.kubelet.cm.container_manager import NO_OPTIONS
 from kubesim.kubelet.containers.container_deletor import ContainerDeletor
 from kubesim.kubelet.containers.environment import Find, make_environment
 from kubesim.kubelet.containers.http_hook import HttpHook
@@ -88,7 +89,7 @@ class Kubelet:
         self.settings = context.settings
         self._dependencies = dependencies
         self.views = views = self._make_views()
-        self.container_manager = ContainerManager()
+        self.container_manager = new_container_manager(context, views, dependencies.runtime, dependencies.disk)
         self._make_runtime_side()
         self._make_syncer()
         self.workers = PodWorkers(
@@ -241,6 +242,7 @@ class Kubelet:
     def start(self) -> None:
         """Begin everything, each part at its own moment."""
         settings = self.settings
+        self.container_manager.start(self.context.clock, self._begin)
         self._begin("runtime poll", 0, lambda: self.runtime_state.run(settings.runtime_poll_period))
         self._begin("status manager", settings.status_manager_starts, self.views.statuses.run)
         self._begin("container gc", settings.container_gc_starts, self.container_gc.run)
