@@ -13,6 +13,7 @@ from kubesim.errors import KubesimError
 from kubesim.features import FeatureGates
 from kubesim.kubelet.cm.cpumanager.state import CpuState
 from kubesim.kubelet.cm.cpumanager.topology import CpuInfo, CpuTopology, new_topology
+from kubesim.kubelet.cm.topologymanager.hints import Hints, TopologyHint
 from kubesim.runtime.allocation.cpuset import parse_cpus
 
 Row = dict[str, Any]
@@ -70,3 +71,12 @@ def outcome(function: Callable[[], object]) -> tuple[object, str]:
         return function(), ""
     except KubesimError as error:
         return None, str(error)
+
+
+def hint_of(given: tuple[str | None, bool]) -> TopologyHint:
+    nodes, preferred = given
+    return TopologyHint(None if nodes is None else parse_cpus(nodes), preferred)
+
+
+def hints_of(provider: Row | None) -> Hints:
+    return {name: None if hints is None else tuple(map(hint_of, hints)) for name, hints in (provider or {}).items()}

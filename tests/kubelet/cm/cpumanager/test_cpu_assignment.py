@@ -6,7 +6,7 @@ import pytest
 
 from kubesim.kubelet.cm.cpumanager.accumulator import CpuAccumulator, take_by_topology_numa_packed
 from kubesim.kubelet.cm.cpumanager.distribution import (
-    Slice,
+    GoSlice,
     combinations,
     standard_deviation,
     take_by_topology_numa_distributed,
@@ -75,7 +75,7 @@ def test_take_by_topology_numa_distributed(row: Row) -> None:
 
 
 def test_combinations_share_arrays_as_go_slices_do() -> None:
-    kept: list[Slice] = []
+    kept: list[GoSlice] = []
     seen = []
     for combo in combinations(range(5), 4):
         kept.append(combo)

@@ -1,5 +1,5 @@
-"""The CPU manager. The tables re-tell pkg/kubelet/cm/cpumanager/cpu_manager_test.go TestCPUManagerAddWithInitContainers,
-TestReconcileState and TestCPUManagerGenerate."""
+"""The CPU manager. The tables re-tell, of pkg/kubelet/cm/cpumanager/cpu_manager_test.go,
+TestCPUManagerAddWithInitContainers, TestReconcileState and TestCPUManagerGenerate."""
 
 from __future__ import annotations
 

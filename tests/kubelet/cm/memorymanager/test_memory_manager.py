@@ -1,5 +1,5 @@
-"""The memory manager. The tables re-tell pkg/kubelet/cm/memorymanager/memory_manager_test.go TestValidateReservedMemory,
-TestConvertPreReserved, TestGetSystemReservedMemory, TestNewManager, TestRemoveStaleState and
+"""The memory manager. The tables re-tell, of pkg/kubelet/cm/memorymanager/memory_manager_test.go,
+TestValidateReservedMemory, TestConvertPreReserved, TestGetSystemReservedMemory, TestNewManager, TestRemoveStaleState and
 TestAllocateAndAddPodWithInitContainers."""
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from kubesim.kubelet.cm.machine import NumaNode
-from kubesim.kubelet.cm.topologymanager.hints import Hints, TopologyHint
+from kubesim.kubelet.cm.topologymanager.hints import TopologyHint
 from kubesim.kubelet.cm.topologymanager.numa_info import NumaInfo, new_numa_info
 from kubesim.kubelet.cm.topologymanager.policy import (
     BEST_EFFORT,
@@ -22,7 +22,7 @@ from kubesim.kubelet.cm.topologymanager.policy import (
 )
 from kubesim.kubelet.cm.topologymanager.policy_options import PolicyOptions
 from kubesim.runtime.allocation.cpuset import parse_cpus
-from tests.kubelet.cm.tables import Row, names, outcome, rows
+from tests.kubelet.cm.tables import Row, hint_of, hints_of, names, outcome, rows
 
 TABLE = rows("topologymanager/topology_manager")
 FOUR = {0: (10, 11, 12, 12), 1: (11, 10, 12, 12), 2: (12, 12, 10, 11), 3: (12, 12, 11, 10)}
@@ -41,15 +41,6 @@ NOWHERE = NumaInfo((), {})
 
 def of(test: str) -> list[Row]:
     return [row for row in TABLE if row["test"] == test]
-
-
-def hint_of(given: tuple[str | None, bool]) -> TopologyHint:
-    nodes, preferred = given
-    return TopologyHint(None if nodes is None else parse_cpus(nodes), preferred)
-
-
-def hints_of(provider: Row | None) -> Hints:
-    return {name: None if hints is None else tuple(map(hint_of, hints)) for name, hints in (provider or {}).items()}
 
 
 MERGE = of("merge")

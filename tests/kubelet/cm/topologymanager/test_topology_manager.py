@@ -19,8 +19,7 @@ from kubesim.kubelet.cm.topologymanager.manager import (
 )
 from kubesim.kubelet.cm.topologymanager.policy_options import PolicyOptions, new_policy_options
 from kubesim.values import part
-from tests.kubelet.cm.tables import Row, gates_of, names, outcome, pod_of, rows
-from tests.kubelet.cm.topologymanager.test_policy import hints_of
+from tests.kubelet.cm.tables import Row, gates_of, hints_of, names, outcome, pod_of, rows
 
 TABLE = rows("topologymanager/topology_manager")
 TWO = (NumaNode(0, distances=(10, 11)), NumaNode(1, distances=(11, 10)))
