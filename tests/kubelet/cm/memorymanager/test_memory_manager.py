@@ -1,6 +1,6 @@
 """The memory manager. The tables re-tell, of pkg/kubelet/cm/memorymanager/memory_manager_test.go,
-TestValidateReservedMemory, TestConvertPreReserved, TestGetSystemReservedMemory, TestNewManager, TestRemoveStaleState and
-TestAllocateAndAddPodWithInitContainers."""
+TestValidateReservedMemory, TestConvertPreReserved, TestGetSystemReservedMemory, TestNewManager, TestRemoveStaleState
+and TestAllocateAndAddPodWithInitContainers."""
 
 from __future__ import annotations
 

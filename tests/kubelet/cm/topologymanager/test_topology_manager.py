@@ -106,8 +106,6 @@ def test_affinity_is_there_while_providers_allocate(scope: str) -> None:
     manager.admit(pod_with())
     assert manager.affinity("pod", "init") == manager.affinity("pod", "main") == only
     assert manager.affinity("pod", "other") == TopologyHint()
-    manager.forget("pod")
-    assert manager.affinity("pod", "main") == TopologyHint()
 
 
 @pytest.mark.parametrize(
