@@ -19,7 +19,7 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.golang.text import quoted
 from kubesim.runtime.allocation.cgroups import ResourceConfig, resource_config_for_pod
 from kubesim.runtime.disk import KubeletDisk
-from kubesim.runtime.helper import EventRecorder, RuntimeHelper
+from kubesim.runtime.helper import DynamicResourcesError, EventRecorder, RuntimeHelper
 from kubesim.runtime.images.image_manager import ImageManager
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
 from kubesim.runtime.kuberuntime.act.container_start import ContainerStarter, ContainerStartFailed, StartTarget
@@ -155,8 +155,15 @@ class RuntimeManager:
         """Make the pod's control group, if it is not there yet."""
         uid = pod.metadata.uid
         if self._cgroups.get(uid) is None:
-            self._cgroups.create(uid, resource_config_for_pod(pod, gates=self._gates))
+            config = resource_config_for_pod(pod, enforce_cpu_limits=self._has_quota(pod), gates=self._gates)
+            self._cgroups.create(uid, config)
             self.actuated.pod_cgroup_made(pod, self._gates)
+
+    def _has_quota(self, pod: Pod) -> bool:
+        """A pod with CPUs of its own needs no quota."""
+        if not self._gates.enabled("DisableCPUQuotaWithExclusiveCPUs"):
+            return True
+        return not self._helper.internal_lifecycle.pod_has_exclusive_cpus(pod)
 
     def pod_cgroup(self, uid: str) -> ResourceConfig | None:
         return self._cgroups.get(uid)
@@ -255,6 +262,12 @@ class RuntimeManager:
             return StartTarget(actions.sandbox_id, config, status.ips, pull_secrets)
         self.counts["started_pods",] += 1
         outcome = result.add("CreatePodSandbox", format_pod(pod))
+        try:
+            await self._helper.prepare_dynamic_resources(pod)
+        except DynamicResourcesError as error:
+            reason = "FailedPrepareDynamicResources"
+            self._events.event(pod, "Warning", reason, f"Failed to prepare dynamic resources: {error}")
+            return None  # not an error of the sync: the next one tries again
         try:
             sandbox_id = await self.runtime.run_pod_sandbox(config)
         except RuntimeCallError as error:

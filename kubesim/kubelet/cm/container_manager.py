@@ -1,0 +1,169 @@
+"""The container manager: what a container gets of the node beyond cpu shares and a memory limit.
+
+It composes the managers of CPUs, memory, devices and resource claims. A pod is admitted once the topology manager has
+let each of them allocate; later a container is created with what was allocated. A node without any of these managers
+has nothing to do here.
+
+Mirrors: pkg/kubelet/cm/container_manager_linux.go; internal_container_lifecycle_linux.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kubesim.api.pod import Container, Pod
+from kubesim.clock import LoopClock
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.cm.admission import AllocationError, pod_admit_result
+from kubesim.kubelet.cm.settings import ResourceManagerSettings
+from kubesim.kubelet.cm.topologymanager.hints import HintProvider
+from kubesim.runtime.allocation.cpuset import format_cpus
+from kubesim.runtime.helper import RunContainerOptions
+from kubesim.runtime.protocol import ContainerConfig
+from kubesim.runtime.types import RuntimeResources
+from kubesim.values import replace
+
+if TYPE_CHECKING:
+    from kubesim.kubelet.cm.cpumanager.manager import CpuManager
+    from kubesim.kubelet.cm.memorymanager.manager import MemoryManager
+    from kubesim.kubelet.cm.topologymanager.manager import TopologyManager
+
+ADMITTED = ("", "")
+NO_OPTIONS = RunContainerOptions()
+NO_RESOURCES = RuntimeResources()
+
+Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
+
+
+class DeviceManager(HintProvider, Protocol):
+    """Devices of device plugins."""
+
+    def device_run_container_options(self, pod: Pod, container: Container) -> RunContainerOptions | None:
+        """What the plugins said at Allocate. Raises ContainerConfigError."""
+        ...
+
+
+class DraManager(Protocol):
+    """Devices of resource claims (dynamic resource allocation)."""
+
+    async def prepare_resources(self, pod: Pod) -> None:
+        """Raises DynamicResourcesError."""
+
+    async def unprepare_resources(self, pod: Pod) -> None:
+        """Raises DynamicResourcesError."""
+
+    def get_resources(self, pod: Pod, container: Container) -> RunContainerOptions:
+        """The CDI devices of the container. Raises ContainerConfigError."""
+        ...
+
+
+class ContainerManager:
+    """One life of it: what must survive the kubelet is on its disk. Each manager is None where it has nothing to do."""
+
+    def __init__(self, settings: ResourceManagerSettings | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self.settings = settings or ResourceManagerSettings()
+        self.gates = gates
+        self.devices: DeviceManager | None = None
+        self.dra: DraManager | None = None
+        self.cpu: CpuManager | None = None
+        self.memory: MemoryManager | None = None
+        self._topology: TopologyManager | None = None
+
+    @property
+    def topology(self) -> TopologyManager:
+        """Raises MachineError if the kubelet would not start with this configuration on this machine."""
+        if self._topology is None:
+            from kubesim.kubelet.cm.topologymanager.manager import new_topology_manager
+
+            wanted = self.settings
+            self._topology = new_topology_manager(
+                wanted.machine.topology,
+                wanted.topology_policy,
+                wanted.topology_scope,
+                wanted.topology_options,
+                self.gates,
+            )
+        return self._topology
+
+    def start(self, clock: LoopClock, begin: Begin) -> None:
+        """Take up the state of an earlier kubelet. Raises MachineError if that cannot be used: the kubelet ends."""
+        if (cpu := self.cpu) is not None:
+            cpu.start()
+            period = self.settings.cpu_reconcile_period
+            begin("cpu manager", 0, lambda: cpu.run(clock, period))
+        if self.memory is not None:
+            self.memory.start()
+
+    # -- admission ----------------------------------------------------------------------------------------------
+
+    def admit(self, pod: Pod) -> tuple[str, str]:
+        """Allocate what the pod's containers need; reason and message of a refusal, empty if there is none."""
+        if self.devices is None and self.cpu is None and self.memory is None:
+            return ADMITTED
+        in_order: tuple[HintProvider | None, ...] = (self.devices, self.cpu, self.memory)
+        self.topology.providers = [provider for provider in in_order if provider is not None]
+        try:
+            self.topology.admit(pod)
+        except AllocationError as error:
+            return pod_admit_result(error)
+        return ADMITTED
+
+    # -- a container --------------------------------------------------------------------------------------------
+
+    def get_resources(self, pod: Pod, container: Container) -> RunContainerOptions:
+        """What devices and claims add to a container; NO_OPTIONS if there are none."""
+        if self.dra is None and self.devices is None:
+            return NO_OPTIONS
+        claimed = NO_OPTIONS if self.dra is None else self.dra.get_resources(pod, container)
+        plugged = None if self.devices is None else self.devices.device_run_container_options(pod, container)
+        if plugged is None:
+            return claimed
+        return RunContainerOptions(
+            env=plugged.env,
+            mounts=plugged.mounts,
+            devices=plugged.devices,
+            cdi_devices=claimed.cdi_devices + plugged.cdi_devices,
+            annotations=plugged.annotations,
+        )
+
+    def pre_create_container(self, pod: Pod, container: Container, config: ContainerConfig) -> ContainerConfig:
+        """The configuration with the CPUs and NUMA nodes that the container may use."""
+        if self.cpu is None and self.memory is None:
+            return config
+        uid, name = pod.metadata.uid, container.name
+        cpus = "" if self.cpu is None else format_cpus(self.cpu.affinity(uid, name))
+        nodes = "" if self.memory is None else ",".join(map(str, self.memory.numa_nodes(uid, name)))
+        resources = replace(config.resources or NO_RESOURCES, cpuset_cpus=cpus, cpuset_mems=nodes)
+        return replace(config, resources=resources)
+
+    def pre_start_container(self, pod: Pod, container: Container, container_id: str) -> None:
+        """The container exists now, and is about to run."""
+        if self.cpu is not None:
+            self.cpu.add_container(pod, container)
+        if self.memory is not None:
+            self.memory.add_container(pod, container)
+
+    def container_has_exclusive_cpus(self, pod: Pod, container: Container) -> bool:
+        return self.cpu is not None and self.cpu.has_exclusive_cpus(pod, container)
+
+    def pod_has_exclusive_cpus(self, pod: Pod) -> bool:
+        """Of a pod with pod-level resources, all containers must have them."""
+        if (cpu := self.cpu) is None:
+            return False
+        from kubesim.kubelet.cm.cpumanager.requests import manages_pod_level
+
+        has = [cpu.has_exclusive_cpus(pod, each) for each in (*pod.spec.init_containers, *pod.spec.containers)]
+        return all(has) if manages_pod_level(pod, self.gates) else any(has)
+
+    # -- resource claims ----------------------------------------------------------------------------------------
+
+    async def prepare_dynamic_resources(self, pod: Pod) -> None:
+        """Before the sandbox is created."""
+        if self.dra is not None:
+            await self.dra.prepare_resources(pod)
+
+    async def unprepare_dynamic_resources(self, pod: Pod) -> None:
+        """After the containers have stopped."""
+        if self.dra is not None:
+            await self.dra.unprepare_resources(pod)
