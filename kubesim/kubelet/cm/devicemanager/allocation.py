@@ -83,8 +83,7 @@ def devices_to_allocate(
     available, needed = healthy - state.in_use, required - len(chosen)
     if len(available) < needed:
         raise AllocationError(
-            f"requested number of devices unavailable for {resource}. "
-            f"Requested: {needed}, Available: {len(available)}"
+            f"requested number of devices unavailable for {resource}. Requested: {needed}, Available: {len(available)}"
         )
     aligned, unaligned, no_affinity = filter_by_affinity(available, state.devices, affinity)
     if needed < len(aligned):

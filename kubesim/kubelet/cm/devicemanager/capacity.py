@@ -27,6 +27,4 @@ def with_device_capacity(status: NodeStatus, devices: DeviceCapacity) -> NodeSta
     allocatable = {name: str(count) for name, count in devices.allocatable.items()} | removed
     if not capacity:
         return status
-    return status.changed(
-        capacity={**status.capacity, **capacity}, allocatable={**status.allocatable, **allocatable}
-    )
+    return status.changed(capacity={**status.capacity, **capacity}, allocatable={**status.allocatable, **allocatable})

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from typing import Any, Protocol
 
-from kubesim.api.pod import Container, Pod
+from kubesim.api.pod import Container, Pod, PodStatus
 from kubesim.api.pods.resources import pod_limits, quantities
 from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.quantity import Quantity
@@ -32,6 +33,7 @@ from kubesim.kubelet.cm.devicemanager.allocation import (
 )
 from kubesim.kubelet.cm.devicemanager.capacity import DeviceCapacity
 from kubesim.kubelet.cm.devicemanager.endpoint import Endpoint
+from kubesim.kubelet.cm.devicemanager.health import with_allocated_resources_status
 from kubesim.kubelet.cm.devicemanager.plugin import HEALTHY, DevicePlugin, DevicePluginError, PluginDevice
 from kubesim.kubelet.cm.devicemanager.pod_devices import (
     WITHOUT_TOPOLOGY,
@@ -42,29 +44,27 @@ from kubesim.kubelet.cm.devicemanager.pod_devices import (
 from kubesim.kubelet.cm.devicemanager.topology_hints import device_topology_hints
 from kubesim.kubelet.cm.topologymanager.hints import Hints, NumaNodes, TopologyHint
 from kubesim.runtime.helper import ContainerConfigError, RunContainerOptions
-from kubesim.values import mutable, part
+from kubesim.values import part, value_object
+
+CHECKPOINT = "kubelet_internal_checkpoint"
 
 
-@mutable
+@value_object
 class DeviceCheckpoint:
-    """The file kubelet_internal_checkpoint: who has which devices, and which resources were registered."""
+    """Who has which devices, and which resources were registered."""
 
     entries: tuple[PodDevicesEntry, ...] = ()
     registered: tuple[str, ...] = ()
-    exists: bool = False
 
 
-@part
-class KubeletPods:
-    """What the device manager asks about pods: which are active, and whether all sources have been heard."""
-
-    active: Callable[[], Iterable[Pod]]
-    sources_ready: Callable[[], bool]
+class SourcesReady(Protocol):
+    all_ready: bool  # every source of pods has been heard
 
 
 @part
 class KnownDevices:
-    """By resource: the endpoint, all devices as the plugin listed them last, the healthy, unhealthy and allocated ones."""
+    """By resource: the plugin's endpoint, its devices as it listed them last, and which are healthy, unhealthy and
+    allocated."""
 
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
     all: dict[str, dict[str, PluginDevice]] = field(default_factory=dict)
@@ -78,12 +78,13 @@ class DeviceManager:
     """Implements `HintProvider`. `on_update` is called with the pods whose devices changed their health."""
 
     now: Callable[[], int]
-    checkpoint: DeviceCheckpoint
-    pods: KubeletPods
+    checkpoints: dict[str, Any]  # on the kubelet's disk, by file name
+    active_pods: Callable[[], Iterable[Pod]]
+    sources: SourcesReady
     affinity: Callable[[str, str], NumaNodes | None] = lambda uid, container: None  # of the topology manager
     numa_nodes: Sequence[int] = ()  # of the machine
     gates: FeatureGates = DEFAULT_GATES
-    on_update: Callable[[Sequence[str]], None] = lambda uids: None
+    on_update: Callable[[Sequence[str]], object] = lambda uids: None
     known: KnownDevices = field(default_factory=KnownDevices)
     pod_devices: PodDevices = field(default_factory=PodDevices)
     _to_reuse: tuple[str, dict[str, set[str]]] = ("", {})  # devices of init containers, of one pod at a time
@@ -92,19 +93,18 @@ class DeviceManager:
     def start(self, running: Iterable[tuple[str, str]]) -> None:
         """Read the checkpoint. `running` are the containers that the runtime found running: pod UID and name."""
         self._initially_running = frozenset(running)
-        for entry in self.checkpoint.entries:
+        checkpoint = self.checkpoints.get(CHECKPOINT, DeviceCheckpoint())
+        for entry in checkpoint.entries:
             self.pod_devices.insert(entry.pod_uid, entry.container, entry.resource, entry.allocated)
         self.known.allocated = self.pod_devices.devices()
-        for resource in self.checkpoint.registered:
+        for resource in checkpoint.registered:
             self.known.healthy[resource] = set()
             self.known.unhealthy[resource] = set()
             self.known.endpoints[resource] = Endpoint(resource, stopped_at=self.now())
 
     def _write_checkpoint(self) -> None:
         entries = tuple(entry for entry in self.pod_devices.entries() if entry.allocated.response is not None)
-        self.checkpoint.entries = entries
-        self.checkpoint.registered = tuple(self.known.healthy)
-        self.checkpoint.exists = True
+        self.checkpoints[CHECKPOINT] = DeviceCheckpoint(entries, tuple(self.known.healthy))
 
     # -- plugins ------------------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class DeviceManager:
 
     def should_reset_extended_resource_capacity(self) -> bool:
         """Without a checkpoint the node is a new one."""
-        return not self.checkpoint.exists
+        return CHECKPOINT not in self.checkpoints
 
     def is_device_plugin_resource(self, resource: str) -> bool:
         """Registered, or allocated before the kubelet restarted."""
@@ -195,9 +195,9 @@ class DeviceManager:
 
     def update_allocated_devices(self) -> None:
         """Free the devices of pods that are no longer active, once all sources have been heard."""
-        if not self.pods.sources_ready():
+        if not self.sources.all_ready:
             return
-        active = {pod.metadata.uid for pod in self.pods.active()}
+        active = {pod.metadata.uid for pod in self.active_pods()}
         gone = [uid for uid in self.pod_devices.pods() if uid not in active]
         if gone:
             self.pod_devices.delete(gone)
@@ -237,7 +237,7 @@ class DeviceManager:
         uid, name, resource = request.pod_uid, request.container, request.resource
         held = self.pod_devices.of_container(uid, name, resource)
         check_held_devices(request, held)
-        if not self.pods.sources_ready() and (uid, name) in self._initially_running:
+        if not self.sources.all_ready and (uid, name) in self._initially_running:
             return set()  # only the kubelet has restarted: the container has its devices already
         known = self.known
         in_use = known.allocated.setdefault(resource, set())
@@ -325,6 +325,11 @@ class DeviceManager:
             return ()
         return device_topology_hints(devices, self.numa_nodes, available, reusable, requested)
 
+    # -- a pod's status -----------------------------------------------------------------------------------------
+
+    def update_allocated_resources_status(self, pod: Pod, status: PodStatus) -> PodStatus:
+        return with_allocated_resources_status(status, pod.metadata.uid, self.pod_devices, self.known.all)
+
     # -- a container is created ---------------------------------------------------------------------------------
 
     def device_run_container_options(self, pod: Pod, container: Container) -> RunContainerOptions | None:
@@ -345,7 +350,7 @@ class DeviceManager:
         return self.pod_devices.run_container_options(uid, name)
 
     def _is_active(self, uid: str) -> bool:
-        return any(pod.metadata.uid == uid for pod in self.pods.active())
+        return any(pod.metadata.uid == uid for pod in self.active_pods())
 
     def _pre_start(self, uid: str, container: str, resource: str) -> None:
         endpoint = self.known.endpoints.get(resource)

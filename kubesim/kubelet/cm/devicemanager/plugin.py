@@ -8,7 +8,7 @@ Mirrors: staging/src/k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.proto
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from kubesim.errors import KubesimError
@@ -58,3 +58,18 @@ class DevicePlugin(Protocol):
     ) -> tuple[str, ...]: ...
     def allocate(self, device_ids: Sequence[str]) -> ContainerAllocateResponse: ...
     def pre_start_container(self, device_ids: Sequence[str]) -> None: ...
+
+
+class PluginRegistry(Protocol):
+    """The kubelet as a plugin sees it: it registers, and then streams its devices."""
+
+    def plugin_connected(self, resource: str, plugin: DevicePlugin) -> None: ...
+    def plugin_disconnected(self, resource: str) -> None: ...
+    def update_devices(self, resource: str, devices: Iterable[PluginDevice]) -> None: ...
+
+
+class PluginsOnNode(Protocol):
+    """The device plugins of a node, which outlive its kubelet."""
+
+    def kubelet_serves(self, registry: PluginRegistry) -> None:
+        """The kubelet's registration socket is there: each plugin registers, at its own moment."""
