@@ -18,7 +18,8 @@ from kubesim.api.pod import Container, Pod
 from kubesim.cluster.api_client import ApiClient
 from kubesim.kubelet.admission.preemption import CriticalPodAdmission
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
-from kubesim.kubelet.cm.container_manager import NO_OPTIONS, new_container_manager
+from kubesim.kubelet.cm.compose import new_container_manager
+from kubesim.kubelet.cm.container_manager import NO_OPTIONS
 from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
 from kubesim.kubelet.containers.container_deletor import ContainerDeletor
 from kubesim.kubelet.containers.environment import Find, make_environment
@@ -90,7 +91,9 @@ class Kubelet:
         self.settings = context.settings
         self._dependencies = dependencies
         self.views = views = self._make_views()
-        self.container_manager = new_container_manager(context, views, dependencies.disk, dependencies.device_plugins)
+        self.container_manager = new_container_manager(
+            context, views, dependencies.runtime, dependencies.disk, dependencies.device_plugins
+        )
         self._make_runtime_side()
         self._make_syncer()
         self.workers = PodWorkers(
@@ -169,12 +172,12 @@ class Kubelet:
         runtime.on_change(self.pleg.pod_changed)
         self.runtime_state = RuntimeState(clock, runtime, self.pleg.healthy, self.views.resyncs.touch_all)
         if self.container_manager.devices is not None:
-            self.runtime_state.initialize = lambda: self.container_manager.start(runtime)
+            self.runtime_state.initialize = lambda: self.container_manager.runtime_is_up(runtime)
 
     def _make_syncer(self) -> None:
         """What a worker calls, and what that needs."""
         context, views, dependencies = self.context, self.views, self._dependencies
-        health = self.container_manager.resource_health(context.gates)
+        health = self.container_manager.resource_health()
         generator = StatusGenerator(
             context, views.statuses, self.probes, ReasonCache(), self.runtime.pod_cgroup, health
         )
@@ -254,6 +257,7 @@ class Kubelet:
     def start(self) -> None:
         """Begin everything, each part at its own moment."""
         settings = self.settings
+        self.container_manager.start(self.context.clock, self._begin)
         self._begin("runtime poll", 0, lambda: self.runtime_state.run(settings.runtime_poll_period))
         self._begin("status manager", settings.status_manager_starts, self.views.statuses.run)
         self._begin("container gc", settings.container_gc_starts, self.container_gc.run)

@@ -58,13 +58,13 @@ class Kubelet:
     time: int = 0
     pods: list[Pod] = field(default_factory=list)
     sources: Sources = field(default_factory=Sources)
-    checkpoints: dict[str, Any] = field(default_factory=dict)
+    state_files: dict[str, Any] = field(default_factory=dict)
     updates: list[tuple[str, ...]] = field(default_factory=list)
 
     def manager(self, **settings: Any) -> DeviceManager:
         return DeviceManager(
             lambda: self.time,
-            self.checkpoints,
+            self.state_files,
             lambda: self.pods,
             self.sources,
             on_update=lambda uids: self.updates.append(tuple(uids)),

@@ -57,6 +57,7 @@ class Programs:
     log_files: SimulatedLogFiles | None = None
     output: ContainerOutput | None = None
     lessons: RealContainers | None = None  # of real containers; a behaviour overrides them
+    cpuset: tuple[str, str] = ("", "")  # CPUs and NUMA nodes of the machine, for containers to see
     _host_ports: Ports = field(init=False)
     _exec_stream: Stream = field(init=False)
     _pods: dict[str, _PodState] = field(default_factory=dict)
@@ -107,6 +108,7 @@ class Programs:
             state.pids or count(1),
             note=partial(self._note, context),
             exec_time=partial(self.exec_time.draw, self._exec_stream),
+            cpuset=self.cpuset,
         )
 
     def _behaviour(self, context: ProcessContext) -> Behaviour | None:
