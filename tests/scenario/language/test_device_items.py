@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from kubesim.scenario.language.document import Scenario
 
-GPU = {"resource": "example.com/gpu", "count": 2}
+GPU: dict[str, Any] = {"resource": "example.com/gpu", "count": 2}
 
 
 def scenario(plugins: list[dict[str, Any]], *steps: dict[str, Any]) -> Scenario:

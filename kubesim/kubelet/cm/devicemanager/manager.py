@@ -157,10 +157,6 @@ class DeviceManager:
         """Whether the capacity changes by the passing of time alone: a plugin is gone, but not yet for five minutes."""
         return any(endpoint.stopped_at is not None for endpoint in self.known.endpoints.values())
 
-    def should_reset_extended_resource_capacity(self) -> bool:
-        """Without a checkpoint the node is a new one."""
-        return CHECKPOINT not in self.state_files
-
     def is_device_plugin_resource(self, resource: str) -> bool:
         """Registered, or allocated before the kubelet restarted."""
         return resource in self.known.healthy or resource in self.known.allocated
@@ -239,12 +235,9 @@ class DeviceManager:
         check_held_devices(request, held)
         if not self.sources.all_ready and (uid, name) in self._initially_running:
             return set()  # only the kubelet has restarted: the container has its devices already
-        known = self.known
-        in_use = known.allocated.setdefault(resource, set())
-        state = ResourceState(self._all(resource), known.healthy.get(resource), in_use, held)
-        return devices_to_allocate(
-            request, state, reusable, self.affinity(uid, name).numa_nodes, self._prefer(resource)
-        )
+        state = ResourceState(self._all(resource), self.known.healthy.get(resource), self.known.allocated, held)
+        nodes = self.affinity(uid, name).numa_nodes
+        return devices_to_allocate(request, state, reusable, nodes, self._prefer(resource))
 
     def _prefer(self, resource: str) -> Callable[[set[str], set[str], int], set[str] | None]:
         def prefer(available: set[str], must_include: set[str], size: int) -> set[str] | None:

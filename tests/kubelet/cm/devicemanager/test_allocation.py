@@ -136,14 +136,14 @@ def test_topology_aligned_allocation(
     def prefer(available: set[str], must_include: set[str], size: int) -> set[str] | None:
         return None if preferred is None else {f"Dev{number}" for number in preferred}
 
-    state = ResourceState(listed, {*listed}, set(), None)
+    state = ResourceState(listed, {*listed}, {}, None)
     wanted = DeviceRequest("uid", "c", "resource", request_for)
     chosen = devices_to_allocate(wanted, state, (), frozenset(affinity), prefer)
     assert len(chosen) == request_for
     assert chosen >= {f"Dev{number}" for number in expected}
     nodes = [listed[device].numa_nodes for device in chosen]
     assert {node[0]: nodes.count(node) for node in nodes if node} == alignment
-    assert state.in_use == chosen
+    assert state.allocated == {"resource": chosen}
 
 
 ZERO_TO_SEVEN = numbered(0, 8, 0)
@@ -207,7 +207,7 @@ def test_get_preferred_allocation_parameters(
         return {f"Dev{number}" for number in numbers}
 
     listed = by_id(*devices)
-    state = ResourceState(listed, {*listed}, named(in_use), None)
+    state = ResourceState(listed, {*listed}, {"r": named(in_use)}, None)
     devices_to_allocate(DeviceRequest("u", "c", "r", request_for), state, named(reusable), frozenset({0}), prefer)
     assert asked == [(named(available), named(must_include), request_for)]
 
@@ -240,7 +240,7 @@ def test_get_preferred_allocation_parameters(
 )
 def test_why_a_container_gets_no_devices(healthy: set[str] | None, held: set[str] | None, problem: str) -> None:
     """manager_test.go TestPodContainerDeviceToAllocate; the last row is our own."""
-    state = ResourceState({}, healthy, set(), held)
+    state = ResourceState({}, healthy, {}, held)
     with pytest.raises(AllocationError) as error:
         devices_to_allocate(DeviceRequest("u", "c", "r", 2), state, (), None, no_preference)
     assert str(error.value) == problem
@@ -249,7 +249,7 @@ def test_why_a_container_gets_no_devices(healthy: set[str] | None, held: set[str
 def test_a_container_keeps_exactly_what_it_has() -> None:
     held = {"a", "b"}
     check_held_devices(DeviceRequest("u", "c", "r", 2), held)
-    state = ResourceState({}, {"a", "b", "x"}, {"a", "b"}, held)
+    state = ResourceState({}, {"a", "b", "x"}, {"r": {"a", "b"}}, held)
     assert not devices_to_allocate(DeviceRequest("u", "c", "r", 2), state, (), None, no_preference)
     with pytest.raises(AllocationError) as error:
         check_held_devices(DeviceRequest("u", "c", "r", 3), held)
@@ -258,12 +258,12 @@ def test_a_container_keeps_exactly_what_it_has() -> None:
 
 def test_a_request_for_none_is_satisfied_unless_nothing_is_healthy() -> None:
     none = DeviceRequest("u", "c", "r", 0)
-    assert not devices_to_allocate(none, ResourceState({}, {"a"}, set(), None), (), None, no_preference)
+    assert not devices_to_allocate(none, ResourceState({}, {"a"}, {}, None), (), None, no_preference)
     with pytest.raises(AllocationError, match="no healthy devices"):
-        devices_to_allocate(none, ResourceState({}, set(), set(), None), (), None, no_preference)
+        devices_to_allocate(none, ResourceState({}, set(), {}, None), (), None, no_preference)
 
 
 def test_devices_come_in_the_order_of_the_plugin() -> None:
     listed = by_id(*(PluginDevice(each) for each in ("gpu10", "gpu9", "gpu2")))
-    state = ResourceState(listed, {*listed}, {"gpu10"}, None)
+    state = ResourceState(listed, {*listed}, {"r": {"gpu10"}}, None)
     assert devices_to_allocate(DeviceRequest("u", "c", "r", 1), state, (), None, no_preference) == {"gpu9"}

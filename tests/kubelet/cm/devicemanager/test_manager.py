@@ -329,14 +329,12 @@ def test_checkpoint() -> None:
     pod, other = pod_with({ONE: 2, TWO: 1}, {ONE: 1}), pod_with({ONE: 1}, uid="other")
     kubelet = Kubelet(pods=[pod, other])
     manager = kubelet.manager()
-    assert manager.should_reset_extended_resource_capacity()
     register(manager, ONE, on_node(0, *(f"dev{number}" for number in range(1, 6))), FakePlugin(answer_1))
     register(manager, TWO, ("dev3",), FakePlugin(answer_2))
     allocate_all(manager, pod)
     allocate_all(manager, other)
 
     again = kubelet.restart()
-    assert not again.should_reset_extended_resource_capacity()
     assert [*again.pod_devices.entries()] == [*manager.pod_devices.entries()]
     assert again.known.allocated == manager.known.allocated
     assert again.known.healthy == {ONE: set(), TWO: set()}

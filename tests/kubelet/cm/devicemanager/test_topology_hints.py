@@ -9,6 +9,9 @@ import pytest
 from kubesim.kubelet.cm.devicemanager.plugin import PluginDevice
 from kubesim.kubelet.cm.devicemanager.topology_hints import device_numa_nodes, device_topology_hints
 from kubesim.kubelet.cm.topologymanager.hints import TopologyHint
+from kubesim.kubelet.cm.topologymanager.numa_info import NumaInfo
+from kubesim.kubelet.cm.topologymanager.policy import BEST_EFFORT, RESTRICTED, Policy
+from kubesim.kubelet.cm.topologymanager.policy_options import PolicyOptions
 from tests.support.devices import Kubelet, hold, on_node, pod_with, register
 
 TEST, ONE, TWO = "example.com/test", "example.com/test1", "example.com/test2"
@@ -257,3 +260,22 @@ def test_generate_device_topology_hints(
     found = device_topology_hints(devices, machine, available, reusable, request_for)
     assert len(found) == len(expected)
     assert {*found} == expected
+
+
+@pytest.mark.parametrize("policy", [BEST_EFFORT, RESTRICTED])
+@pytest.mark.parametrize(
+    ("machine", "node"),
+    [
+        pytest.param((0, 1), 0, id="device on node 0"),
+        pytest.param((0, 1), 1, id="device on non-zero node only"),
+        pytest.param((3, 7), 7, id="high NUMA node IDs without node 0"),
+    ],
+)
+def test_filtered_device_hints_merge_with_other_providers(machine: tuple[int, ...], node: int, policy: Any) -> None:
+    """topology_hints_test.go TestFilteredDeviceHintsMergeWithOtherProviders."""
+    own = device_topology_hints(placed(gpu0=node), machine, {"gpu0"}, (), 1)
+    others = tuple(hints((node,), machine))
+    best, admit = Policy(policy, NumaInfo(machine, {}), PolicyOptions()).merge(
+        [{"gpu": own}, {"cpu": others}, {"memory": others}]
+    )
+    assert (best, admit) == (TopologyHint(frozenset({node}), True), True)
