@@ -92,7 +92,7 @@ class NodeItem(Strict):
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
-    device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()
+    device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()  # one for each resource
 
     @model_validator(mode="after")
     def _one_plugin_for_a_resource(self) -> NodeItem:

@@ -36,7 +36,7 @@ def test_devices_can_be_counted_or_named() -> None:
         ([{**GPU, "devices": [{"id": "a", "health": "Sick"}]}], "give count or devices"),
         ([{**GPU, "allocate": {"env": {"A": "{id}"}}}], "A has one value for all devices"),
         ([{**GPU, "allocate": {"mounts": [{"hostPath": "/a"}]}}], "give path, or hostPath and containerPath"),
-        ([{**GPU, "allocate": {"devices": [{"path": "/a", "readOnly": True}]}}], "has permissions"),
+        ([{**GPU, "allocate": {"devices": [{"path": "/a", "readOnly": True}]}}], "unknown field"),
         ([{**GPU, "allocate": {"mounts": ["relative"]}}], "match pattern"),
     ],
 )
