@@ -5,27 +5,37 @@ Mirrors: pkg/kubelet/cm/container_manager_linux.go NewContainerManager
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubesim.api.pod import Pod
+from kubesim.concurrency import Channel
 from kubesim.kubelet.cm.container_manager import ContainerManager
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.protocol import Runtime
 from kubesim.trace.records import Note
 
 if TYPE_CHECKING:
+    from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
     from kubesim.kubelet.context import KubeletContext, PodViews
 
 CPU_MANAGER_STATE = "cpu_manager_state"
 MEMORY_MANAGER_STATE = "memory_manager_state"
+UPDATES = 100  # not yet handled; more are dropped
 
 
 def new_container_manager(
-    context: KubeletContext, views: PodViews, runtime: Runtime, disk: KubeletDisk
+    context: KubeletContext,
+    views: PodViews,
+    runtime: Runtime,
+    disk: KubeletDisk,
+    plugins: PluginsOnNode | None = None,
 ) -> ContainerManager:
     """Raises MachineError if the kubelet would not start."""
     settings, gates = context.settings.resource_managers, context.gates
     manager = ContainerManager(settings, gates)
+    if plugins is not None:
+        _add_device_manager(manager, context, views, disk, plugins)
     if settings.cpu_policy == "none" and settings.memory_policy == "None":
         return manager
     from kubesim.kubelet.cm.active_pods import ActivePods
@@ -54,3 +64,22 @@ def new_container_manager(
         stored = disk.state_files.setdefault(MEMORY_MANAGER_STATE, MemoryState())
         manager.memory = memory.MemoryManager(memory.new_policy(settings, stored, affinity, gates), active, tell)
     return manager
+
+
+def _add_device_manager(
+    manager: ContainerManager, context: KubeletContext, views: PodViews, disk: KubeletDisk, plugins: PluginsOnNode
+) -> None:
+    from kubesim.kubelet.cm.devicemanager.manager import DeviceManager
+
+    updates: Channel[Sequence[str]] = Channel("resource updates", UPDATES)
+    manager.updates, manager.plugins = updates, plugins
+    manager.devices = DeviceManager(
+        context.clock.now,
+        disk.state_files,
+        views.active_pods,
+        views.sources,
+        manager.topology.affinity,
+        [node.id for node in manager.settings.machine.topology],
+        context.gates,
+        updates.try_send,
+    )

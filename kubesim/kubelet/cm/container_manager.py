@@ -9,23 +9,27 @@ Mirrors: pkg/kubelet/cm/container_manager_linux.go; internal_container_lifecycle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kubesim.api.pod import Container, Pod
+from kubesim.api.pod import Container, Pod, PodStatus
 from kubesim.clock import LoopClock
+from kubesim.concurrency import Channel
+from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.cm.admission import AllocationError, pod_admit_result
 from kubesim.kubelet.cm.settings import ResourceManagerSettings
 from kubesim.kubelet.cm.topologymanager.hints import HintProvider
 from kubesim.runtime.allocation.cpuset import format_cpus
 from kubesim.runtime.helper import RunContainerOptions
-from kubesim.runtime.protocol import ContainerConfig
+from kubesim.runtime.protocol import ContainerConfig, Runtime
 from kubesim.runtime.types import RuntimeResources
 from kubesim.values import replace
 
 if TYPE_CHECKING:
     from kubesim.kubelet.cm.cpumanager.manager import CpuManager
+    from kubesim.kubelet.cm.devicemanager.manager import DeviceManager
+    from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
     from kubesim.kubelet.cm.memorymanager.manager import MemoryManager
     from kubesim.kubelet.cm.topologymanager.manager import TopologyManager
 
@@ -34,14 +38,6 @@ NO_OPTIONS = RunContainerOptions()
 NO_RESOURCES = RuntimeResources()
 
 Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
-
-
-class DeviceManager(HintProvider, Protocol):
-    """Devices of device plugins."""
-
-    def device_run_container_options(self, pod: Pod, container: Container) -> RunContainerOptions | None:
-        """What the plugins said at Allocate. Raises ContainerConfigError."""
-        ...
 
 
 class DraManager(Protocol):
@@ -65,6 +61,8 @@ class ContainerManager:
         self.settings = settings or ResourceManagerSettings()
         self.gates = gates
         self.devices: DeviceManager | None = None
+        self.plugins: PluginsOnNode | None = None  # of the device manager
+        self.updates: Channel[Sequence[str]] | None = None  # UIDs of pods whose devices changed their health
         self.dra: DraManager | None = None
         self.cpu: CpuManager | None = None
         self.memory: MemoryManager | None = None
@@ -94,6 +92,18 @@ class ContainerManager:
             begin("cpu manager", 0, lambda: cpu.run(clock, period))
         if self.memory is not None:
             self.memory.start()
+
+    async def runtime_is_up(self, runtime: Runtime) -> None:
+        """Once, when the runtime is up for the first time. No pod is synced before, and no device plugin registers."""
+        if self.devices is None:
+            return
+        try:
+            containers = await runtime.list_containers()
+        except RuntimeCallError:
+            containers = []
+        self.devices.start((each.pod_uid, each.name) for each in containers if each.state == "running")
+        if self.plugins is not None:
+            self.plugins.kubelet_serves(self.devices)
 
     # -- admission ----------------------------------------------------------------------------------------------
 
@@ -126,6 +136,12 @@ class ContainerManager:
             cdi_devices=claimed.cdi_devices + plugged.cdi_devices,
             annotations=plugged.annotations,
         )
+
+    def resource_health(self) -> Callable[[Pod, PodStatus], PodStatus] | None:
+        """Adds the health of its devices to the status of a pod; None if no pod has any, or nobody is to know."""
+        if self.devices is None or not self.gates.enabled("ResourceHealthStatus"):
+            return None
+        return self.devices.update_allocated_resources_status
 
     def pre_create_container(self, pod: Pod, container: Container, config: ContainerConfig) -> ContainerConfig:
         """The configuration with the CPUs and NUMA nodes that the container may use."""
