@@ -10,7 +10,7 @@ Mirrors: pkg/kubelet/kubelet.go NewMainKubelet, Run
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from kubesim.api.meta import ApiObject
@@ -18,6 +18,7 @@ from kubesim.api.pod import Container, Pod
 from kubesim.cluster.api_client import ApiClient
 from kubesim.kubelet.admission.preemption import CriticalPodAdmission
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
+from kubesim.kubelet.cm.container_manager import NO_OPTIONS, ContainerManager
 from kubesim.kubelet.containers.container_deletor import ContainerDeletor
 from kubesim.kubelet.containers.environment import Find, make_environment
 from kubesim.kubelet.containers.http_hook import HttpHook
@@ -45,7 +46,12 @@ from kubesim.podworkers.resyncs import Resyncs
 from kubesim.podworkers.state import PodSyncStatuses
 from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.disk import KubeletDisk
-from kubesim.runtime.helper import ContainerConfigError, MemoryUsage, RunContainerOptions
+from kubesim.runtime.helper import (
+    ContainerConfigError,
+    InternalContainerLifecycle,
+    MemoryUsage,
+    RunContainerOptions,
+)
 from kubesim.runtime.images.image_manager import ImageManager
 from kubesim.runtime.kuberuntime.act.manager import RuntimeManager
 from kubesim.runtime.kuberuntime.decide.backoff import new_crash_loop_backoff
@@ -54,7 +60,7 @@ from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.protocol import Runtime
 from kubesim.sources.checkpoint import PodCheckpoints
 from kubesim.sources.config import ConfigStream
-from kubesim.values import part
+from kubesim.values import part, replace
 
 
 @part
@@ -82,6 +88,7 @@ class Kubelet:
         self.settings = context.settings
         self._dependencies = dependencies
         self.views = views = self._make_views()
+        self.container_manager = ContainerManager()
         self._make_runtime_side()
         self._make_syncer()
         self.workers = PodWorkers(
@@ -172,7 +179,7 @@ class Kubelet:
             self.runtime,
             self.runtime_state,
             generator,
-            self.probes,
+            self.container_manager,
             self.mirrors,
             self.volumes,
             self.pleg,
@@ -209,6 +216,7 @@ class Kubelet:
             self.allocation.admit_before.append(self.care.eviction.admit)
             self.allocation.admit_after.append(self.care.shutdown.admit)
         self.allocation.admit_before.append(SysctlAllowlist(self.settings.allowed_unsafe_sysctls).admit)
+        self.allocation.admit_before.append(self.container_manager.admit)
 
     def _make_loop(self) -> None:
         """The sync loop and its handlers."""
@@ -271,6 +279,13 @@ class Kubelet:
 
     # -- what the runtime manager asks (RuntimeHelper) ----------------------------------------------------------
 
+    @property
+    def internal_lifecycle(self) -> InternalContainerLifecycle:
+        return self.container_manager
+
+    async def prepare_dynamic_resources(self, pod: Pod) -> None:
+        await self.container_manager.prepare_dynamic_resources(pod)
+
     def is_pod_termination_requested(self, uid: str) -> bool:
         return self.views.states.is_pod_termination_requested(uid)
 
@@ -288,7 +303,8 @@ class Kubelet:
     ) -> RunContainerOptions:
         hosts, node = self.settings.host_ips, self.settings.node_name
         env = make_environment(pod, container, pod_ips, hosts, node, self._find_for_environment, self.context.gates)
-        return RunContainerOptions(env)
+        resources = self.container_manager.get_resources(pod, container)
+        return replace(resources, env=resources.env + env) if resources is not NO_OPTIONS else RunContainerOptions(env)
 
     def _find_for_environment(self, kind: str, namespace: str, name: str) -> ApiObject | None:
         if kind not in (CONFIG_MAP, SECRET):

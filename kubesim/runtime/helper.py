@@ -11,11 +11,16 @@ from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import KubesimError
+from kubesim.runtime.protocol import ContainerConfig
 from kubesim.values import value_object
 
 
 class ContainerConfigError(KubesimError):
     """A container's environment or mounts cannot be made (a missing ConfigMap, key or Secret)."""
+
+
+class DynamicResourcesError(KubesimError):
+    """The resource claims of a pod cannot be prepared, or not be unprepared."""
 
 
 class EventRecorder(Protocol):
@@ -33,14 +38,53 @@ class MemoryUsage:
 
 
 @value_object
+class ContainerMount:
+    """A path of the host in a container (kubecontainer.Mount)."""
+
+    name: str
+    container_path: str
+    host_path: str
+    read_only: bool = False
+
+
+@value_object
+class DeviceInfo:
+    """A device of the host in a container (kubecontainer.DeviceInfo)."""
+
+    path_on_host: str
+    path_in_container: str
+    permissions: str
+
+
+@value_object
 class RunContainerOptions:
     """What the kubelet adds to the configuration of a container (kubecontainer.RunContainerOptions)."""
 
     env: tuple[tuple[str, str], ...] = ()
+    mounts: tuple[ContainerMount, ...] = ()
+    devices: tuple[DeviceInfo, ...] = ()
+    cdi_devices: tuple[str, ...] = ()  # fully qualified names: vendor.com/class=device
+    annotations: tuple[tuple[str, str], ...] = ()
+
+
+class InternalContainerLifecycle(Protocol):
+    """What the container manager does before a container is created, and before it is started.
+
+    Mirrors: pkg/kubelet/cm/internal_container_lifecycle.go
+    """
+
+    def pre_create_container(self, pod: Pod, container: Container, config: ContainerConfig) -> ContainerConfig: ...
+    def pre_start_container(self, pod: Pod, container: Container, container_id: str) -> None: ...
 
 
 class RuntimeHelper(Protocol):
     """The kubelet as the runtime manager sees it."""
+
+    @property
+    def internal_lifecycle(self) -> InternalContainerLifecycle: ...
+
+    async def prepare_dynamic_resources(self, pod: Pod) -> None:
+        """Raises DynamicResourcesError."""
 
     def is_pod_termination_requested(self, uid: str) -> bool: ...
     def on_pod_sandbox_ready(self, pod: Pod) -> None: ...

@@ -15,6 +15,7 @@ from kubesim.conformance.decode import Json, runtime_pod_status
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import without_purge_order
 from kubesim.errors import RuntimeCallError
+from kubesim.kubelet.cm.container_manager import ContainerManager
 from kubesim.runtime.helper import RunContainerOptions
 from kubesim.runtime.images.image_manager import ImageManager, ImagePullSettings
 from kubesim.runtime.images.pull_credentials import AuthConfig
@@ -212,6 +213,13 @@ class _Recording:
 
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         self.events.append(f"{type} {reason} {_PULL_TIMES.sub(' in <duration>', message)}")
+
+    @property
+    def internal_lifecycle(self) -> ContainerManager:
+        return ContainerManager()
+
+    async def prepare_dynamic_resources(self, pod: Pod) -> None:
+        pass
 
     def is_pod_termination_requested(self, uid: str) -> bool:
         return False

@@ -12,6 +12,7 @@ from kubesim.api.pods.pod_conditions import with_condition
 from kubesim.clock import go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
 from kubesim.golang.text import listed
+from kubesim.kubelet.cm.container_manager import ContainerManager
 from kubesim.kubelet.containers.environment import Find
 from kubesim.kubelet.context import KubeletContext, PodViews
 from kubesim.kubelet.images.pull_secrets import pull_secrets_for_pod
@@ -24,6 +25,7 @@ from kubesim.kubelet.status.pod_status import StatusGenerator
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType
+from kubesim.runtime.helper import DynamicResourcesError
 from kubesim.runtime.kuberuntime.act.manager import ProbeResults, RuntimeManager
 from kubesim.runtime.kuberuntime.act.pod_listing import api_pod, running_pod
 from kubesim.runtime.kuberuntime.results import PodSyncResult
@@ -46,11 +48,15 @@ class PodSync:
     runtime: RuntimeManager
     runtime_state: RuntimeState
     generator: StatusGenerator
-    probes: ProbeManager
+    container_manager: ContainerManager
     mirrors: MirrorClient
     volumes: VolumeManager
     pleg: GenericPleg
     find: Find
+
+    @property
+    def probes(self) -> ProbeManager:
+        return self.generator.probes
 
     # -- a pod that should run ----------------------------------------------------------------------------------
 
@@ -161,6 +167,10 @@ class PodSync:
         running = [record.id for record in stopped.containers if record.state == "running"]
         if running:
             raise SyncError(f"detected running containers after a successful KillPod, CRI violation: {listed(running)}")
+        try:  # after all containers have stopped, and before the status says so
+            await self.container_manager.unprepare_dynamic_resources(pod)
+        except DynamicResourcesError as error:
+            raise SyncError(str(error)) from error
         self.views.statuses.set_pod_status(pod, self.generator.generate(pod, stopped, terminal=True)[0])
 
     def _check_killed(self, pod: Pod, killed: PodSyncResult, prefix: str) -> None:

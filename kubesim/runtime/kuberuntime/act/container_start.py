@@ -66,10 +66,13 @@ class ContainerStarter:
         attempt = self._restart_count(pod, container, status)
         config = await self._config(target, pod, container, status, attempt, image_ref)
         self.actuated.started(pod, container, self.gates)
+        lifecycle = self.helper.internal_lifecycle
+        config = lifecycle.pre_create_container(pod, container, config)
         try:
             identifier = await self.runtime.create_container(target.sandbox_id, config, target.sandbox)
         except RuntimeCallError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_ERROR, error.message) from error
+        lifecycle.pre_start_container(pod, container, identifier)
         self.logs.created(pod, container.name, attempt)
         self.events.event(pod, "Normal", "Created", "Container created", container.name)
         try:

@@ -19,7 +19,7 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.golang.text import quoted
 from kubesim.runtime.allocation.cgroups import ResourceConfig, resource_config_for_pod
 from kubesim.runtime.disk import KubeletDisk
-from kubesim.runtime.helper import EventRecorder, RuntimeHelper
+from kubesim.runtime.helper import DynamicResourcesError, EventRecorder, RuntimeHelper
 from kubesim.runtime.images.image_manager import ImageManager
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
 from kubesim.runtime.kuberuntime.act.container_start import ContainerStarter, ContainerStartFailed, StartTarget
@@ -255,6 +255,12 @@ class RuntimeManager:
             return StartTarget(actions.sandbox_id, config, status.ips, pull_secrets)
         self.counts["started_pods",] += 1
         outcome = result.add("CreatePodSandbox", format_pod(pod))
+        try:
+            await self._helper.prepare_dynamic_resources(pod)
+        except DynamicResourcesError as error:
+            reason = "FailedPrepareDynamicResources"
+            self._events.event(pod, "Warning", reason, f"Failed to prepare dynamic resources: {error}")
+            return None  # not an error of the sync: the next one tries again
         try:
             sandbox_id = await self.runtime.run_pod_sandbox(config)
         except RuntimeCallError as error:

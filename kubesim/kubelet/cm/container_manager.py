@@ -1,0 +1,109 @@
+"""The container manager: what a container gets of the node beyond cpu shares and a memory limit.
+
+It composes the managers of CPUs, memory, devices and resource claims. A pod is admitted once the topology manager has
+let each of them allocate; later a container is created with what was allocated. A node without any of these managers
+has nothing to do here.
+
+Mirrors: pkg/kubelet/cm/container_manager_linux.go; internal_container_lifecycle_linux.go
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kubesim.api.pod import Container, Pod
+from kubesim.kubelet.cm.admission import AllocationError, pod_admit_result
+from kubesim.kubelet.cm.topologymanager.hints import HintProvider
+from kubesim.runtime.helper import RunContainerOptions
+from kubesim.runtime.protocol import ContainerConfig
+from kubesim.values import part
+
+ADMITTED = ("", "")
+NO_OPTIONS = RunContainerOptions()
+
+
+class DeviceManager(HintProvider, Protocol):
+    """Devices of device plugins."""
+
+    def device_run_container_options(self, pod: Pod, container: Container) -> RunContainerOptions | None:
+        """What the plugins said at Allocate. Raises ContainerConfigError."""
+        ...
+
+
+class DraManager(Protocol):
+    """Devices of resource claims (dynamic resource allocation)."""
+
+    async def prepare_resources(self, pod: Pod) -> None:
+        """Raises DynamicResourcesError."""
+
+    async def unprepare_resources(self, pod: Pod) -> None:
+        """Raises DynamicResourcesError."""
+
+    def get_resources(self, pod: Pod, container: Container) -> RunContainerOptions:
+        """The CDI devices of the container. Raises ContainerConfigError."""
+        ...
+
+
+@part
+class ContainerManager:
+    """One life of it: what must survive the kubelet is on its disk."""
+
+    devices: DeviceManager | None = None
+    dra: DraManager | None = None
+
+    @property
+    def _providers(self) -> list[HintProvider]:
+        """In the order in which they allocate: devices, CPUs, memory."""
+        return [provider for provider in (self.devices,) if provider is not None]
+
+    # -- admission ----------------------------------------------------------------------------------------------
+
+    def admit(self, pod: Pod) -> tuple[str, str]:
+        """Allocate what the pod's containers need; reason and message of a refusal, empty if there is none."""
+        providers = self._providers
+        if not providers:
+            return ADMITTED
+        try:
+            for container in (*pod.spec.init_containers, *pod.spec.containers):
+                for provider in providers:
+                    provider.allocate(pod, container)
+        except AllocationError as error:
+            return pod_admit_result(error)
+        return ADMITTED
+
+    # -- a container --------------------------------------------------------------------------------------------
+
+    def get_resources(self, pod: Pod, container: Container) -> RunContainerOptions:
+        """What devices and claims add to a container; NO_OPTIONS if there are none."""
+        if self.dra is None and self.devices is None:
+            return NO_OPTIONS
+        claimed = NO_OPTIONS if self.dra is None else self.dra.get_resources(pod, container)
+        plugged = None if self.devices is None else self.devices.device_run_container_options(pod, container)
+        if plugged is None:
+            return claimed
+        return RunContainerOptions(
+            env=plugged.env,
+            mounts=plugged.mounts,
+            devices=plugged.devices,
+            cdi_devices=claimed.cdi_devices + plugged.cdi_devices,
+            annotations=plugged.annotations,
+        )
+
+    def pre_create_container(self, pod: Pod, container: Container, config: ContainerConfig) -> ContainerConfig:
+        """The configuration with the CPUs and NUMA nodes that the container may use."""
+        return config
+
+    def pre_start_container(self, pod: Pod, container: Container, container_id: str) -> None:
+        """The container exists now, and is about to run."""
+
+    # -- resource claims ----------------------------------------------------------------------------------------
+
+    async def prepare_dynamic_resources(self, pod: Pod) -> None:
+        """Before the sandbox is created."""
+        if self.dra is not None:
+            await self.dra.prepare_resources(pod)
+
+    async def unprepare_dynamic_resources(self, pod: Pod) -> None:
+        """After the containers have stopped."""
+        if self.dra is not None:
+            await self.dra.unprepare_resources(pod)
