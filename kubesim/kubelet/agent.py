@@ -18,7 +18,8 @@ from kubesim.api.pod import Container, Pod
 from kubesim.cluster.api_client import ApiClient
 from kubesim.kubelet.admission.preemption import CriticalPodAdmission
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
-from kubesim.kubelet.cm.container_manager import NO_OPTIONS, ContainerManager
+from kubesim.kubelet.cm.container_manager import NO_OPTIONS, new_container_manager
+from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
 from kubesim.kubelet.containers.container_deletor import ContainerDeletor
 from kubesim.kubelet.containers.environment import Find, make_environment
 from kubesim.kubelet.containers.http_hook import HttpHook
@@ -78,6 +79,7 @@ class Dependencies:
     find: Find = field(default=lambda kind, namespace, name: None)
     checkpoints: PodCheckpoints | None = None
     known_answers: KnownAnswer | None = None
+    device_plugins: PluginsOnNode | None = None
 
 
 class Kubelet:
@@ -88,7 +90,7 @@ class Kubelet:
         self.settings = context.settings
         self._dependencies = dependencies
         self.views = views = self._make_views()
-        self.container_manager = ContainerManager()
+        self.container_manager = new_container_manager(context, views, dependencies.disk, dependencies.device_plugins)
         self._make_runtime_side()
         self._make_syncer()
         self.workers = PodWorkers(
@@ -166,11 +168,16 @@ class Kubelet:
         self.pleg.on_dropped = self.views.resyncs.touch
         runtime.on_change(self.pleg.pod_changed)
         self.runtime_state = RuntimeState(clock, runtime, self.pleg.healthy, self.views.resyncs.touch_all)
+        if self.container_manager.devices is not None:
+            self.runtime_state.initialize = lambda: self.container_manager.start(runtime)
 
     def _make_syncer(self) -> None:
         """What a worker calls, and what that needs."""
         context, views, dependencies = self.context, self.views, self._dependencies
-        generator = StatusGenerator(context, views.statuses, self.probes, ReasonCache(), self.runtime.pod_cgroup)
+        health = self.container_manager.resource_health(context.gates)
+        generator = StatusGenerator(
+            context, views.statuses, self.probes, ReasonCache(), self.runtime.pod_cgroup, health
+        )
         self.mirrors = MirrorClient(dependencies.client, self.settings.node_name)
         self.volumes = VolumeManager(context, views, dependencies.volumes)
         self.syncer = PodSync(
@@ -217,6 +224,11 @@ class Kubelet:
             self.allocation.admit_after.append(self.care.shutdown.admit)
         self.allocation.admit_before.append(SysctlAllowlist(self.settings.allowed_unsafe_sysctls).admit)
         self.allocation.admit_before.append(self.container_manager.admit)
+        if (devices := self.container_manager.devices) is not None:
+            if self.care is not None:
+                self.care.devices = devices
+            if dependencies.admission is not None:
+                dependencies.admission.update_plugin_resources = devices.node_allocatable
 
     def _make_loop(self) -> None:
         """The sync loop and its handlers."""
@@ -236,6 +248,7 @@ class Kubelet:
             self.housekeeping,
             self.pleg,
             self.runtime_state,
+            self.container_manager.updates,
         )
 
     def start(self) -> None:

@@ -6,6 +6,7 @@ Everything else that it knows is in its memory, and is learned anew from its sou
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Any
 
 from kubesim.runtime.allocation.actuated import ActuatedState
 from kubesim.runtime.allocation.allocated import AllocationState
@@ -23,4 +24,5 @@ class KubeletDisk:
     allocated: AllocationState = field(default_factory=AllocationState)  # the allocated_pods_state checkpoint
     actuated: ActuatedState = field(default_factory=ActuatedState)  # the actuated_pods_state checkpoint
     pulls: PullRecords = field(default_factory=PullRecords)  # image_manager/pulled and /pulling
+    checkpoints: dict[str, Any] = field(default_factory=dict)  # of the container manager, by file name
     cgroups: PodCgroups = field(default_factory=PodCgroups)  # not on a disk but in the kernel, and gone with it

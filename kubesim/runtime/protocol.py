@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
@@ -18,6 +18,9 @@ from kubesim.runtime.allocation.cgroups import ResourceConfig
 from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.types import ContainerRuntimeState, RuntimeResources, SandboxNetwork
 from kubesim.values import value_object
+
+if TYPE_CHECKING:
+    from kubesim.runtime.helper import ContainerMount, DeviceInfo
 
 T = TypeVar("T")
 CANCELLED = "rpc error: code = Canceled desc = context canceled"
@@ -66,6 +69,9 @@ class ContainerConfig:
     resources: RuntimeResources | None = None
     env: tuple[tuple[str, str], ...] = ()
     stop_signal: str = ""  # `SIGUSR1`; empty: the image's
+    mounts: tuple[ContainerMount, ...] = ()  # beside the pod's volumes
+    devices: tuple[DeviceInfo, ...] = ()
+    cdi_devices: tuple[str, ...] = ()
 
 
 @value_object

@@ -58,14 +58,16 @@ def pod_requests(
     return requests
 
 
-def pod_limits(pod: Pod, *, skip_pod_level: bool = False, observer: Observer | None = None) -> Resources:
+def pod_limits(
+    pod: Pod, *, skip_pod_level: bool = False, exclude_overhead: bool = False, observer: Observer | None = None
+) -> Resources:
     """What the pod may use; overhead is added only to limits that exist."""
     limits = _aggregate(pod, "limits", observer=observer)
     spec = pod.spec.resources
     if spec is not None and not skip_pod_level:
         desired = quantities(spec.limits)
         limits.update((name, amount) for name, amount in desired.items() if is_supported_pod_level_resource(name))
-    if pod.spec.overhead:
+    if pod.spec.overhead and not exclude_overhead:
         for name, amount in quantities(pod.spec.overhead).items():
             if name in limits and not limits[name].is_zero:
                 limits[name] += amount

@@ -9,36 +9,50 @@ from collections.abc import Callable, Iterable
 
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
-from kubesim.cluster.scheduling.node_info import NodeInfo
+from kubesim.cluster.scheduling.node_info import NodeInfo, NodeResources
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.admission.predicates import AdmissionResult, admit_beside
+
+PluginResources = Callable[[Pod, NodeResources], NodeResources]
 
 
 class NodeAdmission:
     """The last check of one node; implements the allocation manager's `Admission`.
 
     What the active pods use is summed up once and grows with each pod that is admitted; `pods_changed` says that it
-    must be summed up anew. `node` gives the node as the kubelet knows it now.
+    must be summed up anew. `node` gives the node as the kubelet knows it now; `update_plugin_resources`, what it can
+    give as far as one pod is concerned.
     """
 
     def __init__(self, node: Callable[[], Node], gates: FeatureGates = DEFAULT_GATES) -> None:
         self._node = node
         self._gates = gates
         self._info: NodeInfo | None = None
+        self.update_plugin_resources: PluginResources | None = None
 
     def admit(self, pod: Pod, others: Callable[[], Iterable[Pod]]) -> AdmissionResult:
         """May this pod come? `others` gives the other active pods."""
         node = self._node()
         if self._info is None or self._info.node is not node:
             self._info = NodeInfo(node, others(), self._gates)
-        result = admit_beside(pod, self._info, self._gates)
+        result = self._admit_beside(pod, self._info)
         if result.admit:
             self._info.add(pod)
         return result
 
     def admit_resize(self, pod: Pod, others: Iterable[Pod]) -> AdmissionResult:
         """May this pod, which is there already, become what it asks for?"""
-        return admit_beside(pod, NodeInfo(self._node(), others, self._gates), self._gates)
+        return self._admit_beside(pod, NodeInfo(self._node(), others, self._gates))
+
+    def _admit_beside(self, pod: Pod, info: NodeInfo) -> AdmissionResult:
+        if self.update_plugin_resources is None:
+            return admit_beside(pod, info, self._gates)
+        allocatable = info.allocatable
+        info.allocatable = self.update_plugin_resources(pod, allocatable)
+        try:
+            return admit_beside(pod, info, self._gates)
+        finally:
+            info.allocatable = allocatable
 
     def pods_changed(self) -> None:
         self._info = None

@@ -9,25 +9,28 @@ Mirrors: pkg/kubelet/cm/container_manager_linux.go; internal_container_lifecycle
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from kubesim.api.pod import Container, Pod
+from kubesim.api.pod import Container, Pod, PodStatus
+from kubesim.concurrency import Channel
+from kubesim.errors import RuntimeCallError
+from kubesim.features import FeatureGates
 from kubesim.kubelet.cm.admission import AllocationError, pod_admit_result
 from kubesim.kubelet.cm.topologymanager.hints import HintProvider
+from kubesim.kubelet.context import KubeletContext, PodViews
+from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.helper import RunContainerOptions
-from kubesim.runtime.protocol import ContainerConfig
+from kubesim.runtime.protocol import ContainerConfig, Runtime
 from kubesim.values import part
+
+if TYPE_CHECKING:
+    from kubesim.kubelet.cm.devicemanager.manager import DeviceManager
+    from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
 
 ADMITTED = ("", "")
 NO_OPTIONS = RunContainerOptions()
-
-
-class DeviceManager(HintProvider, Protocol):
-    """Devices of device plugins."""
-
-    def device_run_container_options(self, pod: Pod, container: Container) -> RunContainerOptions | None:
-        """What the plugins said at Allocate. Raises ContainerConfigError."""
-        ...
+UPDATES = 100  # not yet handled; more are dropped
 
 
 class DraManager(Protocol):
@@ -50,6 +53,19 @@ class ContainerManager:
 
     devices: DeviceManager | None = None
     dra: DraManager | None = None
+    plugins: PluginsOnNode | None = None
+    updates: Channel[Sequence[str]] | None = None  # UIDs of pods whose devices changed their health
+
+    async def start(self, runtime: Runtime) -> None:
+        """Once, when the runtime is up for the first time; no pod is synced before."""
+        try:
+            containers = await runtime.list_containers()
+        except RuntimeCallError:
+            containers = []
+        if self.devices is not None:
+            self.devices.start((each.pod_uid, each.name) for each in containers if each.state == "running")
+            if self.plugins is not None:
+                self.plugins.kubelet_serves(self.devices)
 
     @property
     def _providers(self) -> list[HintProvider]:
@@ -89,6 +105,12 @@ class ContainerManager:
             annotations=plugged.annotations,
         )
 
+    def resource_health(self, gates: FeatureGates) -> Callable[[Pod, PodStatus], PodStatus] | None:
+        """Adds the health of its devices to the status of a pod; None if no pod has any, or nobody is to know."""
+        if self.devices is None or not gates.enabled("ResourceHealthStatus"):
+            return None
+        return self.devices.update_allocated_resources_status
+
     def pre_create_container(self, pod: Pod, container: Container, config: ContainerConfig) -> ContainerConfig:
         """The configuration with the CPUs and NUMA nodes that the container may use."""
         return config
@@ -107,3 +129,23 @@ class ContainerManager:
         """After the containers have stopped."""
         if self.dra is not None:
             await self.dra.unprepare_resources(pod)
+
+
+def new_container_manager(
+    context: KubeletContext, views: PodViews, disk: KubeletDisk, plugins: PluginsOnNode | None
+) -> ContainerManager:
+    """With a device manager if the node has device plugins."""
+    if plugins is None:
+        return ContainerManager()
+    from kubesim.kubelet.cm.devicemanager.manager import DeviceManager  # most nodes have no devices
+
+    updates: Channel[Sequence[str]] = Channel("resource updates", UPDATES)
+    devices = DeviceManager(
+        context.clock.now,
+        disk.checkpoints,
+        views.active_pods,
+        views.sources,
+        gates=context.gates,
+        on_update=updates.try_send,
+    )
+    return ContainerManager(devices, plugins=plugins, updates=updates)

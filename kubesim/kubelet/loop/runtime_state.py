@@ -1,12 +1,13 @@
 """Is the runtime up, is its network ready, is the PLEG alive? The sync loop pauses while it is not.
 
 The kubelet asks the runtime every 5 s.
-Mirrors: pkg/kubelet/runtime.go runtimeState, pkg/kubelet/kubelet.go updateRuntimeUp
+Mirrors: pkg/kubelet/runtime.go runtimeState, pkg/kubelet/kubelet.go updateRuntimeUp,
+initializeRuntimeDependentModules
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import NEVER, LoopClock
@@ -18,7 +19,8 @@ UNSEEN_AFTER = 30 * SECOND  # a runtime that did not answer for that long counts
 
 
 class RuntimeState:
-    """`on_network_change` is called when the network becomes ready or unready."""
+    """`on_network_change` is called when the network becomes ready or unready; `initialize`, if there is one, when the
+    runtime is up for the first time, and the kubelet waits for it."""
 
     def __init__(
         self,
@@ -31,6 +33,7 @@ class RuntimeState:
         self._runtime = runtime
         self._pleg_healthy = pleg_healthy
         self._on_network_change = on_network_change
+        self.initialize: Callable[[], Awaitable[None]] | None = None
         self._last_sync: int | None = None  # the last poll that found the runtime ready
         self._is_failing = True  # the last poll did not
         self._runtime_problem = ""
@@ -66,6 +69,9 @@ class RuntimeState:
             self._on_network_change()
         self._runtime_problem = _not_ready("", runtime)
         if not runtime:
+            if self.initialize is not None:
+                initialize, self.initialize = self.initialize, None
+                await initialize()
             self._last_sync, self._is_failing = now, False
 
     def runtime_problem(self, now: int) -> str:

@@ -7,7 +7,7 @@ Mirrors: pkg/kubelet/kubelet.go syncLoop, syncLoopIteration
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -43,6 +43,7 @@ class SyncLoop:
     housekeeping: Housekeeping
     pleg: GenericPleg
     runtime_state: RuntimeState
+    resource_updates: Channel[Sequence[str]] | None = None  # pods whose devices changed their health
     _sync_ticker: Ticker = field(init=False)
     _housekeeping_ticker: Ticker = field(init=False)
 
@@ -61,6 +62,8 @@ class SyncLoop:
             self.probes.startup.updates,
             self._housekeeping_ticker.channel,
         ]
+        if self.resource_updates is not None:
+            channels.append(self.resource_updates)
         select = Select(channels, self.context.randomness.stream("syncloop", "select"))
         try:
             await self._iterate(select)
@@ -99,6 +102,8 @@ class SyncLoop:
             self._sync_tick(channel, ready)
         elif channel is self._housekeeping_ticker.channel:
             return self._housekeeping_tick()
+        elif channel is self.resource_updates:
+            self._resource_update(channel, item, ready)
         else:
             self._probe_update(channel, item, ready)
         return None
@@ -194,6 +199,12 @@ class SyncLoop:
         elif channel is self.probes.startup.updates:
             self.views.statuses.set_container_startup(update.pod_uid, update.container_id, success)
         self._sync_now(update.pod_uid)
+
+    def _resource_update(self, channel: Channel[Any], uids: Sequence[str], ready: tuple[str, ...]) -> None:
+        if self.context.recorder.on:
+            self._selected(channel, ready, None, "devices of these pods changed their health")
+        for uid in uids:
+            self._sync_now(uid)
 
     async def _housekeeping_tick(self) -> None:
         """Nothing is cleaned up before every source has been heard: what is not wanted yet may come."""

@@ -1,4 +1,4 @@
-"""The node's conditions at the API server: Ready, and the three kinds of pressure.
+"""The node's conditions at the API server: Ready, and the three kinds of pressure; and what device plugins offer.
 
 What they should say is a function of the node's health; `NodeStatusUpdater` compares it every ten seconds, and writes
 it if it changed. A heartbeat alone is not written: nothing in a run depends on its time.
@@ -20,6 +20,7 @@ from kubesim.clock.randomness import Stream
 from kubesim.cluster.api_client import ApiClient
 from kubesim.concurrency import JitteredTicker
 from kubesim.errors import ApiError
+from kubesim.kubelet.cm.devicemanager.capacity import DeviceCapacity, with_device_capacity
 from kubesim.kubelet.eviction.signals import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from kubesim.trace import Recorder
 from kubesim.trace.records import ApiWrite
@@ -58,12 +59,13 @@ _PRESSURE: Mapping[str, _Words] = {
 
 @value_object
 class NodeHealth:
-    """The pressure conditions that hold, why the node is not ready (empty texts: nothing), and the attached volumes in
-    use."""
+    """The pressure conditions that hold, why the node is not ready (empty texts: nothing), the attached volumes in
+    use, and the resources of device plugins."""
 
     pressure: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     volumes_in_use: tuple[str, ...] = ()
+    devices: DeviceCapacity | None = None
 
 
 def with_conditions(node: Node, health: NodeHealth, now: int) -> tuple[Node, list[str]]:
@@ -91,6 +93,8 @@ def with_conditions(node: Node, health: NodeHealth, now: int) -> tuple[Node, lis
     status = node.status.changed(conditions=tuple(known.values()))
     if status.volumes_in_use != health.volumes_in_use:
         status = status.changed(volumes_in_use=health.volumes_in_use)
+    if health.devices is not None:
+        status = with_device_capacity(status, health.devices)
     return node.changed(status=status), events
 
 
@@ -133,7 +137,11 @@ def has_changed(old: Node, new: Node) -> bool:
     def told(node: Node) -> list[tuple[str, str, str, str, str | None]]:
         return [(c.type, c.status, c.reason, c.message, c.last_transition_time) for c in node.status.conditions]
 
-    return told(old) != told(new) or old.status.volumes_in_use != new.status.volumes_in_use
+    def has(node: Node) -> tuple[object, ...]:
+        status = node.status
+        return status.volumes_in_use, status.capacity, status.allocatable
+
+    return told(old) != told(new) or has(old) != has(new)
 
 
 class NodeStatusUpdater:

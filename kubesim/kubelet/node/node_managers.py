@@ -7,7 +7,7 @@ Made by the agent where somebody measures the node (`NodeParts`); without that t
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kubesim.api.pod import Pod
 from kubesim.cluster.api_client import ApiClient
@@ -25,6 +25,9 @@ from kubesim.podworkers.workers import PodWorkers
 from kubesim.runtime.helper import MemoryUsage
 from kubesim.runtime.protocol import Runtime
 from kubesim.values import part, value_object
+
+if TYPE_CHECKING:
+    from kubesim.kubelet.cm.devicemanager.manager import DeviceManager
 
 Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
 
@@ -82,6 +85,7 @@ class NodeManagers:
         self._volumes = volumes
         self._runtime_state = runtime_state
         self._stats = stats
+        self.devices: DeviceManager | None = None  # if the node has device plugins
         self.image_gc = ImageGC(clock, runtime, settings.image_gc, stats, events)
         self.logs = ContainerLogManager(clock, runtime, parts.logs, settings.log_rotation)
         self.eviction = EvictionManager(
@@ -112,7 +116,7 @@ class NodeManagers:
             client,
             settings.node_name,
             self._health,
-            runtime_state.is_failing,
+            self._is_changing,
             events.node_event,
             context.randomness.stream("node status"),
             period=settings.node_status_period,
@@ -135,7 +139,11 @@ class NodeManagers:
     def _health(self) -> NodeHealth:
         state = self._runtime_state
         problems = (state.runtime_problem(self._context.clock.now()), state.network_problem(), self.shutdown.problem())
-        return NodeHealth(self.eviction.node_conditions, problems, self._volumes.volumes_in_use())
+        devices = None if self.devices is None else self.devices.get_capacity()
+        return NodeHealth(self.eviction.node_conditions, problems, self._volumes.volumes_in_use(), devices)
+
+    def _is_changing(self) -> bool:
+        return self._runtime_state.is_failing() or (self.devices is not None and self.devices.is_changing())
 
     def _update_status_at_once(self) -> None:
         self._context.tasks.start("node status now", self.node_status.update())

@@ -22,6 +22,7 @@ from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.clock import NEVER
 from kubesim.concurrency import Ticker
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.admission.node_admission import PluginResources
 from kubesim.kubelet.admission.predicates import ADMITTED, AdmissionResult
 from kubesim.kubelet.admission.preemption import CriticalPodAdmission
 from kubesim.kubelet.context import KubeletContext, PodViews
@@ -41,6 +42,8 @@ AdmitHandler = Callable[[Pod], tuple[str, str]]  # reason and message of a refus
 
 class Admission(Protocol):
     """May this pod run, or grow, beside the others?"""
+
+    update_plugin_resources: PluginResources | None
 
     def admit(self, pod: Pod, others: Callable[[], Iterable[Pod]]) -> AdmissionResult: ...
 

@@ -34,6 +34,7 @@ class StatusGenerator:
     probes: ProbeManager
     reasons: ReasonCache
     pod_cgroup: Callable[[str], ResourceConfig | None]
+    resource_health: Callable[[Pod, PodStatus], PodStatus] | None = None  # adds that of allocated devices
 
     def generate(self, pod: Pod, runtime: RuntimePodStatus, *, terminal: bool = False) -> tuple[PodStatus, bool]:
         """The status, and whether nothing else followed from it: then the same again would follow from the same."""
@@ -42,6 +43,8 @@ class StatusGenerator:
             self.statuses.resize.clear_in_progress(pod.metadata.uid)
         inputs = self._inputs(pod, runtime, terminal=terminal)
         status = generate_api_pod_status(inputs)
+        if self.resource_health is not None:
+            status = self.resource_health(pod, status)
         is_late = past_active_deadline(pod, inputs.old_status, inputs.now)
         if is_late:
             self.context.events.event(pod, "Normal", DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE)

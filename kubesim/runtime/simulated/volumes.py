@@ -9,10 +9,11 @@ Mirrors: pkg/volume/util/atomic_writer.go; pkg/kubelet/kubelet_pods.go makeMount
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubesim.api.pod import Container, Pod
 from kubesim.runtime.expansion import expand
+from kubesim.runtime.helper import ContainerMount
 from kubesim.runtime.volume_directories import PathKind, VolumeDirectory
 from kubesim.shell import VirtualFiles, Volume
 from kubesim.shell.kernel.files import STANDARD_DIRECTORIES
@@ -120,10 +121,18 @@ class NodeVolumes:
 
     # -- what a container sees ----------------------------------------------------------------------------------
 
-    def files(self, pod: Pod, container: Container, environment: Mapping[str, str]) -> VirtualFiles:
-        """Its root, with the volumes that it mounts; one that has not been set up is not there."""
+    def files(
+        self, pod: Pod, container: Container, environment: Mapping[str, str], mounts: Sequence[ContainerMount] = ()
+    ) -> VirtualFiles:
+        """Its root, with paths of the host (`mounts`) and with the volumes that it mounts; one that has not been set up
+        is not there."""
         context = container.security_context or {}
         files = VirtualFiles(read_only=bool(context.get("readOnlyRootFilesystem")))
+        for bound in mounts:
+            path = _relative(bound.host_path)
+            if self.host.get(path) is None:
+                self.host.ensure_directory(path)
+            files.mount(bound.container_path, self.host, sub_path=path, read_only=bound.read_only)
         if not container.volume_mounts:
             return files
         volumes = self._pods.get(pod.metadata.uid, {}).values()

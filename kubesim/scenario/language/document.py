@@ -24,6 +24,7 @@ from kubesim.errors import GateError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
 from kubesim.kubeletconfig.decode import ConfigurationProblem
 from kubesim.scenario.language.cni_items import CniItem
+from kubesim.scenario.language.device_items import DevicePluginItem, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.source_items import Sources
@@ -84,6 +85,14 @@ class NodeItem(Strict):
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()
+
+    @model_validator(mode="after")
+    def _one_plugin_for_a_resource(self) -> NodeItem:
+        resources = [plugin.resource for plugin in self.device_plugins]
+        if len({*resources}) < len(resources):
+            raise PydanticCustomError("plugins", "devicePlugins: two plugins have the same resource")
+        return self
 
 
 class Credentials(Strict):
@@ -229,6 +238,27 @@ class Spec(Strict):
             if fault.node and fault.node not in names:
                 raise PydanticCustomError("nodes", "there is no node {name}", {"name": fault.node})
         return self
+
+    @model_validator(mode="after")
+    def _device_plugins_fit(self) -> Spec:
+        for step in self.steps:
+            target = step.device_health or step.plugin
+            if target is not None:
+                self._check_plugin(target)
+        return self
+
+    def _check_plugin(self, target: PluginTarget) -> None:
+        node = next((node for node in self.nodes if node.name == target.node), self.nodes[0])
+        plugins = [each for each in node.device_plugins if target.resource in ("", each.resource)]
+        if len(plugins) != 1:
+            problem = f"node {node.name} has no device plugin {target.resource}".rstrip()
+            if plugins:
+                problem = f"node {node.name} has {len(plugins)} device plugins: name the resource"
+            raise PydanticCustomError("plugins", "{problem}", {"problem": problem})
+        device = getattr(target, "device", "")
+        if device and device not in [each.id for each in plugins[0].devices]:
+            problem = f"deviceHealth: {plugins[0].resource} of node {node.name} has no device {device}"
+            raise PydanticCustomError("plugins", "{problem}", {"problem": problem})
 
 
 class Metadata(Strict):

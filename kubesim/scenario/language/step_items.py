@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
@@ -139,23 +140,26 @@ class WriteStaticPod(StaticPodFile):
     manifest: Manifest
 
 
-class Stop(Strict):
-    """The kubelet or the runtime of a node goes away, or its way to the API server."""
+class Start(PluginTarget):
+    what: Literal["kubelet", "runtime", "apiserver", "devicePlugin"]
 
-    what: Literal["kubelet", "runtime", "apiserver"]
+    @model_validator(mode="after")
+    def _only_a_plugin_has_a_resource(self) -> Self:
+        if self.what != "devicePlugin" and self.resource:
+            raise PydanticCustomError("resource", "only a devicePlugin has a resource")
+        return self
+
+
+class Stop(Start):
+    """The kubelet, the runtime or a device plugin of a node goes away, or its way to the API server."""
+
     containers: Literal["kept", "gone"] = "kept"  # when the runtime stops: does it find them again?
-    node: str = ""
 
     @model_validator(mode="after")
     def _only_a_runtime_has_containers(self) -> Stop:
         if self.what != "runtime" and self.containers != "kept":
             raise PydanticCustomError("stop", "only a runtime loses its containers")
         return self
-
-
-class Start(Strict):
-    what: Literal["kubelet", "runtime", "apiserver"]
-    node: str = ""
 
 
 class Restart(Stop):
@@ -212,7 +216,7 @@ class Pressure(Strict):
 ACTIONS = (
     "apply", "patch", "delete", "scale", "evict", "cordon", "uncordon", "drain", "taint", "exec", "kill",
     "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart", "reboot", "shutdown",
-    "pressure", "hang",
+    "pressure", "hang", "device_health",
 )  # fmt: skip
 
 
@@ -241,6 +245,7 @@ class Step(Strict):
     shutdown: Annotated[Shutdown, wrap("what")] | None = None
     pressure: Pressure | None = None
     hang: Hang | None = None
+    device_health: DeviceHealth | None = None
 
     @model_validator(mode="after")
     def _one_action(self) -> Step:
@@ -249,3 +254,9 @@ class Step(Strict):
             names = ", ".join(map(to_camel, ACTIONS))
             raise PydanticCustomError("step", "a step does one of {names}", {"names": names})
         return self
+
+    @property
+    def plugin(self) -> PluginTarget | None:
+        """The device plugin that this step stops or starts, if it does."""
+        target = self.stop or self.start or self.restart
+        return target if target is not None and target.what == "devicePlugin" else None

@@ -50,6 +50,7 @@ from kubesim.scenario.play.live_node import LiveNode
 from kubesim.scenario.play.machine import Machine
 from kubesim.scenario.play.settings import behaviours, coming_up, kubelet_settings, runtime_settings
 from kubesim.scenario.play.static_sources import file_plan, url_plan
+from kubesim.scenario.plugins.device_plugins import device_plugins, files_on_host
 from kubesim.sources import file, http, memory
 from kubesim.sources.checkpoint import CheckpointDirectory, CheckpointStore, MemoryCheckpoints, PodCheckpoints
 from kubesim.sources.config import ConfigStream, Source, StaticSource
@@ -121,6 +122,9 @@ class SimulatedNode:
         self.checkpoints = _checkpoint_store(spec)
         self.log_files = SimulatedLogFiles()
         self.volumes = NodeVolumes(clock.now, around.storage)
+        self.device_plugins = device_plugins(item.device_plugins, clock, around.recorder, item.name)
+        for path, text in files_on_host(item.device_plugins):
+            self.volumes.host.write(path, text)
         self.api = ApiConnection()
         self.network = around.network
         if around.real is not None:
@@ -238,6 +242,8 @@ class SimulatedNode:
     async def stop_kubelet(self) -> None:
         """Kill the agent, whatever it is doing."""
         self._running = False
+        if self.device_plugins is not None:
+            self.device_plugins.kubelet_is_gone()
         self._signs_of_life()
         await self._agent.end()
 
@@ -361,6 +367,7 @@ class _Agent:
                 find=around.store.find,
                 checkpoints=self._checkpoints,
                 known_answers=None if live is None else live.known_answers,
+                device_plugins=node.device_plugins,
             ),
         )
 

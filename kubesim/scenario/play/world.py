@@ -12,6 +12,7 @@ from kubesim.cluster.store.store import Listener
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.client.api_steps import ApiSteps, StepFailed
+from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.step_items import (
     Delete,
@@ -36,6 +37,7 @@ from kubesim.scenario.language.step_items import (
 )
 from kubesim.scenario.play.simulated_node import SimulatedNode
 from kubesim.scenario.play.static_sources import behaviour
+from kubesim.scenario.plugins.device_plugins import DevicePlugins
 from kubesim.sources.manifests.simulated_url import SimulatedUrl, UrlBehaviour
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
@@ -70,6 +72,7 @@ class World(Protocol):
     async def shutdown(self, shutdown: Shutdown) -> None: ...
     def pressure(self, pressure: Pressure) -> None: ...
     async def hang(self, hang: Hang) -> None: ...
+    def device_health(self, health: DeviceHealth) -> None: ...
 
     def note(self, text: str) -> None:
         """Record something that a reader of the trace should know."""
@@ -190,13 +193,17 @@ class SimulatedWorld(ApiSteps):
 
     async def stop(self, stop: Stop) -> None:
         node = self._node(stop.node)
-        self._expect(node, stop.what, running=True)
+        self._expect(node, stop, running=True)
         if stop.what == "kubelet":
             self._note_of_node(node, "the kubelet is killed; what it had in its memory is lost")
             await node.stop_kubelet()
         elif stop.what == "apiserver":
             self._note_of_node(node, "the API server cannot be reached")
             node.api.cut()
+        elif stop.what == "devicePlugin":
+            plugins, resource = self._device_plugin(node, stop)
+            self._note_of_node(node, f"device plugin {resource} stops")
+            plugins.stop(resource)
         else:
             lost = "; it loses all containers" if stop.containers == "gone" else "; its containers go on"
             self._note_of_node(node, "the container runtime stops" + lost)
@@ -204,26 +211,47 @@ class SimulatedWorld(ApiSteps):
 
     def start(self, start: Start) -> None:
         node = self._node(start.node)
-        self._expect(node, start.what, running=False)
+        self._expect(node, start, running=False)
         if start.what == "kubelet":
             self._note_of_node(node, "the kubelet starts and asks its sources and the runtime what there is")
             node.start()
         elif start.what == "apiserver":
             self._note_of_node(node, "the API server can be reached again")
             node.api.restore()
+        elif start.what == "devicePlugin":
+            plugins, resource = self._device_plugin(node, start)
+            self._note_of_node(node, f"device plugin {resource} starts")
+            plugins.start(resource)
         else:
             self._note_of_node(node, "the container runtime answers again")
             node.start_runtime()
 
-    def _expect(self, node: SimulatedNode, what: str, *, running: bool) -> None:
-        runs = {"kubelet": node.kubelet_runs, "runtime": node.service.up, "apiserver": node.api.up}
-        if runs[what] != running:
+    def _expect(self, node: SimulatedNode, target: Start, *, running: bool) -> None:
+        what: str = target.what
+        if what == "devicePlugin":
+            plugins, resource = self._device_plugin(node, target)
+            runs, what = plugins.plugins[resource].is_running, f"device plugin {resource}"
+        else:
+            runs = {"kubelet": node.kubelet_runs, "runtime": node.service.up, "apiserver": node.api.up}[what]
+        if runs != running:
             raise StepFailed(f"the {what} of node {node.name} is {'not running' if running else 'running already'}")
+
+    def _device_plugin(self, node: SimulatedNode, target: PluginTarget) -> tuple[DevicePlugins, str]:
+        """The plugins of the node, and the resource that is meant; the language has checked that there is one."""
+        assert node.device_plugins is not None
+        return node.device_plugins, target.resource or next(iter(node.device_plugins.plugins))
+
+    def device_health(self, health: DeviceHealth) -> None:
+        node = self._node(health.node)
+        plugins, resource = self._device_plugin(node, health)
+        self._note_of_node(node, f"device {health.device} of {resource} is {health.health}")
+        plugins.set_health(resource, health.device, health.health)
 
     async def restart(self, restart: Restart) -> None:
         await self.stop(restart)
         await self.clock.sleep(restart.down_for)
-        self.start(Start.model_validate({"what": restart.what, "node": restart.node}))
+        again = {"what": restart.what, "node": restart.node, "resource": restart.resource}
+        self.start(Start.model_validate(again))
 
     async def reboot(self, reboot: Reboot) -> None:
         node = self._node(reboot.node)
@@ -236,7 +264,8 @@ class SimulatedWorld(ApiSteps):
     async def shutdown(self, shutdown: Shutdown) -> None:
         """Up to the moment at which the kubelet lets the machine go down; it does not go."""
         node = self._node(shutdown.node)
-        self._expect(node, "kubelet", running=True)
+        if not node.kubelet_runs:
+            raise StepFailed(f"the kubelet of node {node.name} is not running")
         care = node.kubelet.care
         if care is None or not care.shutdown.is_configured:
             raise StepFailed(f"the kubelet of node {node.name} has no shutdownGracePeriod, so it does not notice")

@@ -123,17 +123,23 @@ class ContainerStarter:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, str(error)) from error
         except RuntimeCallError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, error.message) from error
+        annotations = new_container_annotations(container, pod, attempt)
+        if options.annotations:  # the kubelet's own override those of device plugins
+            annotations = {**dict(options.annotations), **annotations}
         stop_signal = (container.lifecycle and container.lifecycle.stop_signal) or ""
         return ContainerConfig(
             container=container,
             attempt=attempt,
             image_ref=image_ref,
             labels=new_container_labels(container, pod),
-            annotations=new_container_annotations(container, pod, attempt),
+            annotations=annotations,
             log_path=container_log_path(container.name, attempt),
             resources=linux_container_resources(pod, container, self.gates),
             env=options.env,
             stop_signal=stop_signal if self.gates.enabled("ContainerStopSignals") else "",
+            mounts=options.mounts,
+            devices=options.devices,
+            cdi_devices=options.cdi_devices,
         )
 
     def _failed(

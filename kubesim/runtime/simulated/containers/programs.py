@@ -113,7 +113,11 @@ class Programs:
         return next((behaviour for behaviour in self.behaviours if behaviour.matches(context)), None)
 
     def _files(self, context: ProcessContext) -> VirtualFiles:
-        return self.volumes.files(context.pod, context.container, dict(context.config.env))
+        config = context.config
+        files = self.volumes.files(context.pod, context.container, dict(config.env), config.mounts)
+        for device in config.devices:
+            files.root.write(device.path_in_container.strip("/"), "")
+        return files
 
     def _state(self, context: ProcessContext) -> _PodState:
         """The pod's state; a new sandbox may have given it another address."""

@@ -1,0 +1,1 @@
+"""The device manager: device plugins, their devices, and which container has which."""

@@ -1,0 +1,30 @@
+"""What device plugins add to the node's status.
+
+Mirrors: pkg/kubelet/nodestatus/setters.go MachineInfo, as far as device plugins are concerned
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubesim.api.node import NodeStatus
+from kubesim.values import value_object
+
+
+@value_object
+class DeviceCapacity:
+    """All devices and the healthy ones by resource, and the resources whose plugin has been gone for too long."""
+
+    capacity: Mapping[str, int]
+    allocatable: Mapping[str, int]
+    removed: tuple[str, ...] = ()
+
+
+def with_device_capacity(status: NodeStatus, devices: DeviceCapacity) -> NodeStatus:
+    """A resource whose plugin is gone stays, with nothing to give: its absence would mean that it is not the node's."""
+    removed = dict.fromkeys(devices.removed, "0")
+    capacity = {name: str(count) for name, count in devices.capacity.items()} | removed
+    allocatable = {name: str(count) for name, count in devices.allocatable.items()} | removed
+    if not capacity:
+        return status
+    return status.changed(capacity={**status.capacity, **capacity}, allocatable={**status.allocatable, **allocatable})

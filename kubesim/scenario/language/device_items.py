@@ -1,0 +1,135 @@
+"""What a scenario says about the device plugins of a node, and about what happens to their devices."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from kubesim.api.names import is_extended_resource_name
+from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.strict import Strict, as_list, defaults, wrap
+
+Health = Literal["Healthy", "Unhealthy"]
+REGISTERS_AFTER = 500_000
+
+
+def _resource(name: str) -> str:
+    if not is_extended_resource_name(name):
+        raise PydanticCustomError("resource", "must be an extended resource, such as example.com/gpu")
+    return name
+
+
+class DeviceItem(Strict):
+    """A device; a plain text is its id."""
+
+    id: str = Field(min_length=1)
+    health: Health = "Healthy"
+    numa_nodes: Annotated[tuple[Annotated[int, Field(ge=0)], ...], BeforeValidator(as_list)] | None = None
+
+
+class PluginMount(Strict):
+    """A path of the node in a container; a plain text is the path in both. `files` are there by name."""
+
+    path: str = Field(default="", pattern=r"^(/.*)?$")
+    host_path: str = Field(default="", pattern=r"^(/.*)?$")
+    container_path: str = Field(default="", pattern=r"^(/.*)?$")
+    read_only: bool = False
+    files: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _two_paths(self) -> PluginMount:
+        if bool(self.path) == bool(self.host_path or self.container_path) or (
+            bool(self.host_path) != bool(self.container_path)
+        ):
+            raise PydanticCustomError("path", "give path, or hostPath and containerPath")
+        return self
+
+    @property
+    def paths(self) -> tuple[str, str]:
+        """On the host and in the container."""
+        return (self.path, self.path) if self.path else (self.host_path, self.container_path)
+
+
+class DeviceNode(PluginMount):
+    """A device node; a plain text is its path on the host and in the container."""
+
+    permissions: str = Field(default="mrw", pattern=r"^[mrw]+$")
+
+    @model_validator(mode="after")
+    def _holds_no_files(self) -> DeviceNode:
+        if self.files or self.read_only:
+            raise PydanticCustomError("path", "a device node has permissions, not files and readOnly")
+        return self
+
+
+class AllocateItem(Strict):
+    """What the plugin answers to Allocate. `{ids}` in a text stands for the ids of all devices, with commas between
+    them; an entry with `{id}` is repeated for each device."""
+
+    env: dict[str, str] = Field(default_factory=dict)
+    mounts: Annotated[tuple[Annotated[PluginMount, wrap("path")], ...], BeforeValidator(as_list)] = ()
+    devices: Annotated[tuple[Annotated[DeviceNode, wrap("path")], ...], BeforeValidator(as_list)] = ()
+    annotations: dict[str, str] = Field(default_factory=dict)
+    cdi_devices: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    error: str = ""  # instead of all that
+
+    @model_validator(mode="after")
+    def _one_value_for_a_name(self) -> AllocateItem:
+        for name, value in (*self.env.items(), *self.annotations.items()):
+            if "{id}" in value and "{id}" not in name:
+                raise PydanticCustomError(
+                    "id", "{name} has one value for all devices: use {{ids}}, or {{id}} in its name too", {"name": name}
+                )
+        return self
+
+
+class DevicePluginItem(Strict):
+    """A device plugin. `count: 2` of example.com/gpu are the healthy devices gpu0 and gpu1."""
+
+    resource: Annotated[str, AfterValidator(_resource)]
+    count: int | None = Field(default=None, ge=0)
+    devices: Annotated[tuple[Annotated[DeviceItem, wrap("id")], ...], BeforeValidator(as_list)] = ()
+    allocate: AllocateItem = defaults()
+    preferred: Annotated[tuple[str, ...], BeforeValidator(as_list)] | None = None  # ids, the best first
+    pre_start_required: bool = False
+    pre_start_error: str = ""
+    registers_after: Duration = REGISTERS_AFTER  # after the kubelet has started, or the plugin
+    running: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counted(cls, value: Any) -> Any:
+        if isinstance(value, dict) and isinstance(value.get("count"), int) and not isinstance(value["count"], bool):
+            if "devices" in value:
+                raise PydanticCustomError("devices", "give count or devices, not both")
+            name = str(value.get("resource", "")).rpartition("/")[2]
+            return {**value, "devices": [{"id": f"{name}{number}"} for number in range(value["count"])]}
+        return value
+
+    @model_validator(mode="after")
+    def _devices_fit(self) -> DevicePluginItem:
+        ids = [device.id for device in self.devices]
+        if len({*ids}) < len(ids):
+            raise PydanticCustomError("devices", "two devices have the same id")
+        unknown = next((each for each in self.preferred or () if each not in ids), "")
+        if unknown:
+            raise PydanticCustomError("devices", "preferred: there is no device {id}", {"id": unknown})
+        if self.pre_start_error and not self.pre_start_required:
+            raise PydanticCustomError("devices", "preStartError needs preStartRequired: true")
+        return self
+
+
+class PluginTarget(Strict):
+    """A device plugin of a node: that of a resource, or the only one; on the first node unless another one is named."""
+
+    resource: str = ""
+    node: str = ""
+
+
+class DeviceHealth(PluginTarget):
+    """The plugin reports that a device has this health now."""
+
+    device: str = Field(min_length=1)
+    health: Health

@@ -1,0 +1,1 @@
+"""Plugins that run beside the kubelet of a node: device plugins."""
