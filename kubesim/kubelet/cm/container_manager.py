@@ -10,7 +10,7 @@ Mirrors: pkg/kubelet/cm/container_manager_linux.go; internal_container_lifecycle
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kubesim.api.pod import Container, Pod, PodStatus
 from kubesim.concurrency import Channel
@@ -27,24 +27,12 @@ from kubesim.values import part
 if TYPE_CHECKING:
     from kubesim.kubelet.cm.devicemanager.manager import DeviceManager
     from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
+    from kubesim.kubelet.cm.dra.manager import DraManager, Read
+    from kubesim.kubelet.cm.dra.plugin import DraDriversOnNode
 
 ADMITTED = ("", "")
 NO_OPTIONS = RunContainerOptions()
 UPDATES = 100  # not yet handled; more are dropped
-
-
-class DraManager(Protocol):
-    """Devices of resource claims (dynamic resource allocation)."""
-
-    async def prepare_resources(self, pod: Pod) -> None:
-        """Raises DynamicResourcesError."""
-
-    async def unprepare_resources(self, pod: Pod) -> None:
-        """Raises DynamicResourcesError."""
-
-    def get_resources(self, pod: Pod, container: Container) -> RunContainerOptions:
-        """The CDI devices of the container. Raises ContainerConfigError."""
-        ...
 
 
 @part
@@ -55,6 +43,8 @@ class ContainerManager:
     dra: DraManager | None = None
     plugins: PluginsOnNode | None = None
     updates: Channel[Sequence[str]] | None = None  # UIDs of pods whose devices changed their health
+    drivers: DraDriversOnNode | None = None
+    make_dra: Callable[[], DraManager] | None = None  # with the first pod that has claims, if there are no drivers
 
     async def start(self, runtime: Runtime) -> None:
         """Once, when the runtime is up for the first time; no pod is synced before."""
@@ -66,6 +56,8 @@ class ContainerManager:
             self.devices.start((each.pod_uid, each.name) for each in containers if each.state == "running")
             if self.plugins is not None:
                 self.plugins.kubelet_serves(self.devices)
+        if self.dra is not None and self.drivers is not None:
+            self.drivers.kubelet_serves(self.dra)
 
     @property
     def _providers(self) -> list[HintProvider]:
@@ -107,9 +99,16 @@ class ContainerManager:
 
     def resource_health(self, gates: FeatureGates) -> Callable[[Pod, PodStatus], PodStatus] | None:
         """Adds the health of its devices to the status of a pod; None if no pod has any, or nobody is to know."""
-        if self.devices is None or not gates.enabled("ResourceHealthStatus"):
+        managers = [manager for manager in (self.devices, self.dra) if manager is not None]
+        if not managers or not gates.enabled("ResourceHealthStatus"):
             return None
-        return self.devices.update_allocated_resources_status
+
+        def update(pod: Pod, status: PodStatus) -> PodStatus:
+            for manager in managers:
+                status = manager.update_allocated_resources_status(pod, status)
+            return status
+
+        return update
 
     def pre_create_container(self, pod: Pod, container: Container, config: ContainerConfig) -> ContainerConfig:
         """The configuration with the CPUs and NUMA nodes that the container may use."""
@@ -122,25 +121,51 @@ class ContainerManager:
 
     async def prepare_dynamic_resources(self, pod: Pod) -> None:
         """Before the sandbox is created."""
+        if not pod.spec.resource_claims and pod.status.extended_resource_claim_status is None:
+            return
+        if self.dra is None and self.make_dra is not None:
+            self.dra = self.make_dra()
         if self.dra is not None:
             await self.dra.prepare_resources(pod)
 
     async def unprepare_dynamic_resources(self, pod: Pod) -> None:
         """After the containers have stopped."""
-        if self.dra is not None:
+        if self.dra is not None and (pod.spec.resource_claims or pod.status.extended_resource_claim_status is not None):
             await self.dra.unprepare_resources(pod)
+
+    def pod_might_need_to_unprepare_resources(self, uid: str) -> bool:
+        return self.dra is not None and self.dra.pod_might_need_to_unprepare_resources(uid)
 
 
 def new_container_manager(
-    context: KubeletContext, views: PodViews, disk: KubeletDisk, plugins: PluginsOnNode | None
+    context: KubeletContext,
+    views: PodViews,
+    disk: KubeletDisk,
+    plugins: PluginsOnNode | None,
+    drivers: DraDriversOnNode | None,
+    read: Read,
 ) -> ContainerManager:
-    """With a device manager if the node has device plugins."""
+    """With a device manager if the node has device plugins, and a DRA manager if it has drivers or had claims."""
+    updates: Channel[Sequence[str]] = Channel("resource updates", UPDATES)
+
+    def make_dra() -> DraManager:
+        from kubesim.kubelet.cm.dra.manager import DraManager  # most pods have no claims
+
+        ready = lambda: views.sources.all_ready  # noqa: E731
+        return DraManager(
+            context.clock, disk.checkpoints, read, views.active_pods, ready, context.gates, updates.try_send
+        )
+
+    manager = ContainerManager()
+    if context.gates.enabled("DynamicResourceAllocation"):
+        manager.make_dra = make_dra
+        if drivers is not None or disk.checkpoints.get("dra_manager_state"):
+            manager.dra, manager.drivers, manager.updates = make_dra(), drivers, updates
     if plugins is None:
-        return ContainerManager()
+        return manager
     from kubesim.kubelet.cm.devicemanager.manager import DeviceManager  # most nodes have no devices
 
-    updates: Channel[Sequence[str]] = Channel("resource updates", UPDATES)
-    devices = DeviceManager(
+    manager.devices = DeviceManager(
         context.clock.now,
         disk.checkpoints,
         views.active_pods,
@@ -148,4 +173,5 @@ def new_container_manager(
         gates=context.gates,
         on_update=updates.try_send,
     )
-    return ContainerManager(devices, plugins=plugins, updates=updates)
+    manager.plugins, manager.updates = plugins, updates
+    return manager

@@ -24,7 +24,7 @@ from kubesim.errors import GateError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
 from kubesim.kubeletconfig.decode import ConfigurationProblem
 from kubesim.scenario.language.cni_items import CniItem
-from kubesim.scenario.language.device_items import DevicePluginItem, PluginTarget
+from kubesim.scenario.language.device_items import DevicePluginItem, DraDriverItem, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.source_items import Sources
@@ -86,12 +86,16 @@ class NodeItem(Strict):
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()
+    dra_drivers: Annotated[tuple[DraDriverItem, ...], BeforeValidator(as_list)] = ()
 
     @model_validator(mode="after")
     def _one_plugin_for_a_resource(self) -> NodeItem:
         resources = [plugin.resource for plugin in self.device_plugins]
         if len({*resources}) < len(resources):
             raise PydanticCustomError("plugins", "devicePlugins: two plugins have the same resource")
+        drivers = [driver.name for driver in self.dra_drivers]
+        if len({*drivers}) < len(drivers):
+            raise PydanticCustomError("plugins", "draDrivers: two drivers have the same name")
         return self
 
 

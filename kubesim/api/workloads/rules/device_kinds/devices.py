@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from kubesim.api.names import is_extended_resource_name
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.validation.scheduling import validate_node_selector
@@ -47,7 +48,6 @@ _DEVICE_NODES = (
     "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true "
     "in the ResourceSlice spec"
 )
-_NATIVE_RESOURCE_DOMAINS = ("kubernetes.io",)
 
 
 # -- device classes -------------------------------------------------------------------------------------------------
@@ -60,17 +60,6 @@ def _validate_class(errors: Errors, device_class: JsonObject) -> None:
     name = spec.get("extendedResourceName")
     if name is not None and not is_extended_resource_name(name):
         errors.invalid("spec.extendedResourceName", name, "must be a valid extended resource name")
-
-
-def is_extended_resource_name(name: str) -> bool:
-    """A name with a domain that is not Kubernetes' own.
-
-    Mirrors: pkg/apis/core/v1/helper IsExtendedResourceName
-    """
-    domain, slash, _ = name.partition("/")
-    if not slash or domain.endswith(_NATIVE_RESOURCE_DOMAINS) or name.startswith("requests."):
-        return False
-    return not formats.label_key(f"requests.{name}")
 
 
 # -- resource slices ------------------------------------------------------------------------------------------------
