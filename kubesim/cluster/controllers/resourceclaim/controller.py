@@ -14,7 +14,6 @@ from kubesim.api.workloads.resource_claims import (
     CLAIM,
     CLAIM_TEMPLATE,
     FINALIZER,
-    POD_CLAIM_NAME,
     ClaimNotCreated,
     ClaimReferenceError,
     allocation_of,
@@ -35,6 +34,7 @@ from kubesim.cluster.controllers.resourceclaim.decisions import (
     remaining_reservations,
     used_claims,
 )
+from kubesim.cluster.controllers.resourceclaim.made_claims import MadeClaims
 from kubesim.cluster.controllers.resourceclaim.pod_index import ResourceClaimPods
 from kubesim.cluster.problems import internal_error
 from kubesim.cluster.store.watches import WatchEvent
@@ -50,6 +50,7 @@ class ResourceClaimController(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._owned = context.owned(CLAIM)
+        self._made = MadeClaims(self.clock.now)
         self._pods = ResourceClaimPods(self.store)
         for pod in self.store.list("Pod"):
             if isinstance(pod, Pod) and _has_claims(pod):
@@ -141,18 +142,20 @@ class ResourceClaimController(Controller):
         wanted = pod_claim.get("resourceClaimTemplateName")
         if wanted is None:
             return None  # a user makes it
-        for owned in self._owned.of(pod):
-            if owned.metadata.annotations.get(POD_CLAIM_NAME) == pod_claim.get("name", ""):
-                return owned
+        known = self._made.of(pod, pod_claim.get("name", ""), self._owned.of(pod))
+        if known is not None:
+            return known
         template = self.store.find(CLAIM_TEMPLATE, pod.metadata.namespace, wanted)
         if template is None:
             problem = f'resource claim template "{wanted}": resourceclaimtemplate.resource.k8s.io "{wanted}" not found'
             raise ClaimReferenceError(problem)
         why = f"the pod's claim {pod_claim.get('name', '')} is made from the template {wanted}"
         try:
-            return self.client.create(claim_for(pod, pod_claim, template), why)
+            made = self.client.create(claim_for(pod, pod_claim, template), why)
         except ApiError as error:
             raise ClaimReferenceError(f"create ResourceClaim : {error.message}") from None
+        self._made.add(made)
+        return made
 
     def _write_claim_statuses(self, pod: Pod, made: Mapping[str, str]) -> Pod:
         known = {status.get("name", ""): status for status in pod.status.resource_claim_statuses}
