@@ -19,7 +19,14 @@ from kubesim.api.workloads.resource_claims import CLAIM, RESOURCE_SLICE, allocat
 from kubesim.clock import LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.kubelet.cm.dra.health_info import DeviceHealthReport
-from kubesim.kubelet.cm.dra.plugin import ClaimResult, DraClaim, DraRegistry, PreparedDevice
+from kubesim.kubelet.cm.dra.plugin import (
+    CALL_TIMEOUT,
+    ClaimResult,
+    DraClaim,
+    DraPluginError,
+    DraRegistry,
+    PreparedDevice,
+)
 from kubesim.scenario.language.device_items import DraDriverItem
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
@@ -73,7 +80,11 @@ class SimulatedDraDriver:
         return {claim.uid: ClaimResult() for claim in claims}
 
     async def _takes(self, duration: int | None) -> None:
-        await self.clock.sleep(self.stream.randint(FASTEST, SLOWEST) if duration is None else duration)
+        """As long as the kubelet waits for an answer."""
+        wanted = self.stream.randint(FASTEST, SLOWEST) if duration is None else duration
+        await self.clock.sleep(min(wanted, CALL_TIMEOUT))
+        if wanted > CALL_TIMEOUT:
+            raise DraPluginError("rpc error: code = DeadlineExceeded desc = context deadline exceeded")
 
     def _failed(self, call: str, claims: Sequence[DraClaim], error: str) -> Mapping[str, ClaimResult]:
         for claim in claims:
@@ -90,7 +101,9 @@ class SimulatedDraDriver:
     def _device(self, result: Mapping[str, Any]) -> PreparedDevice:
         identifier = f"{self.name}/device={result['device']}"
         self.cdi[identifier] = self._environment(result["device"])
-        return PreparedDevice(result["pool"], result["device"], (base_request(result["request"]),), (identifier,))
+        requests = (base_request(result["request"]),)
+        share = result.get("shareID") or ""
+        return PreparedDevice(result["pool"], result["device"], requests, (identifier,), share)
 
     def _environment(self, name: str) -> Mapping[str, str]:
         for number, device in enumerate(self.item.devices):

@@ -158,6 +158,10 @@ class DraManager:
         return RunContainerOptions(cdi_devices=devices)
 
     def update_allocated_resources_status(self, pod: Pod, status: PodStatus) -> PodStatus:
+        for driver, plugin in self.plugins.items():
+            reports = plugin.health()
+            if reports:
+                self.health.update(driver, reports)
         return with_claim_health(pod, status, self.cache, self.health, self._gates)
 
     # -- after it has ended -------------------------------------------------------------------------------------

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from kubesim.api.timestamps import SECOND
 from kubesim.errors import KubesimError
 from kubesim.runtime.helper import DynamicResourcesError
 from kubesim.values import value_object
+
+CALL_TIMEOUT = 45 * SECOND  # of a driver that does not ask for another
 
 if TYPE_CHECKING:
     from kubesim.kubelet.cm.dra.health_info import DeviceHealthReport
@@ -37,6 +40,7 @@ class PreparedDevice:
     device_name: str
     request_names: tuple[str, ...] = ()
     cdi_device_ids: tuple[str, ...] = ()
+    share_id: str = ""  # of a device that several claims share
 
 
 @value_object
@@ -52,6 +56,10 @@ class DraPlugin(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    def health(self) -> Sequence[DeviceHealthReport]:
+        """What it streams all the time; nothing if it does not report the health of its devices."""
+        ...
 
     async def node_prepare_resources(self, claims: Sequence[DraClaim]) -> Mapping[str, ClaimResult]: ...
     async def node_unprepare_resources(self, claims: Sequence[DraClaim]) -> Mapping[str, ClaimResult]: ...
