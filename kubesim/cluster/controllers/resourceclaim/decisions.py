@@ -48,8 +48,12 @@ def used_claims(pod: Pod) -> list[str]:
 
 
 def pod_needs_work(pod: Pod, find: FindClaim) -> bool:
-    """A claim must be made from a template, or reserved for a pod that has a node already."""
-    if pod.metadata.deletion_timestamp is not None:
+    """A claim must be made from a template, or reserved for a pod that has a node already.
+
+    Upstream also reserves shared claims again for pods that are done, takes that back, and so on without end
+    (kubernetes/kubernetes#141274). Ours does not.
+    """
+    if pod.metadata.deletion_timestamp is not None or is_pod_done(pod):
         return False
     for pod_claim in pod.spec.resource_claims:
         try:
