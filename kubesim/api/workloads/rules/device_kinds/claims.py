@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from kubesim.api.schema.codec import encode
 from kubesim.api.validation import formats
-from kubesim.api.validation.field import Errors, JsonObject
+from kubesim.api.validation.field import Errors, JsonObject, Named
 from kubesim.api.validation.scheduling import validate_node_selector
 from kubesim.api.validation.volumes.claim_template import validate_template_metadata
 from kubesim.api.workloads.rules.device_kinds.parts import (
@@ -176,7 +176,7 @@ def _validate_constraint(errors: Errors, constraint: JsonObject, path: str) -> N
             validate_qualified_name(errors, attribute, f"{path}.{name}")
             if "/" not in attribute:
                 detail = "a fully qualified name must be a domain and a name separated by a slash"
-                errors.invalid(f"{path}.{name}", attribute, detail)
+                errors.invalid(f"{path}.{name}", Named(attribute), detail)
             return
     detail = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
     errors.required(path, detail)

@@ -13,7 +13,7 @@ from kubesim.api.schema.types import Type, parse_type, struct_fields
 from kubesim.api.validation import formats
 from kubesim.api.validation.field import Errors, JsonObject, Raw
 from kubesim.api.workloads.device_cel import CelError, compile_expression
-from kubesim.golang.json import dumps
+from kubesim.golang.json import dumps, dumps_in_order
 
 IMMUTABLE = "field is immutable"
 DRIVER_MAX = 63
@@ -167,7 +167,7 @@ _INTERNAL_NAMES = {"cel": "CEL", "apiGroup": "APIGroup", "uid": "UID", "ips": "I
 
 def printed(type_name: str, value: Any) -> Raw:
     """A value as the API server prints its internal struct: Go's field names, and all fields."""
-    return Raw(dumps(_internal(parse_type(type_name), value)))
+    return Raw(dumps_in_order(_internal(parse_type(type_name), value)))
 
 
 def _internal(type_: Type, value: Any) -> Any:
