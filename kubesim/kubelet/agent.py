@@ -18,7 +18,8 @@ from kubesim.api.pod import Container, Pod
 from kubesim.cluster.api_client import ApiClient
 from kubesim.kubelet.admission.preemption import CriticalPodAdmission
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
-from kubesim.kubelet.cm.container_manager import NO_OPTIONS, new_container_manager
+from kubesim.kubelet.cm.compose import new_container_manager
+from kubesim.kubelet.cm.container_manager import NO_OPTIONS
 from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
 from kubesim.kubelet.containers.container_deletor import ContainerDeletor
 from kubesim.kubelet.containers.environment import Find, make_environment
@@ -97,6 +98,7 @@ class Kubelet:
         self.container_manager = new_container_manager(
             context,
             views,
+            dependencies.runtime,
             dependencies.disk,
             dependencies.device_plugins,
             dependencies.dra_drivers,
@@ -183,12 +185,12 @@ class Kubelet:
         runtime.on_change(self.pleg.pod_changed)
         self.runtime_state = RuntimeState(clock, runtime, self.pleg.healthy, self.views.resyncs.touch_all)
         if self.container_manager.devices is not None or self.container_manager.dra is not None:
-            self.runtime_state.initialize = lambda: self.container_manager.start(runtime)
+            self.runtime_state.initialize = lambda: self.container_manager.runtime_is_up(runtime)
 
     def _make_syncer(self) -> None:
         """What a worker calls, and what that needs."""
         context, views, dependencies = self.context, self.views, self._dependencies
-        health = self.container_manager.resource_health(context.gates)
+        health = self.container_manager.resource_health()
         generator = StatusGenerator(
             context, views.statuses, self.probes, ReasonCache(), self.runtime.pod_cgroup, health
         )
@@ -268,6 +270,7 @@ class Kubelet:
     def start(self) -> None:
         """Begin everything, each part at its own moment."""
         settings = self.settings
+        self.container_manager.start(self.context.clock, self._begin)
         self._begin("runtime poll", 0, lambda: self.runtime_state.run(settings.runtime_poll_period))
         self._begin("status manager", settings.status_manager_starts, self.views.statuses.run)
         self._begin("container gc", settings.container_gc_starts, self.container_gc.run)
@@ -276,8 +279,6 @@ class Kubelet:
         self._begin("pleg", settings.pleg_starts, self.pleg.run)
         self._begin("sync loop", settings.sync_loop_starts, self.sync_loop.run)
         self._begin("allocation manager", 0, self.allocation.run)
-        if self.container_manager.dra is not None:
-            self._begin("dra manager", 0, self.container_manager.dra.run)
         if self.care is not None:
             self.care.start(self._begin)
 

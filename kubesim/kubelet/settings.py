@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from kubesim.api.timestamps import MILLISECOND, MINUTE, SECOND
+from kubesim.kubelet.cm.settings import ResourceManagerSettings
 from kubesim.kubelet.containers.log_rotation import LogRotatePolicy
 from kubesim.kubelet.eviction.thresholds import EvictionConfig
 from kubesim.kubelet.images.image_gc import ImageGCPolicy
@@ -55,6 +56,7 @@ class KubeletSettings:
     node_status_period: int = 10 * SECOND
     lease_duration_s: int = 40
 
+    resource_managers: ResourceManagerSettings = field(default_factory=ResourceManagerSettings)
     policies: NodePolicies = field(default_factory=NodePolicies)
     image_pulls: ImagePullSettings = field(default_factory=ImagePullSettings)
     event_qps: int = 50

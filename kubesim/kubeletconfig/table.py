@@ -64,12 +64,12 @@ cgroupsPerQOS                              *bool                 cgroups-per-qos
 cgroupDriver                               string                cgroup-driver                        cgroupfs
 *cpuManagerPolicy                          string                cpu-manager-policy                   none
 singleProcessOOMKill                       *bool                 .                                    .
-cpuManagerPolicyOptions                    map[string]string     cpu-manager-policy-options           .
-cpuManagerReconcilePeriod                  Duration              cpu-manager-reconcile-period         10s
+*cpuManagerPolicyOptions                   map[string]string     cpu-manager-policy-options           .
+*cpuManagerReconcilePeriod                 Duration              cpu-manager-reconcile-period         10s
 *memoryManagerPolicy                       string                memory-manager-policy                None
-topologyManagerPolicy                      string                topology-manager-policy              none
-topologyManagerScope                       string                topology-manager-scope               container
-topologyManagerPolicyOptions               map[string]string     topology-manager-policy-options      .
+*topologyManagerPolicy                     string                topology-manager-policy              none
+*topologyManagerScope                      string                topology-manager-scope               container
+*topologyManagerPolicyOptions              map[string]string     topology-manager-policy-options      .
 qosReserved                                map[string]string     qos-reserved                         .
 *runtimeRequestTimeout                     Duration              runtime-request-timeout              2m
 hairpinMode                                string                hairpin-mode                         promiscuous-bridge
@@ -126,7 +126,7 @@ enableSystemLogQuery                       *bool                 .              
 *shutdownGracePeriodCriticalPods           Duration              .                                    .
 *shutdownGracePeriodByPodPriority          []ByPodPriority       .                                    .
 *crashLoopBackOff                          CrashLoopBackOff      .                                    .
-reservedMemory                             []MemoryReservation   reserved-memory                      .
+*reservedMemory                            []MemoryReservation   reserved-memory                      .
 enableProfilingHandler                     *bool                 .                                    true
 enableDebugFlagsHandler                    *bool                 .                                    true
 seccompDefault                             *bool                 seccomp-default                      false

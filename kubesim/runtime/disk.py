@@ -24,5 +24,5 @@ class KubeletDisk:
     allocated: AllocationState = field(default_factory=AllocationState)  # the allocated_pods_state checkpoint
     actuated: ActuatedState = field(default_factory=ActuatedState)  # the actuated_pods_state checkpoint
     pulls: PullRecords = field(default_factory=PullRecords)  # image_manager/pulled and /pulling
-    checkpoints: dict[str, Any] = field(default_factory=dict)  # of the container manager, by file name
+    state_files: dict[str, Any] = field(default_factory=dict)  # of the container manager's parts, by file name
     cgroups: PodCgroups = field(default_factory=PodCgroups)  # not on a disk but in the kernel, and gone with it

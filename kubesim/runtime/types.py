@@ -29,12 +29,17 @@ def bare_id(identifier: str) -> str:
 
 @value_object
 class RuntimeResources:
-    """Resources of a container as the runtime reports them, as quantity text; None = not reported."""
+    """Resources of a container as the runtime reports them, as quantity text; None = not reported.
+
+    An update without a cpu request is only about the cpuset.
+    """
 
     cpu_request: str | None = None
     cpu_limit: str | None = None
     memory_request: str | None = None
     memory_limit: str | None = None
+    cpuset_cpus: str = ""  # `0-3,7`; empty: all
+    cpuset_mems: str = ""
 
 
 @value_object

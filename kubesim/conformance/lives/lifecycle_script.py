@@ -18,6 +18,7 @@ from kubesim.errors import RuntimeCallError
 from kubesim.runtime.network.node_network import HttpResponse, NodeRequest, connection_refused, join_host_port
 from kubesim.runtime.protocol import ExecResult
 from kubesim.runtime.simulated.containers.container_process import ContainerProcess, Exit, ProcessContext
+from kubesim.runtime.types import RuntimeResources
 
 PROBE_COMMANDS = {"ready": "readinessFailsBetween", "live": "livenessFailsBetween", "start": "startupFailsBetween"}
 _SUCCESS = ExecResult(0)
@@ -51,6 +52,9 @@ class _ScriptedProcess:
         self._on_exit = ended
         if self._run["runForSeconds"] >= 0:
             self._end_after(seconds(self._run["runForSeconds"]), Exit(self._run["exitCode"]))
+
+    def resources_updated(self, resources: RuntimeResources) -> None:
+        """The script says nothing of them."""
 
     def _tell_hooks(self) -> None:
         for hook in self._hooks:

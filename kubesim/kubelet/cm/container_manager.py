@@ -9,72 +9,106 @@ Mirrors: pkg/kubelet/cm/container_manager_linux.go; internal_container_lifecycle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kubesim.api.pod import Container, Pod, PodStatus
+from kubesim.clock import LoopClock
 from kubesim.concurrency import Channel
 from kubesim.errors import RuntimeCallError
-from kubesim.features import FeatureGates
+from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.cm.admission import AllocationError, pod_admit_result
+from kubesim.kubelet.cm.settings import ResourceManagerSettings
 from kubesim.kubelet.cm.topologymanager.hints import HintProvider
-from kubesim.kubelet.context import KubeletContext, PodViews
-from kubesim.runtime.disk import KubeletDisk
+from kubesim.runtime.allocation.cpuset import format_cpus
 from kubesim.runtime.helper import RunContainerOptions
 from kubesim.runtime.protocol import ContainerConfig, Runtime
-from kubesim.values import part
+from kubesim.runtime.types import RuntimeResources
+from kubesim.values import replace
 
 if TYPE_CHECKING:
+    from kubesim.kubelet.cm.cpumanager.manager import CpuManager
     from kubesim.kubelet.cm.devicemanager.manager import DeviceManager
     from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
-    from kubesim.kubelet.cm.dra.manager import DraManager, Read
+    from kubesim.kubelet.cm.dra.manager import DraManager
     from kubesim.kubelet.cm.dra.plugin import DraDriversOnNode
+    from kubesim.kubelet.cm.memorymanager.manager import MemoryManager
+    from kubesim.kubelet.cm.topologymanager.manager import TopologyManager
 
 ADMITTED = ("", "")
 NO_OPTIONS = RunContainerOptions()
-UPDATES = 100  # not yet handled; more are dropped
+NO_RESOURCES = RuntimeResources()
+
+Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
 
 
-@part
 class ContainerManager:
-    """One life of it: what must survive the kubelet is on its disk."""
+    """One life of it: what must survive the kubelet is on its disk. Each manager is None where it has nothing to do."""
 
-    devices: DeviceManager | None = None
-    dra: DraManager | None = None
-    plugins: PluginsOnNode | None = None
-    updates: Channel[Sequence[str]] | None = None  # UIDs of pods whose devices changed their health
-    drivers: DraDriversOnNode | None = None
-    make_dra: Callable[[], DraManager] | None = None  # with the first pod that has claims, if there are no drivers
+    def __init__(self, settings: ResourceManagerSettings | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self.settings = settings or ResourceManagerSettings()
+        self.gates = gates
+        self.devices: DeviceManager | None = None
+        self.plugins: PluginsOnNode | None = None  # of the device manager
+        self.updates: Channel[Sequence[str]] | None = None  # UIDs of pods whose devices changed their health
+        self.dra: DraManager | None = None
+        self.drivers: DraDriversOnNode | None = None  # of the DRA manager
+        self.make_dra: Callable[[], DraManager] | None = None  # for the first pod with claims on a node without drivers
+        self.cpu: CpuManager | None = None
+        self.memory: MemoryManager | None = None
+        self._topology: TopologyManager | None = None
 
-    async def start(self, runtime: Runtime) -> None:
-        """Once, when the runtime is up for the first time; no pod is synced before."""
+    @property
+    def topology(self) -> TopologyManager:
+        """Raises MachineError if the kubelet would not start with this configuration on this machine."""
+        if self._topology is None:
+            from kubesim.kubelet.cm.topologymanager.manager import new_topology_manager
+
+            wanted = self.settings
+            self._topology = new_topology_manager(
+                wanted.machine.topology,
+                wanted.topology_policy,
+                wanted.topology_scope,
+                wanted.topology_options,
+                self.gates,
+            )
+        return self._topology
+
+    def start(self, clock: LoopClock, begin: Begin) -> None:
+        """Take up the state of an earlier kubelet. Raises MachineError if that cannot be used: the kubelet ends."""
+        if (cpu := self.cpu) is not None:
+            cpu.start()
+            period = self.settings.cpu_reconcile_period
+            begin("cpu manager", 0, lambda: cpu.run(clock, period))
+        if self.memory is not None:
+            self.memory.start()
+        if self.dra is not None:
+            begin("dra manager", 0, self.dra.run)
+
+    async def runtime_is_up(self, runtime: Runtime) -> None:
+        """Once, when the runtime is up for the first time. No pod is synced before, and no device plugin registers."""
+        if self.dra is not None and self.drivers is not None:
+            self.drivers.kubelet_serves(self.dra)
+        if self.devices is None:
+            return
         try:
             containers = await runtime.list_containers()
         except RuntimeCallError:
             containers = []
-        if self.devices is not None:
-            self.devices.start((each.pod_uid, each.name) for each in containers if each.state == "running")
-            if self.plugins is not None:
-                self.plugins.kubelet_serves(self.devices)
-        if self.dra is not None and self.drivers is not None:
-            self.drivers.kubelet_serves(self.dra)
-
-    @property
-    def _providers(self) -> list[HintProvider]:
-        """In the order in which they allocate: devices, CPUs, memory."""
-        return [provider for provider in (self.devices,) if provider is not None]
+        self.devices.start((each.pod_uid, each.name) for each in containers if each.state == "running")
+        if self.plugins is not None:
+            self.plugins.kubelet_serves(self.devices)
 
     # -- admission ----------------------------------------------------------------------------------------------
 
     def admit(self, pod: Pod) -> tuple[str, str]:
         """Allocate what the pod's containers need; reason and message of a refusal, empty if there is none."""
-        providers = self._providers
-        if not providers:
+        if self.devices is None and self.cpu is None and self.memory is None:
             return ADMITTED
+        in_order: tuple[HintProvider | None, ...] = (self.devices, self.cpu, self.memory)
+        self.topology.providers = [provider for provider in in_order if provider is not None]
         try:
-            for container in (*pod.spec.init_containers, *pod.spec.containers):
-                for provider in providers:
-                    provider.allocate(pod, container)
+            self.topology.admit(pod)
         except AllocationError as error:
             return pod_admit_result(error)
         return ADMITTED
@@ -97,10 +131,10 @@ class ContainerManager:
             annotations=plugged.annotations,
         )
 
-    def resource_health(self, gates: FeatureGates) -> Callable[[Pod, PodStatus], PodStatus] | None:
+    def resource_health(self) -> Callable[[Pod, PodStatus], PodStatus] | None:
         """Adds the health of its devices to the status of a pod; None if no pod has any, or nobody is to know."""
         managers = [manager for manager in (self.devices, self.dra) if manager is not None]
-        if not managers or not gates.enabled("ResourceHealthStatus"):
+        if not managers or not self.gates.enabled("ResourceHealthStatus"):
             return None
 
         def update(pod: Pod, status: PodStatus) -> PodStatus:
@@ -112,10 +146,32 @@ class ContainerManager:
 
     def pre_create_container(self, pod: Pod, container: Container, config: ContainerConfig) -> ContainerConfig:
         """The configuration with the CPUs and NUMA nodes that the container may use."""
-        return config
+        if self.cpu is None and self.memory is None:
+            return config
+        uid, name = pod.metadata.uid, container.name
+        cpus = "" if self.cpu is None else format_cpus(self.cpu.affinity(uid, name))
+        nodes = "" if self.memory is None else ",".join(map(str, self.memory.numa_nodes(uid, name)))
+        resources = replace(config.resources or NO_RESOURCES, cpuset_cpus=cpus, cpuset_mems=nodes)
+        return replace(config, resources=resources)
 
     def pre_start_container(self, pod: Pod, container: Container, container_id: str) -> None:
         """The container exists now, and is about to run."""
+        if self.cpu is not None:
+            self.cpu.add_container(pod, container)
+        if self.memory is not None:
+            self.memory.add_container(pod, container)
+
+    def container_has_exclusive_cpus(self, pod: Pod, container: Container) -> bool:
+        return self.cpu is not None and self.cpu.has_exclusive_cpus(pod, container)
+
+    def pod_has_exclusive_cpus(self, pod: Pod) -> bool:
+        """Of a pod with pod-level resources, all containers must have them."""
+        if (cpu := self.cpu) is None:
+            return False
+        from kubesim.kubelet.cm.cpumanager.requests import manages_pod_level
+
+        has = [cpu.has_exclusive_cpus(pod, each) for each in (*pod.spec.init_containers, *pod.spec.containers)]
+        return all(has) if manages_pod_level(pod, self.gates) else any(has)
 
     # -- resource claims ----------------------------------------------------------------------------------------
 
@@ -135,43 +191,3 @@ class ContainerManager:
 
     def pod_might_need_to_unprepare_resources(self, uid: str) -> bool:
         return self.dra is not None and self.dra.pod_might_need_to_unprepare_resources(uid)
-
-
-def new_container_manager(
-    context: KubeletContext,
-    views: PodViews,
-    disk: KubeletDisk,
-    plugins: PluginsOnNode | None,
-    drivers: DraDriversOnNode | None,
-    read: Read,
-) -> ContainerManager:
-    """With a device manager if the node has device plugins, and a DRA manager if it has drivers or had claims."""
-    updates: Channel[Sequence[str]] = Channel("resource updates", UPDATES)
-
-    def make_dra() -> DraManager:
-        from kubesim.kubelet.cm.dra.manager import DraManager  # most pods have no claims
-
-        ready = lambda: views.sources.all_ready  # noqa: E731
-        return DraManager(
-            context.clock, disk.checkpoints, read, views.active_pods, ready, context.gates, updates.try_send
-        )
-
-    manager = ContainerManager()
-    if context.gates.enabled("DynamicResourceAllocation"):
-        manager.make_dra = make_dra
-        if drivers is not None or disk.checkpoints.get("dra_manager_state"):
-            manager.dra, manager.drivers, manager.updates = make_dra(), drivers, updates
-    if plugins is None:
-        return manager
-    from kubesim.kubelet.cm.devicemanager.manager import DeviceManager  # most nodes have no devices
-
-    manager.devices = DeviceManager(
-        context.clock.now,
-        disk.checkpoints,
-        views.active_pods,
-        views.sources,
-        gates=context.gates,
-        on_update=updates.try_send,
-    )
-    manager.plugins, manager.updates = plugins, updates
-    return manager

@@ -74,13 +74,8 @@ class NodeManagers:
         volumes: VolumesOnNode,
         allocated_pods: Callable[[], Sequence[Pod]],
     ) -> None:
-        clock, settings, gates, stats, events = (
-            context.clock,
-            context.settings,
-            context.gates,
-            parts.stats,
-            parts.events,
-        )
+        clock, settings, gates = context.clock, context.settings, context.gates
+        stats, events = parts.stats, parts.events
         self._context = context
         self._volumes = volumes
         self._runtime_state = runtime_state

@@ -35,6 +35,12 @@ def _container(status: ContainerStatus) -> dict[str, Any]:
     last_state = state_summary(status.last_state)
     if last_state:
         out["lastState"] = last_state
+    if status.allocated_resources_status:
+        out["devices"] = {
+            device["resourceID"]: device.get("health", "")
+            for resource in status.allocated_resources_status
+            for device in resource.get("resources", ())
+        }
     return out | {"ready": status.ready, "started": bool(status.started), "restartCount": status.restart_count}
 
 

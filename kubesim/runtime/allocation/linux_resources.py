@@ -23,14 +23,21 @@ from kubesim.runtime.allocation.cgroups import (
 )
 from kubesim.runtime.kuberuntime.decide.resize_actions import container_resources
 from kubesim.runtime.types import RuntimeResources
+from kubesim.values import replace
 
 
-def linux_container_resources(pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES) -> RuntimeResources:
-    """What a runtime reports of a container that was created, or updated, with these resources."""
+def linux_container_resources(
+    pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES, *, exclusive_cpus: bool = False
+) -> RuntimeResources:
+    """What a runtime reports of a container that was created, or updated, with these resources.
+
+    One that has CPUs of its own needs no quota.
+    """
     pod_level = pod.spec.resources if gates.enabled("PodLevelResources") else None
     amounts = container_resources(container.resources, pod_level)
     asked = amounts.cpu_request_milli if CPU in container.resources.requests else amounts.cpu_limit_milli
-    return _reported(asked, amounts.cpu_limit_milli, amounts.memory_limit)
+    unlimited = exclusive_cpus and gates.enabled("DisableCPUQuotaWithExclusiveCPUs")
+    return _reported(asked, 0 if unlimited else amounts.cpu_limit_milli, amounts.memory_limit)
 
 
 @lru_cache(maxsize=4096)
@@ -42,6 +49,15 @@ def _reported(milli_cpu_request: int, milli_cpu_limit: int, memory_limit: int) -
         cpu_limit=str(quantity(f"{limit}m")) if limit > 0 else None,
         memory_limit=str(Quantity(memory_limit, 0, BINARY_SI)) if memory_limit > 0 else None,
     )
+
+
+def updated_resources(before: RuntimeResources | None, update: RuntimeResources) -> RuntimeResources:
+    """What UpdateContainerResources leaves: a cpuset that is not given stays, and so do amounts."""
+    if before is None:
+        return update
+    amounts = before if update.cpu_request is None else update
+    cpus, mems = update.cpuset_cpus or before.cpuset_cpus, update.cpuset_mems or before.cpuset_mems
+    return replace(amounts, cpuset_cpus=cpus, cpuset_mems=mems)
 
 
 def with_actuated(reported: RuntimeResources | None, actuated: ResourceRequirements | None) -> RuntimeResources | None:

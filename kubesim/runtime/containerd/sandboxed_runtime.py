@@ -19,7 +19,8 @@ from kubesim.runtime.containerd.sandbox import PodSandbox, PodSandboxService, Sa
 from kubesim.runtime.containerd.sandbox_parts import CniNetworking, pod_network_config
 from kubesim.runtime.protocol import RuntimeConditions, SandboxConfig
 from kubesim.runtime.simulated.containers.container_process import ProcessContext, ProcessFactory
-from kubesim.runtime.simulated.runtime import SimulatedContainer, SimulatedRuntime
+from kubesim.runtime.simulated.containers.simulated_container import SimulatedContainer
+from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.service import LATE, REQUEST_TIMEOUT
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import SandboxNetwork

@@ -33,11 +33,11 @@ from kubesim.runtime.protocol import (
 )
 from kubesim.runtime.simulated.addresses import Addresses
 from kubesim.runtime.simulated.containers.container_process import (
-    ContainerProcess,
     Exit,
     ProcessContext,
     ProcessFactory,
 )
+from kubesim.runtime.simulated.containers.simulated_container import SimulatedContainer
 from kubesim.runtime.simulated.containers.stop_signals import DEFAULT_STOP_SIGNAL, signal_number
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.image_store import ImageStore
@@ -57,22 +57,6 @@ class _NoTime:
 
 
 _NO_TIME = _NoTime()
-
-
-class SimulatedContainer:
-    """A container and the process inside it."""
-
-    __slots__ = ("config", "exited", "info", "process", "sandbox")
-
-    def __init__(self, info: ContainerInfo, config: ContainerConfig, sandbox: SandboxConfig) -> None:
-        self.info = info
-        self.config = config
-        self.sandbox = sandbox
-        self.process: ContainerProcess | None = None
-        self.exited: list[asyncio.Future[None]] = []  # who waits for its end
-
-    def runs(self) -> bool:
-        return self.info.state == "running"
 
 
 class SimulatedRuntime:
@@ -444,7 +428,7 @@ class SimulatedRuntime:
     async def update_container_resources(self, container_id: str, resources: RuntimeResources) -> None:
         container = self._container(container_id)
         await self._take(self.settings.latencies.update_container)
-        container.info = replace(container.info, resources=resources)
+        container.update(resources)
         self._changed(container.info.pod_uid)
 
     async def exec_sync(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -29,20 +29,17 @@ class DeviceItem(Strict):
     numa_nodes: Annotated[tuple[Annotated[int, Field(ge=0)], ...], BeforeValidator(as_list)] | None = None
 
 
-class PluginMount(Strict):
-    """A path of the node in a container; a plain text is the path in both. `files` are there by name."""
+class PluginPath(Strict):
+    """A path of the node in a container: `path` if it is the same in both."""
 
     path: str = Field(default="", pattern=r"^(/.*)?$")
     host_path: str = Field(default="", pattern=r"^(/.*)?$")
     container_path: str = Field(default="", pattern=r"^(/.*)?$")
-    read_only: bool = False
-    files: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _two_paths(self) -> PluginMount:
-        if bool(self.path) == bool(self.host_path or self.container_path) or (
-            bool(self.host_path) != bool(self.container_path)
-        ):
+    def _two_paths(self) -> Self:
+        both, either = self.host_path and self.container_path, self.host_path or self.container_path
+        if bool(self.path) == bool(either) or bool(both) != bool(either):
             raise PydanticCustomError("path", "give path, or hostPath and containerPath")
         return self
 
@@ -52,23 +49,24 @@ class PluginMount(Strict):
         return (self.path, self.path) if self.path else (self.host_path, self.container_path)
 
 
-class DeviceNode(PluginMount):
-    """A device node; a plain text is its path on the host and in the container."""
+class PluginMount(PluginPath):
+    """A directory of the node in a container; a plain text is its path in both."""
+
+    read_only: bool = False
+    files: dict[str, str] = Field(default_factory=dict)  # that the plugin has put there, by name
+
+
+class DeviceNode(PluginPath):
+    """A device node; a plain text is its path on the node and in the container."""
 
     permissions: str = Field(default="mrw", pattern=r"^[mrw]+$")
-
-    @model_validator(mode="after")
-    def _holds_no_files(self) -> DeviceNode:
-        if self.files or self.read_only:
-            raise PydanticCustomError("path", "a device node has permissions, not files and readOnly")
-        return self
 
 
 class AllocateItem(Strict):
     """What the plugin answers to Allocate. `{ids}` in a text stands for the ids of all devices, with commas between
     them; an entry with `{id}` is repeated for each device."""
 
-    env: dict[str, str] = Field(default_factory=dict)
+    env: dict[str, str] = Field(default_factory=dict)  # the container's own variables override these
     mounts: Annotated[tuple[Annotated[PluginMount, wrap("path")], ...], BeforeValidator(as_list)] = ()
     devices: Annotated[tuple[Annotated[DeviceNode, wrap("path")], ...], BeforeValidator(as_list)] = ()
     annotations: dict[str, str] = Field(default_factory=dict)
@@ -93,10 +91,10 @@ class DevicePluginItem(Strict):
     devices: Annotated[tuple[Annotated[DeviceItem, wrap("id")], ...], BeforeValidator(as_list)] = ()
     allocate: AllocateItem = defaults()
     preferred: Annotated[tuple[str, ...], BeforeValidator(as_list)] | None = None  # ids, the best first
-    pre_start_required: bool = False
-    pre_start_error: str = ""
+    pre_start_required: bool = False  # PreStartContainer is called before each start of a container
+    pre_start_error: str = ""  # what it answers
     registers_after: Duration = REGISTERS_AFTER  # after the kubelet has started, or the plugin
-    running: bool = True
+    running: bool = True  # false: until a step starts it
 
     @model_validator(mode="before")
     @classmethod
@@ -124,7 +122,7 @@ class DevicePluginItem(Strict):
 class PluginTarget(Strict):
     """A device plugin of a node: that of a resource, or the only one; on the first node unless another one is named."""
 
-    resource: str = ""
+    resource: str = ""  # of a device plugin
     node: str = ""
 
 

@@ -27,10 +27,16 @@ from kubesim.scenario.language.cni_items import CniItem
 from kubesim.scenario.language.device_items import DevicePluginItem, DraDriverItem, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
+from kubesim.scenario.language.node_items import TopologyItem
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, wrap
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
+from kubesim.scenario.load.node_machine import (
+    check_resource_managers,
+    has_resource_managers,
+    resource_manager_settings,
+)
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
 
 API_VERSION = "kubesim.dev/v1alpha1"
@@ -82,11 +88,12 @@ class NodeItem(Strict):
     labels: dict[str, str] = Field(default_factory=dict)
     taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
     capacity: dict[str, str | int | float] = Field(default_factory=dict)
+    topology: TopologyItem | None = None  # of the machine; none: one NUMA node
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
-    device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()
-    dra_drivers: Annotated[tuple[DraDriverItem, ...], BeforeValidator(as_list)] = ()
+    device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()  # one for each resource
+    dra_drivers: Annotated[tuple[DraDriverItem, ...], BeforeValidator(as_list)] = ()  # one for each name
 
     @model_validator(mode="after")
     def _one_plugin_for_a_resource(self) -> NodeItem:
@@ -204,11 +211,25 @@ class Spec(Strict):
             configuration.check_gates(self.profile)
             gates = {**configuration.feature_gates, **self.feature_gates, **given}
             configuration.check(configured_gates(gates, self.profile))
+            self._check_machines(configured_gates(gates, self.profile))
         except ConfigurationProblem as problem:
             raise configuration_error(problem) from None
         except GateError:
             pass  # told by with_feature_gates, which knows that the command line is to blame
         return self
+
+    def _check_machines(self, gates: FeatureGates) -> None:
+        """Can CPUs and memory be managed as configured on each machine?"""
+        configuration = self.kubelet_configuration
+        for number, node in enumerate(self.nodes):
+            if not has_resource_managers(node.topology, configuration):
+                continue
+            try:
+                settings = resource_manager_settings(node.capacity, node.topology, configuration)
+            except ValueError as error:
+                problem = f"nodes[{number}].topology.{error}"
+                raise PydanticCustomError("topology", "{problem}", {"problem": problem}) from None
+            check_resource_managers(settings, gates)
 
     @model_validator(mode="after")
     def _sources_fit(self) -> Spec:

@@ -24,6 +24,7 @@ from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.language.document import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, NodeItem, Spec
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
+from kubesim.scenario.load.node_machine import has_resource_managers, resource_manager_settings
 from kubesim.values import replace
 
 CLIENT_QPS = 5  # what a client of the API server takes for 0
@@ -35,6 +36,9 @@ def kubelet_settings(
     """The kubelet of the node with this number (from 0). When its parts were started, a real node leaves to chance."""
     base, values = KubeletSettings(), configuration.values
     back_off = values["crashLoopBackOff.maxContainerRestartPeriod"]
+    managed = None
+    if has_resource_managers(item.topology, configuration):
+        managed = resource_manager_settings(item.capacity, item.topology, configuration)
     cpus = quantity(item.capacity.get("cpu", DEFAULT_CAPACITY["cpu"])).value()
     return replace(
         base,
@@ -47,6 +51,7 @@ def kubelet_settings(
         node_status_period=values["nodeStatusUpdateFrequency"],
         lease_duration_s=values["nodeLeaseDurationSeconds"],
         policies=configuration.policies,
+        resource_managers=managed or base.resource_managers,
         image_pulls=configuration.image_pulls,
         event_qps=values["eventRecordQPS"] or CLIENT_QPS,
         event_burst=values["eventBurst"],

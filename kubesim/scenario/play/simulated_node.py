@@ -46,6 +46,7 @@ from kubesim.runtime.simulated.settings import Latencies, SimulatedSettings
 from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
 from kubesim.runtime.traced import TracedRuntime
 from kubesim.scenario.language.document import NodeItem, Spec
+from kubesim.scenario.load.node_machine import visible_cpuset
 from kubesim.scenario.play.live_node import LiveNode
 from kubesim.scenario.play.machine import Machine
 from kubesim.scenario.play.settings import behaviours, coming_up, kubelet_settings, runtime_settings
@@ -209,6 +210,7 @@ class SimulatedNode:
             output=around.output,
             lessons=lessons,
             cdi=self.cdi,
+            cpuset=visible_cpuset(settings.resource_managers),
         )
         runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
             around.clock, self._randomness, programs, options

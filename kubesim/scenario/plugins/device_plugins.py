@@ -135,7 +135,9 @@ class DevicePlugins:
         Recorder.because(None)
         if self.recorder.on:
             healthy = sum(device.health == HEALTHY for device in devices)
-            text = f"device plugin {resource} registers with the kubelet: {len(devices)} devices, {healthy} healthy"
+            text = (
+                f"device plugin {resource} registers with the kubelet: {healthy} of {len(devices)} devices are healthy"
+            )
             Recorder.because(self.recorder.record(Note(node=self.node, text=text)))
         plugin.is_connected = True
         registry.plugin_connected(resource, plugin)

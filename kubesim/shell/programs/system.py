@@ -248,7 +248,14 @@ def hostname(process: Process, argv: list[str]) -> ProgramResult:
 
 @quick("nproc")
 def nproc(process: Process, argv: list[str]) -> ProgramResult:
-    return ProgramResult(0, f"{_CPUS}\n")
+    cpuset = process.kernel.files.file("/sys/fs/cgroup/cpuset.cpus.effective")
+    return ProgramResult(0, f"{_CPUS if cpuset is None else _count_cpus(cpuset.text)}\n")
+
+
+def _count_cpus(cpuset: str) -> int:
+    """How many are in `0-3,7`."""
+    ranges = [part.partition("-") for part in cpuset.strip().split(",")]
+    return sum(int(last or first) - int(first) + 1 for first, _, last in ranges)
 
 
 @quick("whoami")

@@ -40,6 +40,10 @@ def _containers(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[s
             # A container that stops is neither; saying so would only repeat its new state.
             if new[flag] != old.get(flag, False) and new["state"] == "running":
                 words.append(flag if new[flag] else f"not {flag}")
+        known = old.get("devices", _NOTHING)
+        for device, health in new.get("devices", _NOTHING).items():
+            if health != known.get(device):
+                words.append(f"{device} {health}")
         if words:
             yield f"{name}: {', '.join(words)}"
 

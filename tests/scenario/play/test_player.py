@@ -13,6 +13,7 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.store.store import Listener, Store
 from kubesim.concurrency import TaskSet
 from kubesim.scenario.client.api_steps import StepFailed
+from kubesim.scenario.language.device_items import DeviceHealth
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.step_items import (
@@ -115,6 +116,9 @@ class FakeWorld:
     async def hang(self, hang: Hang) -> None:
         self.did_at(f"hang for {hang.duration}")
 
+    def device_health(self, health: DeviceHealth) -> None:
+        self.did_at(f"{health.device} {health.health}")
+
     def pressure(self, pressure: Pressure) -> None:
         self.did_at(f"pressure {pressure.available}")
 
@@ -185,12 +189,15 @@ def test_with_steps_the_end_is_when_everything_has_come_to_rest() -> None:
 def test_steps_that_are_about_a_node() -> None:
     steps = [{"at": "1s", "pressure": {"pid.available": "3%"}}, {"at": "2s", "shutdown": "node"}]
     steps.append({"at": "3s", "hang": {"for": "4s"}})
-    run = Run({"objects": [POD], "steps": steps})
+    steps.append({"at": "4s", "deviceHealth": {"device": "gpu0", "health": "Unhealthy"}})
+    nodes = [{"name": "node-1", "devicePlugins": [{"resource": "example.com/gpu", "count": 1}]}]
+    run = Run({"objects": [POD], "nodes": nodes, "steps": steps})
     assert run.did == [
         (0, "apply web"),
         (1, "pressure {'pid.available': '3%'}"),
         (2, "shutdown"),
         (3, "hang for 4000000"),
+        (4, "gpu0 Unhealthy"),
     ]
 
 

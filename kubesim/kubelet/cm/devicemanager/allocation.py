@@ -32,11 +32,12 @@ class DeviceRequest:
 
 @value_object
 class ResourceState:
-    """The devices of one resource. `healthy` is None if no plugin registered it; `in_use` grows with an allocation."""
+    """The devices of one resource. `healthy` is None if no plugin registered it; those that are chosen are added to
+    `allocated`, which has the devices in use of all resources."""
 
     devices: Mapping[str, PluginDevice]
     healthy: set[str] | None
-    in_use: set[str]
+    allocated: dict[str, set[str]]
     held: set[str] | None  # by this container already
 
 
@@ -68,19 +69,20 @@ def devices_to_allocate(
     if state.held is not None or not required:
         return set()
     chosen: set[str] = set()
+    in_use = state.allocated.setdefault(resource, set())
 
     def take(devices: Collection[str]) -> bool:
         """Until there are enough."""
         for device in in_order({*devices} - chosen, state.devices):
             chosen.add(device)
-            state.in_use.add(device)
+            in_use.add(device)
             if len(chosen) == required:
                 return True
         return False
 
     if take(reusable):
         return chosen
-    available, needed = healthy - state.in_use, required - len(chosen)
+    available, needed = healthy - in_use, required - len(chosen)
     if len(available) < needed:
         raise AllocationError(
             f"requested number of devices unavailable for {resource}. Requested: {needed}, Available: {len(available)}"

@@ -20,7 +20,7 @@ STOP_GRACE_PERIOD = 5 * MINUTE
 
 
 @mutable(eq=False)
-class Endpoint:
+class PluginEndpoint:
     """Without a plugin: one that was registered before the kubelet restarted."""
 
     resource: str

@@ -32,7 +32,7 @@ from kubesim.kubelet.cm.devicemanager.allocation import (
     in_order,
 )
 from kubesim.kubelet.cm.devicemanager.capacity import DeviceCapacity
-from kubesim.kubelet.cm.devicemanager.endpoint import Endpoint
+from kubesim.kubelet.cm.devicemanager.endpoint import PluginEndpoint
 from kubesim.kubelet.cm.devicemanager.health import with_allocated_resources_status
 from kubesim.kubelet.cm.devicemanager.plugin import HEALTHY, DevicePlugin, DevicePluginError, PluginDevice
 from kubesim.kubelet.cm.devicemanager.pod_devices import (
@@ -42,7 +42,7 @@ from kubesim.kubelet.cm.devicemanager.pod_devices import (
     PodDevicesEntry,
 )
 from kubesim.kubelet.cm.devicemanager.topology_hints import device_topology_hints
-from kubesim.kubelet.cm.topologymanager.hints import Hints, NumaNodes, TopologyHint
+from kubesim.kubelet.cm.topologymanager.hints import Hints, TopologyHint
 from kubesim.runtime.helper import ContainerConfigError, RunContainerOptions
 from kubesim.values import part, value_object
 
@@ -66,7 +66,7 @@ class KnownDevices:
     """By resource: the plugin's endpoint, its devices as it listed them last, and which are healthy, unhealthy and
     allocated."""
 
-    endpoints: dict[str, Endpoint] = field(default_factory=dict)
+    endpoints: dict[str, PluginEndpoint] = field(default_factory=dict)
     all: dict[str, dict[str, PluginDevice]] = field(default_factory=dict)
     healthy: dict[str, set[str]] = field(default_factory=dict)
     unhealthy: dict[str, set[str]] = field(default_factory=dict)
@@ -78,10 +78,10 @@ class DeviceManager:
     """Implements `HintProvider`. `on_update` is called with the pods whose devices changed their health."""
 
     now: Callable[[], int]
-    checkpoints: dict[str, Any]  # on the kubelet's disk, by file name
+    state_files: dict[str, Any]  # on the kubelet's disk, by name
     active_pods: Callable[[], Iterable[Pod]]
     sources: SourcesReady
-    affinity: Callable[[str, str], NumaNodes | None] = lambda uid, container: None  # of the topology manager
+    affinity: Callable[[str, str], TopologyHint] = lambda uid, container: TopologyHint()  # of the topology manager
     numa_nodes: Sequence[int] = ()  # of the machine
     gates: FeatureGates = DEFAULT_GATES
     on_update: Callable[[Sequence[str]], object] = lambda uids: None
@@ -93,23 +93,23 @@ class DeviceManager:
     def start(self, running: Iterable[tuple[str, str]]) -> None:
         """Read the checkpoint. `running` are the containers that the runtime found running: pod UID and name."""
         self._initially_running = frozenset(running)
-        checkpoint = self.checkpoints.get(CHECKPOINT, DeviceCheckpoint())
+        checkpoint = self.state_files.get(CHECKPOINT, DeviceCheckpoint())
         for entry in checkpoint.entries:
             self.pod_devices.insert(entry.pod_uid, entry.container, entry.resource, entry.allocated)
         self.known.allocated = self.pod_devices.devices()
         for resource in checkpoint.registered:
             self.known.healthy[resource] = set()
             self.known.unhealthy[resource] = set()
-            self.known.endpoints[resource] = Endpoint(resource, stopped_at=self.now())
+            self.known.endpoints[resource] = PluginEndpoint(resource, stopped_at=self.now())
 
     def _write_checkpoint(self) -> None:
         entries = tuple(entry for entry in self.pod_devices.entries() if entry.allocated.response is not None)
-        self.checkpoints[CHECKPOINT] = DeviceCheckpoint(entries, tuple(self.known.healthy))
+        self.state_files[CHECKPOINT] = DeviceCheckpoint(entries, tuple(self.known.healthy))
 
     # -- plugins ------------------------------------------------------------------------------------------------
 
     def plugin_connected(self, resource: str, plugin: DevicePlugin) -> None:
-        self.known.endpoints[resource] = Endpoint(resource, plugin, plugin.options())
+        self.known.endpoints[resource] = PluginEndpoint(resource, plugin, plugin.options())
 
     def plugin_disconnected(self, resource: str) -> None:
         """All devices of the plugin count as unhealthy, and after five minutes as gone."""
@@ -156,10 +156,6 @@ class DeviceManager:
     def is_changing(self) -> bool:
         """Whether the capacity changes by the passing of time alone: a plugin is gone, but not yet for five minutes."""
         return any(endpoint.stopped_at is not None for endpoint in self.known.endpoints.values())
-
-    def should_reset_extended_resource_capacity(self) -> bool:
-        """Without a checkpoint the node is a new one."""
-        return CHECKPOINT not in self.checkpoints
 
     def is_device_plugin_resource(self, resource: str) -> bool:
         """Registered, or allocated before the kubelet restarted."""
@@ -239,10 +235,9 @@ class DeviceManager:
         check_held_devices(request, held)
         if not self.sources.all_ready and (uid, name) in self._initially_running:
             return set()  # only the kubelet has restarted: the container has its devices already
-        known = self.known
-        in_use = known.allocated.setdefault(resource, set())
-        state = ResourceState(self._all(resource), known.healthy.get(resource), in_use, held)
-        return devices_to_allocate(request, state, reusable, self.affinity(uid, name), self._prefer(resource))
+        state = ResourceState(self._all(resource), self.known.healthy.get(resource), self.known.allocated, held)
+        nodes = self.affinity(uid, name).numa_nodes
+        return devices_to_allocate(request, state, reusable, nodes, self._prefer(resource))
 
     def _prefer(self, resource: str) -> Callable[[set[str], set[str], int], set[str] | None]:
         def prefer(available: set[str], must_include: set[str], size: int) -> set[str] | None:

@@ -5,7 +5,8 @@ Mirrors: pkg/kubelet/cm/topologymanager/topology_manager.go TopologyHint, HintPr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
@@ -38,6 +39,13 @@ def is_narrower(nodes: NumaNodes, other: NumaNodes) -> bool:
 def mask_of(nodes: NumaNodes) -> int:
     """The nodes as the bits of a number, which is how upstream orders them."""
     return sum(1 << node for node in nodes)
+
+
+def node_combinations(nodes: Sequence[int]) -> Iterator[NumaNodes]:
+    """All of them, smaller ones first (bitmask.IterateBitMasks)."""
+    for size in range(1, len(nodes) + 1):
+        for chosen in combinations(nodes, size):
+            yield frozenset(chosen)
 
 
 # By resource name. An empty tuple: the resource cannot be aligned. None: it does not matter where it comes from.

@@ -134,7 +134,12 @@ class ContainerStarter:
             labels=new_container_labels(container, pod),
             annotations=annotations,
             log_path=container_log_path(container.name, attempt),
-            resources=linux_container_resources(pod, container, self.gates),
+            resources=linux_container_resources(
+                pod,
+                container,
+                self.gates,
+                exclusive_cpus=self.helper.internal_lifecycle.container_has_exclusive_cpus(pod, container),
+            ),
             env=options.env,
             stop_signal=stop_signal if self.gates.enabled("ContainerStopSignals") else "",
             mounts=options.mounts,

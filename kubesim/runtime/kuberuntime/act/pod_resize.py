@@ -137,7 +137,11 @@ class _Resize:
         self._actions = actions
         self._before = self._current = current
         # A limit that the pod has no more stays what it is: none can be taken away from a running pod.
-        wanted = resource_config_for_pod(pod, gates=resizer.gates)
+        has_quota = not (
+            resizer.gates.enabled("DisableCPUQuotaWithExclusiveCPUs")
+            and resizer.helper.internal_lifecycle.pod_has_exclusive_cpus(pod)
+        )
+        wanted = resource_config_for_pod(pod, enforce_cpu_limits=has_quota, gates=resizer.gates)
         self._wanted = replace(
             wanted,
             memory=current.memory if wanted.memory is None else wanted.memory,
@@ -198,7 +202,8 @@ class _Resize:
         else:
             has = replace(has, cpu_limit_milli=wanted.cpu_limit_milli, cpu_request_milli=wanted.cpu_request_milli)
         container = update.container.changed(resources=_requirements(has, update.container.resources))
-        reported = linux_container_resources(self._pod, container, self._resizer.gates)
+        exclusive = self._resizer.helper.internal_lifecycle.container_has_exclusive_cpus(self._pod, container)
+        reported = linux_container_resources(self._pod, container, self._resizer.gates, exclusive_cpus=exclusive)
         await self._resizer.runtime.update_container_resources(bare_id(update.id), reported)
         self._resizer.actuated.started(self._pod, container, self._resizer.gates)
         self._now[update.id] = has

@@ -21,6 +21,7 @@ from kubesim.runtime.simulated.containers.termination_message import termination
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.network import listen_on
 from kubesim.runtime.simulated.settings import Span
+from kubesim.runtime.types import RuntimeResources
 from kubesim.shell import Listener, Log, Ports
 from kubesim.values import part, value_object
 
@@ -122,6 +123,9 @@ class BehaviourProcess:
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
         """Any command succeeds once the container is ready, and fails before."""
         return ExecResult(0) if self._ready else ExecResult(1, stderr="not ready yet\n")
+
+    def resources_updated(self, resources: RuntimeResources) -> None:
+        """It does not look at them."""
 
     def output(self) -> str:
         return self.log.text()

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
 from kubesim.runtime.protocol import ContainerConfig, ExecResult
+from kubesim.runtime.types import RuntimeResources
 from kubesim.values import value_object
 
 
@@ -39,6 +40,9 @@ class ContainerProcess(Protocol):
 
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
         """Run a command beside it, as exec probes and hooks do."""
+
+    def resources_updated(self, resources: RuntimeResources) -> None:
+        """Its control group has these resources from now on."""
 
     def output(self) -> str:
         """What it has printed so far (the newest part), for logs and for FallbackToLogsOnError."""

@@ -23,6 +23,7 @@ from kubesim.runtime.simulated.containers.termination_message import termination
 from kubesim.runtime.simulated.network import listen_on
 from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Span
+from kubesim.runtime.types import RuntimeResources
 from kubesim.shell import Listener, Log, Ports
 from kubesim.values import mutable, part, value_object
 
@@ -259,6 +260,9 @@ class LearntProcess:
 
     async def exec(self, command: tuple[str, ...]) -> ExecResult:
         return ExecResult(0)
+
+    def resources_updated(self, resources: RuntimeResources) -> None:
+        """It does not look at them."""
 
     def output(self) -> str:
         return self.log.text()

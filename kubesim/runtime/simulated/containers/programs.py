@@ -58,6 +58,7 @@ class Programs:
     output: ContainerOutput | None = None
     lessons: RealContainers | None = None  # of real containers; a behaviour overrides them
     cdi: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # the environment that a CDI device gives
+    cpuset: tuple[str, str] = ("", "")  # CPUs and NUMA nodes of the machine, for containers to see
     _host_ports: Ports = field(init=False)
     _exec_stream: Stream = field(init=False)
     _pods: dict[str, _PodState] = field(default_factory=dict)
@@ -109,6 +110,7 @@ class Programs:
             note=partial(self._note, context),
             exec_time=partial(self.exec_time.draw, self._exec_stream),
             injected={key: text for name in context.config.cdi_devices for key, text in self.cdi.get(name, {}).items()},
+            cpuset=self.cpuset,
         )
 
     def _behaviour(self, context: ProcessContext) -> Behaviour | None:

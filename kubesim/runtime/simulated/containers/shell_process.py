@@ -18,6 +18,7 @@ from kubesim.runtime.simulated.containers.command_line import command_line
 from kubesim.runtime.simulated.containers.container_process import Exit, ProcessContext
 from kubesim.runtime.simulated.containers.termination_message import termination_message
 from kubesim.runtime.simulated.network import PodView, listen_on
+from kubesim.runtime.types import RuntimeResources
 from kubesim.shell import (
     CommandNotFound,
     ExitStatus,
@@ -51,7 +52,9 @@ class ShellProcess:
     injected: Mapping[str, str]  # the environment that CDI devices give, of which the command line knows nothing
     _process: ShellContainer = field(init=False)
     _on_exit: Callable[[Exit], None] = field(init=False)
+    cpuset: tuple[str, str] = ("", "")  # CPUs and NUMA nodes of the machine; empty: a container cannot see them
     _message: Volume | None = None
+    _cgroup: Volume | None = None
     _listeners: list[Listener] = field(default_factory=list)
     _execs: int = 0
 
@@ -61,6 +64,8 @@ class ShellProcess:
             self._message = Volume({_MESSAGE_FILE: ""})
             path = "/" + container.termination_message_path.lstrip("/")
             self.files.mount(path, self._message, sub_path=_MESSAGE_FILE)
+        if self.cpuset[0]:
+            self.resources_updated(self.context.config.resources or RuntimeResources())
         kernel = Kernel(
             self.clock,
             self.files,
@@ -116,6 +121,24 @@ class ShellProcess:
         if isinstance(outcome, NotRunning | TimedOut):
             raise RuntimeCallError("failed to exec in container: container is not running")
         return ExecResult(outcome.exit_code, outcome.stdout, outcome.stderr)
+
+    def resources_updated(self, resources: RuntimeResources) -> None:
+        """Show the cpuset as Linux does. A container without one has that of the machine."""
+        if not self.cpuset[0]:
+            return
+        cpus, mems = resources.cpuset_cpus, resources.cpuset_mems
+        shown = {
+            "cpuset.cpus": cpus,
+            "cpuset.cpus.effective": cpus or self.cpuset[0],
+            "cpuset.mems": mems,
+            "cpuset.mems.effective": mems or self.cpuset[1],
+        }
+        files = {name: f"{text}\n" for name, text in shown.items()}
+        if self._cgroup is None:
+            self._cgroup = Volume(files)
+            self.files.mount("/sys/fs/cgroup", self._cgroup, read_only=True)
+        else:
+            self._cgroup.replace(files, self.clock.now())
 
     @property
     def log(self) -> Log:

@@ -267,10 +267,10 @@ def reservation_story(
         if deleted:
             cluster.delete("ResourceClaim", "test-claim")
         await cluster.wait(2)
-        found = cluster.store.find("ResourceClaim", "default", "test-claim")
-        if found is None:
+        left = cluster.store.find("ResourceClaim", "default", "test-claim")
+        if left is None:
             return None
-        return consumers(cluster), is_allocated(cluster), FINALIZER in found.metadata.finalizers
+        return consumers(cluster), is_allocated(cluster), FINALIZER in left.metadata.finalizers
 
     return controlled(story)
 

@@ -1,0 +1,1 @@
+"""The CPU manager: gives containers of Guaranteed pods CPUs of their own."""

@@ -1,0 +1,189 @@
+"""The CPU manager with the static policy: allocates at admission, and keeps the containers' cpusets up to date.
+
+Containers without CPUs of their own run on the shared pool. It changes whenever others get CPUs or give them back, so
+their cpusets are written again every few seconds.
+
+Mirrors: pkg/kubelet/cm/cpumanager/cpu_manager.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+
+from kubesim.api.pod import Container, ContainerStatus, Pod, PodStatus
+from kubesim.api.pods.resources import is_pod_level_resources_set
+from kubesim.clock import NEVER, LoopClock
+from kubesim.concurrency import Ticker
+from kubesim.errors import RuntimeCallError
+from kubesim.features import FeatureGates
+from kubesim.kubelet.cm.active_pods import ActivePods
+from kubesim.kubelet.cm.cpumanager.policy_static import POD_LEVEL, Affinity, StaticPolicy, new_static_policy
+from kubesim.kubelet.cm.cpumanager.requests import amount, is_container_equivalent_qos_guaranteed
+from kubesim.kubelet.cm.cpumanager.state import CpuState, restore
+from kubesim.kubelet.cm.cpumanager.topology import discover
+from kubesim.kubelet.cm.cpumanager.topology_hints import pod_topology_hints, topology_hints
+from kubesim.kubelet.cm.machine import MachineError
+from kubesim.kubelet.cm.settings import ResourceManagerSettings
+from kubesim.kubelet.cm.topologymanager.hints import Hints
+from kubesim.kubelet.cm.topologymanager.manager import all_containers
+from kubesim.runtime.allocation.cpuset import NO_CPUS, CpuSet, format_cpus
+from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.types import RuntimeResources, bare_id
+from kubesim.values import part
+
+STATIC = "static"
+Tell = Callable[[Pod | None, str, str], None]  # a pod, a container of it, and what a reader of the trace should know
+
+
+@part
+class CpuManager:
+    """Implements `HintProvider`."""
+
+    policy: StaticPolicy
+    active: ActivePods
+    runtime: Runtime
+    status: Callable[[str], PodStatus | None]  # what a pod's status reports, by uid
+    tell: Tell
+    _written: dict[tuple[str, str], CpuSet] = field(default_factory=dict)  # what each container was given last
+
+    def start(self) -> None:
+        """Raises MachineError if the state of an earlier kubelet cannot be used."""
+        restore(self.policy.state, STATIC)
+        self.policy.start()
+
+    # -- admission ----------------------------------------------------------------------------------------------
+
+    def topology_hints(self, pod: Pod, container: Container) -> Hints:
+        self._remove_stale_state()
+        return topology_hints(self.policy, pod, container)
+
+    def pod_topology_hints(self, pod: Pod) -> Hints:
+        self._remove_stale_state()
+        return pod_topology_hints(self.policy, pod)
+
+    def allocate(self, pod: Pod, container: Container) -> None:
+        self._remove_stale_state()
+        state, uid = self.policy.state, pod.metadata.uid
+        before = state.get(uid, container.name)
+        self.policy.allocate(pod, container)
+        cpus = state.get(uid, container.name)
+        if before is None and cpus is not None:
+            self._tell_assigned(pod, container, cpus)
+
+    def allocate_pod(self, pod: Pod) -> None:
+        self._remove_stale_state()
+        self.policy.allocate_pod(pod)
+        for container in all_containers(pod):
+            cpus = self.policy.state.get(pod.metadata.uid, container.name)
+            if cpus is not None:
+                self._tell_assigned(pod, container, cpus)
+
+    def _tell_assigned(self, pod: Pod, container: Container, cpus: CpuSet) -> None:
+        nodes = self.policy.topology.details.keep_only(cpus).ids("numa")
+        own = f"CPUs {format_cpus(cpus)} of NUMA node {format_cpus(nodes)} are its own"
+        shared = f"the shared pool is {format_cpus(self.policy.state.default_cpus)}"
+        self.tell(pod, container.name, f"{own}: the pod is Guaranteed and requests whole CPUs; {shared}")
+
+    def _remove_stale_state(self) -> bool:
+        state, some = self.policy.state, False
+        for uid, name in self.active.stale(state.assignments):
+            cpus = state.get(uid, name) or NO_CPUS
+            self.policy.remove_container(uid, name)
+            self._written.pop((uid, name), None)
+            text = f"CPUs {format_cpus(cpus)} of container {name} of pod {uid} are free: the pod is not active any more"
+            self.tell(None, "", f"{text}; the shared pool is {format_cpus(state.default_cpus)}")
+            some = True
+        return some
+
+    # -- containers ---------------------------------------------------------------------------------------------
+
+    def affinity(self, uid: str, container: str) -> CpuSet:
+        """The CPUs on which a container runs."""
+        return self.policy.state.get_or_default(uid, container)
+
+    def has_exclusive_cpus(self, pod: Pod, container: Container) -> bool:
+        """Are its CPUs its own alone?"""
+        cpus = self.policy.state.get(pod.metadata.uid, container.name)
+        if not self.policy.gates.enabled(POD_LEVEL):
+            return bool(cpus)
+        if cpus is None:
+            return False
+        limit = amount(container.resources.limits, "cpu")
+        is_whole = limit.value() * 1000 == limit.milli_value()
+        return not is_pod_level_resources_set(pod) or (is_container_equivalent_qos_guaranteed(container) and is_whole)
+
+    def add_container(self, pod: Pod, container: Container) -> None:
+        """It has been created with its CPUs."""
+        cpus = self.policy.state.get(pod.metadata.uid, container.name)
+        if cpus is not None:
+            self._written[pod.metadata.uid, container.name] = cpus
+
+    async def run(self, clock: LoopClock, period: int) -> None:
+        ticker = Ticker(clock, "cpu manager", period)
+        try:
+            await self.reconcile()
+            while True:
+                await ticker.channel.receive()
+                ticker.done(0 if await self.reconcile() else NEVER)
+        finally:
+            ticker.stop()
+
+    async def reconcile(self) -> bool:
+        """Write the cpusets of all running containers that differ from what was written last; true if any did."""
+        changed = self._remove_stale_state()
+        for pod in self.active.pods():
+            status = self.status(pod.metadata.uid)
+            if status is not None:
+                for container in all_containers(pod):
+                    changed |= await self._reconcile(pod.metadata.uid, container.name, status)
+        return changed
+
+    async def _reconcile(self, uid: str, name: str, status: PodStatus) -> bool:
+        found = find_container_status(status, name)
+        if found is None or not found.container_id or found.state.running is None:
+            return False
+        cpus = self.affinity(uid, name)
+        if not cpus or self._written.get((uid, name)) == cpus:
+            return False
+        try:
+            update = RuntimeResources(cpuset_cpus=format_cpus(cpus))
+            await self.runtime.update_container_resources(bare_id(found.container_id), update)
+        except RuntimeCallError:
+            return True  # the next round tries again
+        self._written[uid, name] = cpus
+        return True
+
+
+def find_container_status(status: PodStatus, name: str) -> ContainerStatus | None:
+    for each in (*status.init_container_statuses, *status.container_statuses):
+        if each.name == name:
+            return each
+    return None
+
+
+def new_policy(
+    settings: ResourceManagerSettings, state: CpuState, affinity: Affinity, gates: FeatureGates
+) -> StaticPolicy:
+    """Raises MachineError if the kubelet would not start with this configuration on this machine."""
+    topology = discover(settings.machine)
+    reserved = settings.reservation.get("cpu")
+    if reserved is None:
+        raise MachineError("[cpumanager] unable to determine reserved CPU resources for static policy")
+    if reserved.is_zero:
+        raise MachineError(
+            "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
+        )
+    try:
+        return new_static_policy(
+            topology,
+            state,
+            -(-reserved.milli_value() // 1000),
+            settings.reserved_cpus,
+            affinity,
+            topology_policy=settings.topology_policy,
+            options=settings.cpu_options,
+            gates=gates,
+        )
+    except MachineError as error:
+        raise MachineError(f"new static policy error: {error}") from None

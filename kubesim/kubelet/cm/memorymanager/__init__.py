@@ -1,0 +1,1 @@
+"""The memory manager: pins the memory of Guaranteed pods to NUMA nodes."""

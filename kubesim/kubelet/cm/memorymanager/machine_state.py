@@ -1,0 +1,95 @@
+"""The memory of the machine as it is without containers, or with those that the state tells of.
+
+Mirrors: pkg/kubelet/cm/memorymanager/policy_static.go getDefaultMachineState, updateExpectedMachineState,
+areMachineStatesEqual
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubesim.api.pods.resources import HUGE_PAGES_PREFIX, MEMORY
+from kubesim.api.quantity import BINARY_SI, Quantity
+from kubesim.kubelet.cm.machine import MachineError, MachineInfo, NumaNode
+from kubesim.kubelet.cm.memorymanager.requests import SystemReserved
+from kubesim.kubelet.cm.memorymanager.state import Blocks, MachineState, MemoryTable, NumaNodeState, assign
+
+KIB = 1024
+
+
+def default_machine_state(machine: MachineInfo, reserved: SystemReserved) -> MachineState:
+    """Huge pages are no regular memory any more."""
+    return {node.id: _default_node_state(node, reserved.get(node.id, {})) for node in machine.topology}
+
+
+def _default_node_state(node: NumaNode, reserved: Mapping[str, int]) -> NumaNodeState:
+    state = NumaNodeState((node.id,))
+    in_pages = 0
+    for page_size, pages in sorted(node.hugepages.items()):
+        size = pages * page_size * KIB
+        name = huge_page_resource_name(page_size)
+        state.memory[name] = _table(size, reserved.get(name, 0))
+        in_pages += size
+    state.memory[MEMORY] = _table(node.memory, reserved.get(MEMORY, 0), in_pages)
+    return state
+
+
+def _table(total: int, reserved: int, used_otherwise: int = 0) -> MemoryTable:
+    allocatable = total - reserved - used_otherwise
+    return MemoryTable(total, reserved, allocatable, free=allocatable)
+
+
+def huge_page_resource_name(page_size_kib: int) -> str:
+    """`hugepages-2Mi`."""
+    return HUGE_PAGES_PREFIX + str(Quantity(page_size_kib * KIB, 0, BINARY_SI))
+
+
+def assigned_machine_state(
+    machine: MachineInfo,
+    reserved: SystemReserved,
+    assignments: Mapping[str, Mapping[str, Blocks]],
+    pods: Mapping[str, Blocks],
+) -> MachineState:
+    """With all blocks taken from it. Raises MachineError for nodes or resources that the machine does not have."""
+    expected = default_machine_state(machine, reserved)
+    for uid, containers in assignments.items():
+        for name, blocks in {"": pods[uid]}.items() if pods.get(uid) else containers.items():
+            for block in blocks:
+                for node in block.nodes:
+                    whose = f"[memorymanager] (pod: {uid}, container: {name}) the memory assignment uses"
+                    if node not in expected:
+                        raise MachineError(f"{whose} the NUMA that does not exist")
+                    if block.type not in expected[node].memory:
+                        raise MachineError(f"{whose} memory resource that does not exist")
+                assign(expected, block.nodes, block.type, block.size)
+    return expected
+
+
+def are_machine_states_equal(one: MachineState, other: MachineState) -> bool:
+    """Within a group, memory may have been taken from one node or another."""
+    return one.keys() == other.keys() and all(_are_nodes_equal(one, other, node) for node in one)
+
+
+def _are_nodes_equal(one: MachineState, other: MachineState, node: int) -> bool:
+    mine, its = one[node], other[node]
+    if mine.assignments != its.assignments or sorted(mine.cells) != sorted(its.cells):
+        return False
+    if mine.memory.keys() != its.memory.keys():
+        return False
+    for name, table in mine.memory.items():
+        fixed = its.memory[name]
+        if (table.total, table.system_reserved, table.allocatable) != (
+            fixed.total,
+            fixed.system_reserved,
+            fixed.allocatable,
+        ):
+            return False
+        if _in_group(one, mine.cells, name) != _in_group(other, mine.cells, name):
+            return False
+    return True
+
+
+def _in_group(machine: MachineState, cells: tuple[int, ...], resource: str) -> tuple[int, int]:
+    """Free and reserved memory of the whole group."""
+    tables = [machine[node].memory[resource] for node in cells]
+    return sum(table.free for table in tables), sum(table.reserved for table in tables)
