@@ -127,8 +127,9 @@ class PluginTarget(Strict):
 
 
 class DeviceHealth(PluginTarget):
-    """The plugin reports that a device has this health now."""
+    """The plugin, or the DRA driver, reports that a device has this health now."""
 
+    driver: str = ""  # of dynamic resource allocation, instead of a device plugin
     device: str = Field(min_length=1)
     health: Health
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node, Taint
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
@@ -127,7 +128,6 @@ class SimulatedNode:
         self.device_plugins = device_plugins(item.device_plugins, clock, around.recorder, item.name)
         for path, text in files_on_host(item.device_plugins):
             self.volumes.host.write(path, text)
-        self.cdi: dict[str, Mapping[str, str]] = {}  # the environment that a CDI device gives
         self.dra_drivers = self._make_dra_drivers(item)
         self.api = ApiConnection()
         self.network = around.network
@@ -149,10 +149,7 @@ class SimulatedNode:
             reserved=configuration.reserved,
             provider_id=configuration.values["providerID"],
         )
-        created = store.create(self._node)
-        if self.dra_drivers is not None:
-            for resource_slice in self.dra_drivers.slices(created.metadata):
-                store.create(resource_slice)
+        self._publish_devices(store.create(self._node))
         self.machine = Machine(clock, self.runtime, self._node, behaviours(spec), item.image_fs)
         self._heartbeat = Heartbeat(
             clock,
@@ -176,6 +173,7 @@ class SimulatedNode:
         from kubesim.scenario.plugins.dra_drivers import DraDrivers, SimulatedDraDriver
 
         around = self._around
+        cdi: dict[str, Mapping[str, str]] = {}
         drivers = [
             SimulatedDraDriver(
                 each,
@@ -184,11 +182,17 @@ class SimulatedNode:
                 self._randomness.stream("dra", each.name),
                 around.recorder,
                 around.store.find,
-                self.cdi,
+                cdi,
             )
             for each in item.dra_drivers
         ]
-        return DraDrivers(around.clock, drivers)
+        return DraDrivers(around.clock, drivers, cdi)
+
+    def _publish_devices(self, node: ApiObject) -> None:
+        """What DRA drivers do when they start: the scheduler finds their devices in ResourceSlices."""
+        if self.dra_drivers is not None:
+            for resource_slice in self.dra_drivers.slices(node.metadata):
+                self._around.store.create(resource_slice)
 
     def _make_runtime(self, number: int) -> SimulatedRuntime:
         around, settings = self._around, self._settings
@@ -209,7 +213,7 @@ class SimulatedNode:
             log_files=self.log_files,
             output=around.output,
             lessons=lessons,
-            cdi=self.cdi,
+            cdi={} if self.dra_drivers is None else self.dra_drivers.cdi,
             cpuset=visible_cpuset(settings.resource_managers),
         )
         runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(

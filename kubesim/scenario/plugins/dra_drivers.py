@@ -49,10 +49,12 @@ class SimulatedDraDriver:
     recorder: Recorder
     find: Find
     cdi: CdiDevices
+    _health: dict[str, str] = field(init=False)  # of the devices whose health it reports
     _prepare_errors: list[str] = field(init=False)
     _unprepare_errors: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
+        self._health = {each.name: each.health for each in self.item.devices if each.health}
         self._prepare_errors = list(self.item.prepare_errors)
         self._unprepare_errors = list(self.item.unprepare_errors)
 
@@ -119,7 +121,10 @@ class SimulatedDraDriver:
             self.recorder.record(Note(node=self.node, text=text))
 
     def health(self) -> list[DeviceHealthReport]:
-        return [DeviceHealthReport(self.node, each.name, each.health) for each in self.item.devices if each.health]
+        return [DeviceHealthReport(self.node, device, health) for device, health in self._health.items()]
+
+    def set_health(self, device: str, health: str) -> None:
+        self._health[device] = health
 
 
 def _filled(text: str, known: Mapping[str, str]) -> str:
@@ -134,7 +139,9 @@ class DraDrivers:
 
     clock: LoopClock
     drivers: Sequence[SimulatedDraDriver]
+    cdi: CdiDevices
     _registry: DraRegistry | None = None  # of the kubelet that runs now
+    _registered: set[str] = field(default_factory=set)
 
     def kubelet_serves(self, registry: DraRegistry) -> None:
         self._registry = registry
@@ -145,6 +152,7 @@ class DraDrivers:
 
     def kubelet_is_gone(self) -> None:
         self._registry = None
+        self._registered.clear()
 
     def _register(self, driver: SimulatedDraDriver, registry: DraRegistry) -> None:
         if registry is not self._registry:
@@ -154,8 +162,17 @@ class DraDrivers:
             text = f"DRA driver {driver.name} registers with the kubelet"
             Recorder.because(driver.recorder.record(Note(node=driver.node, text=text)))
         registry.plugin_registered(driver)
-        if driver.health():
-            registry.health_reported(driver.name, driver.health())
+        self._registered.add(driver.name)
+        self._report_health(driver)
+
+    def _report_health(self, driver: SimulatedDraDriver) -> None:
+        if self._registry is not None and driver.name in self._registered and driver.health():
+            self._registry.health_reported(driver.name, driver.health())
+
+    def set_health(self, name: str, device: str, health: str) -> None:
+        driver = next(each for each in self.drivers if each.name == name)
+        driver.set_health(device, health)
+        self._report_health(driver)
 
     def slices(self, node: ObjectMeta) -> list[ApiObject]:
         """What the drivers publish: one ResourceSlice each, which goes with the node."""
