@@ -71,37 +71,32 @@ def devices_to_allocate(
     chosen: set[str] = set()
     in_use = state.allocated.setdefault(resource, set())
 
-    def take(devices: Collection[str]) -> bool:
+    def take(devices: Collection[str]) -> None:
         """Until there are enough."""
-        for device in in_order({*devices} - chosen, state.devices):
+        for device in in_order({*devices} - chosen, state.devices)[: required - len(chosen)]:
             chosen.add(device)
             in_use.add(device)
-            if len(chosen) == required:
-                return True
-        return False
 
-    if take(reusable):
+    take(reusable)
+    needed = required - len(chosen)
+    if not needed:
         return chosen
-    available, needed = healthy - in_use, required - len(chosen)
+    available = healthy - in_use
     if len(available) < needed:
         raise AllocationError(
             f"requested number of devices unavailable for {resource}. Requested: {needed}, Available: {len(available)}"
         )
     aligned, unaligned, no_affinity = filter_by_affinity(available, state.devices, affinity)
-    if needed < len(aligned):
-        # All come from the aligned ones, so the plugin may choose among those.
-        if take((prefer(aligned | chosen, {*chosen}, required) or set()) & aligned) or take(aligned):
-            return chosen
-    elif (
+    if needed < len(aligned):  # all come from the aligned ones, so the plugin may choose among those
+        take((prefer(aligned | chosen, {*chosen}, required) or set()) & aligned)
         take(aligned)
-        or take((prefer(available | chosen, {*chosen}, required) or set()) & available)
-        or take(unaligned)
-        or take(no_affinity)
-    ):
         return chosen
-    raise AllocationError(
-        f"unexpectedly allocated less resources than required. Requested: {required}, Got: {len(chosen)}"
-    )
+    take(aligned)
+    if len(chosen) < required:
+        take((prefer(available | chosen, {*chosen}, required) or set()) & available)
+        take(unaligned)
+        take(no_affinity)
+    return chosen
 
 
 def in_order(ids: Collection[str], devices: Mapping[str, PluginDevice]) -> list[str]:

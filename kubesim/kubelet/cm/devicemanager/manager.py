@@ -103,8 +103,7 @@ class DeviceManager:
             self.known.endpoints[resource] = PluginEndpoint(resource, stopped_at=self.now())
 
     def _write_checkpoint(self) -> None:
-        entries = tuple(entry for entry in self.pod_devices.entries() if entry.allocated.response is not None)
-        self.state_files[CHECKPOINT] = DeviceCheckpoint(entries, tuple(self.known.healthy))
+        self.state_files[CHECKPOINT] = DeviceCheckpoint(tuple(self.pod_devices.entries()), tuple(self.known.healthy))
 
     # -- plugins ------------------------------------------------------------------------------------------------
 

@@ -21,10 +21,10 @@ DevicesPerNuma = Mapping[int, tuple[str, ...]]
 
 @value_object
 class AllocatedDevices:
-    """The devices of one container for one resource, by NUMA node. No response: they are known, but not allocated."""
+    """The devices of one container for one resource, by NUMA node, and what the plugin answered."""
 
     devices: DevicesPerNuma
-    response: ContainerAllocateResponse | None = None
+    response: ContainerAllocateResponse
 
     def ids(self) -> set[str]:
         return {device for devices in self.devices.values() for device in devices}
@@ -78,9 +78,7 @@ class PodDevices:
         """All allocated devices, by resource."""
         found: dict[str, set[str]] = {}
         for entry in self.entries():
-            ids = found.setdefault(entry.resource, set())
-            if entry.allocated.response is not None:
-                ids |= entry.allocated.ids()
+            found.setdefault(entry.resource, set()).update(entry.allocated.ids())
         return found
 
     def pod_of_device(self, device: str) -> str:
@@ -97,8 +95,6 @@ class PodDevices:
         """The devices of a container by resource and id, with the NUMA nodes that they were allocated from."""
         found: dict[str, dict[str, PluginDevice]] = {}
         for resource, allocated in self.resources(uid, container).items():
-            if not allocated.devices:
-                continue
             nodes: dict[str, tuple[int, ...] | None] = {}
             for node, ids in allocated.devices.items():
                 for device in ids:
@@ -118,8 +114,6 @@ class PodDevices:
         cdi_devices: dict[str, None] = {}
         for allocated in resources.values():
             response = allocated.response
-            if response is None:
-                continue
             for name, value in response.envs:
                 env.setdefault(name, value)
             for device in response.devices:

@@ -18,6 +18,7 @@ from kubesim.kubelet.cm.devicemanager.plugin import (
     DevicePluginError,
     PluginDevice,
 )
+from kubesim.kubelet.cm.topologymanager.hints import TopologyHint
 from kubesim.runtime.helper import ContainerConfigError, ContainerMount, DeviceInfo
 from tests.support.devices import FakePlugin, Kubelet, allocate_all, hold, on_node, pod_with, register
 
@@ -221,6 +222,33 @@ def test_admit_pod_with_dra_resources(enabled: bool) -> None:
     else:
         with pytest.raises(AllocationError, match=f"cannot allocate unregistered device {ONE}"):
             allocate_all(manager, pod)
+
+
+def test_a_container_does_not_start_again_once_its_plugin_is_forgotten() -> None:
+    pod = pod_with({ONE: 1})
+    kubelet = Kubelet(pods=[pod])
+    manager = kubelet.manager()
+    register(manager, ONE, ("dev1",))
+    allocate_all(manager, pod)
+    manager.plugin_disconnected(ONE)
+    assert manager.device_run_container_options(pod, pod.spec.containers[0]) is not None
+    kubelet.time = 6 * MINUTE
+    assert manager.get_capacity().removed == (ONE,)
+    with pytest.raises(ContainerConfigError) as error:
+        manager.device_run_container_options(pod, pod.spec.containers[0])
+    assert str(error.value) == f"endpoint not found in cache for a registered resource: {ONE}"
+
+
+def test_devices_that_nobody_registered() -> None:
+    pod = pod_with({ONE: 1})
+    manager = Kubelet(pods=[pod]).manager()
+    manager.update_devices(ONE, on_node(0, "dev1"))
+    with pytest.raises(AllocationError, match=f"^endpoint not found in cache for a registered resource: {ONE}$"):
+        allocate_all(manager, pod)
+    manager.affinity = lambda uid, container: TopologyHint(frozenset({0}))
+    manager.known.allocated.clear()
+    with pytest.raises(AllocationError, match=f"^unknown Device Plugin {ONE}$"):
+        allocate_all(manager, pod)
 
 
 # -- plugins that come and go ---------------------------------------------------------------------------------------
