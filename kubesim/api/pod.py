@@ -20,7 +20,7 @@ ResourceList = dict[str, str | int | float]
 class ResourceRequirements(Model):
     limits: ResourceList = go("ResourceList")
     requests: ResourceList = go("ResourceList")
-    claims: tuple[dict[str, Any], ...] = go("[]ResourceClaim")
+    claims: tuple[dict[str, Any], ...] = go("[]ContainerResourceClaim")
 
 
 NO_RESOURCES = ResourceRequirements()

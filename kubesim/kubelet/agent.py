@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
@@ -64,6 +64,9 @@ from kubesim.sources.checkpoint import PodCheckpoints
 from kubesim.sources.config import ConfigStream
 from kubesim.values import part, replace
 
+if TYPE_CHECKING:
+    from kubesim.kubelet.cm.dra.plugin import DraDriversOnNode
+
 
 @part
 class Dependencies:
@@ -81,6 +84,7 @@ class Dependencies:
     checkpoints: PodCheckpoints | None = None
     known_answers: KnownAnswer | None = None
     device_plugins: PluginsOnNode | None = None
+    dra_drivers: DraDriversOnNode | None = None
 
 
 class Kubelet:
@@ -92,7 +96,13 @@ class Kubelet:
         self._dependencies = dependencies
         self.views = views = self._make_views()
         self.container_manager = new_container_manager(
-            context, views, dependencies.runtime, dependencies.disk, dependencies.device_plugins
+            context,
+            views,
+            dependencies.runtime,
+            dependencies.disk,
+            dependencies.device_plugins,
+            dependencies.dra_drivers,
+            dependencies.volumes.read,
         )
         self._make_runtime_side()
         self._make_syncer()
@@ -122,7 +132,10 @@ class Kubelet:
         statuses = StatusManager(
             dependencies.client,
             manager,
-            lambda pod: states.could_have_running_containers(pod.metadata.uid),
+            lambda pod: (
+                states.could_have_running_containers(pod.metadata.uid)
+                or self.container_manager.pod_might_need_to_unprepare_resources(pod.metadata.uid)
+            ),
             context.clock,
             context.recorder,
             node=self.settings.node_name,
@@ -171,7 +184,7 @@ class Kubelet:
         self.pleg.on_dropped = self.views.resyncs.touch
         runtime.on_change(self.pleg.pod_changed)
         self.runtime_state = RuntimeState(clock, runtime, self.pleg.healthy, self.views.resyncs.touch_all)
-        if self.container_manager.devices is not None:
+        if self.container_manager.devices is not None or self.container_manager.dra is not None:
             self.runtime_state.initialize = lambda: self.container_manager.runtime_is_up(runtime)
 
     def _make_syncer(self) -> None:

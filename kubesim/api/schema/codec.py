@@ -80,7 +80,8 @@ class _Struct(GoType):
 
     def __init__(self, type_: Type) -> None:
         super().__init__(type_.go_name)
-        self.short = type_.struct
+        self.struct = type_.struct
+        self.short = type_.go_name.removeprefix("v1.")
 
     def zero(self) -> JsonObject:
         return {}
@@ -94,7 +95,7 @@ class _Struct(GoType):
                 [field.embedded_in, name] if field.embedded_in else [name],
                 field.type.kind == "Quantity" and not field.type.pointer,
             )
-            for name, field in struct_fields(self.short).items()
+            for name, field in struct_fields(self.struct).items()
         }
 
     def decode(self, state: State, value: Any, old: Any) -> Any:

@@ -40,7 +40,7 @@ EnvVarSource: fieldRef *ObjectFieldSelector, resourceFieldRef *ResourceFieldSele
 ConfigMapKeySelector: @LocalObjectReference, name string, @, key! string, optional *bool
 SecretKeySelector: @LocalObjectReference, name string, @, key! string, optional *bool
 FileKeySelector: volumeName! string, path! string, key! string, optional *bool
-ResourceClaim: name! string, request string
+ContainerResourceClaim: name! string, request string
 VolumeMount: name! string, readOnly bool, recursiveReadOnly *RecursiveReadOnlyMode, mountPath! string, subPath string,
   mountPropagation *MountPropagationMode, subPathExpr string
 VolumeDevice: name! string, devicePath! string

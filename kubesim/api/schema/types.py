@@ -26,7 +26,8 @@ _SPECIAL: Mapping[str, tuple[Kind, str]] = {
     "RawExtension": ("raw", "runtime.RawExtension"),
     "UID": ("string", "types.UID"),
 }
-
+# Structs that have another name here, because another API group has a struct of the same name.
+_GO_NAMES = {"ContainerResourceClaim": "ResourceClaim"}
 
 # Kinds whose classes are imported when somebody asks for them: most runs have none.
 _MODULES: Mapping[str, str] = {
@@ -115,7 +116,7 @@ def parse_type(text: str) -> Type:
     if text in _SPECIAL:
         return Type(*_SPECIAL[text])
     if model_of(text) is not None or text in _declarations():
-        return Type("struct", f"v1.{text}", struct=text)
+        return Type("struct", f"v1.{_GO_NAMES.get(text, text)}", struct=text)
     return Type("string", f"v1.{text}")
 
 

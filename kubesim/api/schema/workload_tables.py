@@ -1,6 +1,6 @@
-"""Parts of Services, and the kinds of storage, declared as in `tables.py`.
+"""Parts of Services, and the kinds of storage, quotas and devices, declared as in `tables.py`.
 
-Mirrors: k8s.io/api core/v1, discovery/v1, storage/v1 types.go
+Mirrors: k8s.io/api core/v1, discovery/v1, storage/v1, resource/v1 types.go
 """
 
 from __future__ import annotations
@@ -104,4 +104,62 @@ ScopeSelector: matchExpressions []ScopedResourceSelectorRequirement
 ScopedResourceSelectorRequirement: scopeName! ResourceQuotaScope, operator! ScopeSelectorOperator, values []string
 """
 
-ALL = (SERVICES, STORAGE, QUOTAS)
+# (`ResourceClaim` is the kind here; the claims of a container are `ContainerResourceClaim`.)
+DEVICES = """
+ResourceSlice: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! ResourceSliceSpec
+ResourceSliceSpec: driver! string, pool! ResourcePool, nodeName *string, nodeSelector *NodeSelector, allNodes *bool,
+  devices []Device, perDeviceNodeSelection *bool, sharedCounters []CounterSet
+CounterSet: name! string, counters map[string]Counter
+ResourcePool: name! string, generation! int64, resourceSliceCount! int64
+Device: name! string, attributes map[QualifiedName]DeviceAttribute, capacity map[QualifiedName]DeviceCapacity,
+  consumesCounters []DeviceCounterConsumption, nodeName *string, nodeSelector *NodeSelector, allNodes *bool, taints
+  []DeviceTaint, bindsToNode *bool, bindingConditions []string, bindingFailureConditions []string,
+  allowMultipleAllocations *bool, nodeAllocatableResourceMappings map[ResourceName]NodeAllocatableResourceMapping
+NodeAllocatableResourceMapping: capacityKey *QualifiedName, allocationMultiplier *Quantity
+DeviceCounterConsumption: counterSet! string, counters map[string]Counter
+DeviceCapacity: value! Quantity, requestPolicy *CapacityRequestPolicy
+Counter: value! Quantity
+CapacityRequestPolicy: default! *Quantity, validValues []Quantity, validRange *CapacityRequestPolicyRange
+CapacityRequestPolicyRange: min *Quantity, max *Quantity, step *Quantity
+DeviceAttribute: int *int64, bool *bool, string *string, version *string, ints []int64, bools []bool, strings []string,
+  versions []string
+DeviceTaint: key! string, value string, effect! DeviceTaintEffect, timeAdded *Time
+ResourceClaim: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! ResourceClaimSpec, status
+  ResourceClaimStatus
+ResourceClaimSpec: devices! DeviceClaim
+DeviceClaim: requests! []DeviceRequest, constraints []DeviceConstraint, config []DeviceClaimConfiguration
+DeviceRequest: name! string, exactly *ExactDeviceRequest, firstAvailable []DeviceSubRequest
+ExactDeviceRequest: deviceClassName! string, selectors []DeviceSelector, allocationMode DeviceAllocationMode, count
+  int64, adminAccess *bool, tolerations []DeviceToleration, capacity *CapacityRequirements
+DeviceSubRequest: name! string, deviceClassName! string, selectors []DeviceSelector, allocationMode
+  DeviceAllocationMode, count int64, tolerations []DeviceToleration, capacity *CapacityRequirements
+CapacityRequirements: requests map[QualifiedName]Quantity
+DeviceSelector: cel *CELDeviceSelector
+CELDeviceSelector: expression! string
+DeviceConstraint: requests []string, matchAttribute *FullyQualifiedName, distinctAttribute *FullyQualifiedName
+DeviceClaimConfiguration: requests []string, @DeviceConfiguration, opaque *OpaqueDeviceConfiguration
+OpaqueDeviceConfiguration: driver! string, parameters! RawExtension
+DeviceToleration: key string, operator DeviceTolerationOperator, value string, effect DeviceTaintEffect,
+  tolerationSeconds *int64
+ResourceClaimStatus: allocation *AllocationResult, reservedFor+uid []ResourceClaimConsumerReference, devices
+  []AllocatedDeviceStatus
+ResourceClaimConsumerReference: apiGroup string, resource! string, name! string, uid! UID
+AllocationResult: devices DeviceAllocationResult, nodeSelector *NodeSelector, allocationTimestamp *Time
+DeviceAllocationResult: results []DeviceRequestAllocationResult, config []DeviceAllocationConfiguration
+DeviceRequestAllocationResult: request! string, driver! string, pool! string, device! string, adminAccess *bool,
+  tolerations []DeviceToleration, bindingConditions []string, bindingFailureConditions []string, shareID *UID,
+  consumedCapacity map[QualifiedName]Quantity
+DeviceAllocationConfiguration: source! AllocationConfigSource, requests []string, @DeviceConfiguration, opaque
+  *OpaqueDeviceConfiguration
+DeviceClass: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec! DeviceClassSpec
+DeviceClassSpec: selectors []DeviceSelector, config []DeviceClassConfiguration, extendedResourceName *string
+DeviceClassConfiguration: @DeviceConfiguration, opaque *OpaqueDeviceConfiguration
+ResourceClaimTemplate: @TypeMeta, kind string, apiVersion string, @, metadata ObjectMeta, spec!
+  ResourceClaimTemplateSpec
+ResourceClaimTemplateSpec: metadata ObjectMeta, spec! ResourceClaimSpec
+AllocatedDeviceStatus: driver! string, pool! string, device! string, shareID *string, conditions! []Condition, data
+  *RawExtension, networkData *NetworkDeviceData
+NetworkDeviceData: interfaceName string, ips []string, hardwareAddress string
+"""
+
+ALL = (SERVICES, STORAGE, QUOTAS, DEVICES)

@@ -27,6 +27,7 @@ CONTROLLERS: Mapping[str, tuple[str, ...]] = {
     "PodDisruptionBudget": ("disruption.controller:DisruptionController",),
     "PersistentVolumeClaim": ("volumes.starting:VolumeControllers",),
     "PersistentVolume": ("volumes.starting:VolumeControllers",),
+    "ResourceClaim": ("resourceclaim.controller:ResourceClaimController",),
 }
 
 
@@ -38,6 +39,7 @@ TERMINATED_POD_THRESHOLD = 12_500
 Concerns = Callable[[Store, WatchEvent], bool]
 POD_GC = "nodes.pod_gc:PodGarbageCollector"
 EPHEMERAL = "volumes.ephemeral:EphemeralController"
+RESOURCE_CLAIM = "resourceclaim.controller:ResourceClaimController"
 
 
 class _Starter:
@@ -94,6 +96,11 @@ def _has_ephemeral_volume(_: Store, change: WatchEvent) -> bool:
     return any(volume.get("ephemeral") is not None for volume in pod.spec.volumes)
 
 
+def _has_resource_claim(_: Store, change: WatchEvent) -> bool:
+    pod = change.object
+    return change.previous is None and isinstance(pod, Pod) and bool(pod.spec.resource_claims)
+
+
 def _is_ending(_: Store, change: WatchEvent) -> bool:
     return change.object.metadata.deletion_timestamp is not None
 
@@ -126,6 +133,7 @@ def start_when_needed(context: ControllerContext) -> None:
         _Starter(context, kind, started)
     _ConditionalStarter(context, "", _has_owner_or_finalizer, GARBAGE_COLLECTOR, started)
     _ConditionalStarter(context, "Pod", _has_ephemeral_volume, EPHEMERAL, started)
+    _ConditionalStarter(context, "Pod", _has_resource_claim, RESOURCE_CLAIM, started)
     _ConditionalStarter(context, "Namespace", _is_ending, NAMESPACE_DELETION, started)
     for kind, concerns in (("Node", _was_deleted), ("Node", _is_out_of_service), ("Pod", _is_without_node)):
         _ConditionalStarter(context, kind, concerns, POD_GC, started)

@@ -243,8 +243,15 @@ def _workload_rules(errors: Errors, new: JsonObject, old: JsonObject) -> None:
     validate_object_meta_update(errors, new["metadata"], old["metadata"])
     rules = rules_of(old["kind"])
     if rules is not None:
-        rules.validate(errors, new)
+        if not rules.has_fixed_spec:
+            rules.validate(errors, new)
         rules.validate_update(errors, new, old)
+
+
+def _workload_status_rules(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+    rules = rules_of(old["kind"])
+    if rules is not None:
+        rules.validate_status(errors, new, old)
 
 
 def _rules_of(kind: str) -> Callable[[Errors, JsonObject, JsonObject], None]:
@@ -272,7 +279,7 @@ _STRATEGIES: Mapping[tuple[str, str], Strategy] = {
 
 
 _WORKLOAD = Strategy(_prepare_workload, _workload_rules)
-_WORKLOAD_STATUS = Strategy(_prepare_workload_status, lambda errors, new, old: None)
+_WORKLOAD_STATUS = Strategy(_prepare_workload_status, _workload_status_rules)
 
 
 def strategy_of(resource: Resource, subresource: str) -> Strategy:

@@ -23,6 +23,16 @@ from kubesim.cluster.scheduling.framework.plugin import CycleState
 from kubesim.cluster.scheduling.framework.pod_info import updated_pod_info
 from kubesim.cluster.scheduling.framework.snapshot import Snapshot
 from kubesim.cluster.scheduling.framework.status import CycleError
+from kubesim.cluster.scheduling.plugins.devices.claim_bindings import (
+    bind_pod_claims,
+    deallocate,
+    unreserve_pod_claims,
+)
+from kubesim.cluster.scheduling.plugins.devices.dynamic_resources import (
+    has_all_claims,
+    pod_claim_allocations,
+    pod_resource_claims,
+)
 from kubesim.cluster.scheduling.plugins.volumes.volume_binding import PodVolumes, find_pod_volumes
 from kubesim.cluster.scheduling.preemption.executor import PreemptionExecutor
 from kubesim.cluster.scheduling.preemption.post_filter import post_filter
@@ -52,7 +62,7 @@ class Scheduler:
         self._preemption = PreemptionExecutor(context, self._client, self._events)
         self._snapshot = Snapshot(context.gates)
         self._listers = Listers(context.store)
-        self._queue = SchedulingQueue(self._preemption.is_preempting)
+        self._queue = SchedulingQueue(self._preemption.is_preempting, lambda pod: has_all_claims(pod, self._listers))
         self._attempt_timer: asyncio.TimerHandle | None = None
         self._flush_timer: asyncio.TimerHandle | None = None
         self._retry_timer: asyncio.TimerHandle | None = None
@@ -118,20 +128,27 @@ class Scheduler:
         if isinstance(result, Placement):
             volumes = find_pod_volumes(cycle, self._snapshot.nodes[result.node])
             assert isinstance(volumes, PodVolumes)
-            self._bind(queued, result, volumes)
+            self._bind(queued, result, volumes, cycle)
             return
         found = post_filter(cycle, result, nominated, self._stream.choice, now)
         result.post_filter = found.message
+        if found.deallocate is not None:
+            deallocate(self._client, found.deallocate)
         self._fail_to_fit(queued, result, found.nominate)
         if found.victims is not None:
             self._preemption.prepare(pod, found.victims, self._queue.nominator)
 
     # -- a node was found ---------------------------------------------------------------------------------------
 
-    def _bind(self, queued: QueuedPod, placement: Placement, volumes: PodVolumes) -> None:
+    def _bind(self, queued: QueuedPod, placement: Placement, volumes: PodVolumes, cycle: CycleState) -> None:
         pod, node = queued.pod, placement.node
         self._snapshot.assume(queued.info, node)
         self._queue.nominator.delete(queued.uid)
+        try:
+            bind_pod_claims(self._client, pod, pod_claim_allocations(cycle, node), self._clock.now())
+        except ApiError as error:
+            self._unbind(queued, node, CycleError(f'running PreBind plugin "DynamicResources": {error}'))
+            return
         try:
             if not volumes.static and not volumes.dynamic:
                 self._finish(queued, pod, placement)
@@ -170,6 +187,8 @@ class Scheduler:
     def _unbind(self, queued: QueuedPod, node: str, error: CycleError) -> None:
         """The pod does not count on the node any more; that may help others."""
         pod = queued.pod
+        if pod.spec.resource_claims and has_all_claims(pod, self._listers):
+            unreserve_pod_claims(self._client, pod, list(pod_resource_claims(pod, self._listers)))
         if self._snapshot.is_assumed(queued.uid):
             self._snapshot.remove_pod(queued.uid)
             gone = pod.changed(spec=pod.spec.changed(node_name=node))

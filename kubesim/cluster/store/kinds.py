@@ -148,6 +148,12 @@ _RESOURCES = (
              subresources=("status",)),
     Resource("LimitRange", "limitranges", short_names=("limits",)),
     Resource("ResourceQuota", "resourcequotas", subresources=("status",), short_names=("quota",)),
+    Resource("ResourceClaim", "resourceclaims", group="resource.k8s.io", subresources=("status",),
+             returns_deleted=True),
+    Resource("ResourceClaimTemplate", "resourceclaimtemplates", group="resource.k8s.io", returns_deleted=True),
+    Resource("DeviceClass", "deviceclasses", group="resource.k8s.io", namespaced=False, returns_deleted=True),
+    Resource("ResourceSlice", "resourceslices", group="resource.k8s.io", namespaced=False,
+             selectable=("spec.nodeName", "spec.driver"), returns_deleted=True),
 )  # fmt: skip
 
 RESOURCES: Mapping[str, Resource] = {resource.kind: resource for resource in _RESOURCES}

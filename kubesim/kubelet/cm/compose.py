@@ -5,7 +5,6 @@ Mirrors: pkg/kubelet/cm/container_manager_linux.go NewContainerManager
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubesim.api.pod import Pod
@@ -17,10 +16,13 @@ from kubesim.trace.records import Note
 
 if TYPE_CHECKING:
     from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
+    from kubesim.kubelet.cm.dra.manager import DraManager, Read
+    from kubesim.kubelet.cm.dra.plugin import DraDriversOnNode
     from kubesim.kubelet.context import KubeletContext, PodViews
 
 CPU_MANAGER_STATE = "cpu_manager_state"
 MEMORY_MANAGER_STATE = "memory_manager_state"
+DRA_MANAGER_STATE = "dra_manager_state"
 UPDATES = 100  # not yet handled; more are dropped
 
 
@@ -30,10 +32,14 @@ def new_container_manager(
     runtime: Runtime,
     disk: KubeletDisk,
     plugins: PluginsOnNode | None = None,
+    drivers: DraDriversOnNode | None = None,
+    read: Read | None = None,
 ) -> ContainerManager:
     """Raises MachineError if the kubelet would not start."""
     settings, gates = context.settings.resource_managers, context.gates
     manager = ContainerManager(settings, gates)
+    if read is not None and gates.enabled("DynamicResourceAllocation"):
+        _add_dra_manager(manager, context, views, disk, drivers, read)
     if plugins is not None:
         _add_device_manager(manager, context, views, disk, plugins)
     if settings.cpu_policy == "none" and settings.memory_policy == "None":
@@ -71,8 +77,8 @@ def _add_device_manager(
 ) -> None:
     from kubesim.kubelet.cm.devicemanager.manager import DeviceManager
 
-    updates: Channel[Sequence[str]] = Channel("resource updates", UPDATES)
-    manager.updates, manager.plugins = updates, plugins
+    updates = manager.updates = manager.updates or Channel("resource updates", UPDATES)
+    manager.plugins = plugins
     manager.devices = DeviceManager(
         context.clock.now,
         disk.state_files,
@@ -83,3 +89,28 @@ def _add_device_manager(
         context.gates,
         updates.try_send,
     )
+
+
+def _add_dra_manager(
+    manager: ContainerManager,
+    context: KubeletContext,
+    views: PodViews,
+    disk: KubeletDisk,
+    drivers: DraDriversOnNode | None,
+    read: Read,
+) -> None:
+    """At once if there are drivers, or claims that an earlier kubelet had prepared; otherwise when a pod needs it."""
+
+    def make() -> DraManager:
+        from kubesim.kubelet.cm.dra.manager import DraManager
+
+        files, sources, updates = disk.state_files, views.sources, manager.updates
+        notify = (lambda uids: None) if updates is None else updates.try_send
+        return DraManager(
+            context.clock, files, read, views.active_pods, lambda: sources.all_ready, context.gates, notify
+        )
+
+    manager.make_dra = make
+    if drivers is not None or disk.state_files.get(DRA_MANAGER_STATE):
+        manager.updates = Channel("resource updates", UPDATES)
+        manager.dra, manager.drivers = make(), drivers

@@ -10,7 +10,7 @@ Mirrors: pkg/kubelet/cm/container_manager_linux.go; internal_container_lifecycle
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kubesim.api.pod import Container, Pod, PodStatus
 from kubesim.clock import LoopClock
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from kubesim.kubelet.cm.cpumanager.manager import CpuManager
     from kubesim.kubelet.cm.devicemanager.manager import DeviceManager
     from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
+    from kubesim.kubelet.cm.dra.manager import DraManager
+    from kubesim.kubelet.cm.dra.plugin import DraDriversOnNode
     from kubesim.kubelet.cm.memorymanager.manager import MemoryManager
     from kubesim.kubelet.cm.topologymanager.manager import TopologyManager
 
@@ -38,20 +40,6 @@ NO_OPTIONS = RunContainerOptions()
 NO_RESOURCES = RuntimeResources()
 
 Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
-
-
-class DraManager(Protocol):
-    """Devices of resource claims (dynamic resource allocation)."""
-
-    async def prepare_resources(self, pod: Pod) -> None:
-        """Raises DynamicResourcesError."""
-
-    async def unprepare_resources(self, pod: Pod) -> None:
-        """Raises DynamicResourcesError."""
-
-    def get_resources(self, pod: Pod, container: Container) -> RunContainerOptions:
-        """The CDI devices of the container. Raises ContainerConfigError."""
-        ...
 
 
 class ContainerManager:
@@ -64,6 +52,8 @@ class ContainerManager:
         self.plugins: PluginsOnNode | None = None  # of the device manager
         self.updates: Channel[Sequence[str]] | None = None  # UIDs of pods whose devices changed their health
         self.dra: DraManager | None = None
+        self.drivers: DraDriversOnNode | None = None  # of the DRA manager
+        self.make_dra: Callable[[], DraManager] | None = None  # for the first pod with claims on a node without drivers
         self.cpu: CpuManager | None = None
         self.memory: MemoryManager | None = None
         self._topology: TopologyManager | None = None
@@ -92,9 +82,13 @@ class ContainerManager:
             begin("cpu manager", 0, lambda: cpu.run(clock, period))
         if self.memory is not None:
             self.memory.start()
+        if self.dra is not None:
+            begin("dra manager", 0, self.dra.run)
 
     async def runtime_is_up(self, runtime: Runtime) -> None:
         """Once, when the runtime is up for the first time. No pod is synced before, and no device plugin registers."""
+        if self.dra is not None and self.drivers is not None:
+            self.drivers.kubelet_serves(self.dra)
         if self.devices is None:
             return
         try:
@@ -139,9 +133,16 @@ class ContainerManager:
 
     def resource_health(self) -> Callable[[Pod, PodStatus], PodStatus] | None:
         """Adds the health of its devices to the status of a pod; None if no pod has any, or nobody is to know."""
-        if self.devices is None or not self.gates.enabled("ResourceHealthStatus"):
+        managers = [manager for manager in (self.devices, self.dra) if manager is not None]
+        if not managers or not self.gates.enabled("ResourceHealthStatus"):
             return None
-        return self.devices.update_allocated_resources_status
+
+        def update(pod: Pod, status: PodStatus) -> PodStatus:
+            for manager in managers:
+                status = manager.update_allocated_resources_status(pod, status)
+            return status
+
+        return update
 
     def pre_create_container(self, pod: Pod, container: Container, config: ContainerConfig) -> ContainerConfig:
         """The configuration with the CPUs and NUMA nodes that the container may use."""
@@ -176,10 +177,17 @@ class ContainerManager:
 
     async def prepare_dynamic_resources(self, pod: Pod) -> None:
         """Before the sandbox is created."""
+        if not pod.spec.resource_claims and pod.status.extended_resource_claim_status is None:
+            return
+        if self.dra is None and self.make_dra is not None:
+            self.dra = self.make_dra()
         if self.dra is not None:
             await self.dra.prepare_resources(pod)
 
     async def unprepare_dynamic_resources(self, pod: Pod) -> None:
         """After the containers have stopped."""
-        if self.dra is not None:
+        if self.dra is not None and (pod.spec.resource_claims or pod.status.extended_resource_claim_status is not None):
             await self.dra.unprepare_resources(pod)
+
+    def pod_might_need_to_unprepare_resources(self, uid: str) -> bool:
+        return self.dra is not None and self.dra.pod_might_need_to_unprepare_resources(uid)

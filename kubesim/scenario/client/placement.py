@@ -22,6 +22,8 @@ def is_placed_at_once(spec: JsonObject, nodes: int, scheduler: SchedulerMode) ->
 
 
 def uses_claims(spec: JsonObject) -> bool:
+    if spec.get("resourceClaims"):
+        return True
     volumes = spec.get("volumes") or ()
     return any(volume.get("persistentVolumeClaim") or volume.get("ephemeral") for volume in volumes)
 

@@ -1,4 +1,4 @@
-"""What a scenario says about the device plugins of a node, and about what happens to their devices."""
+"""What a scenario says about the device plugins and DRA drivers of a node, and about what happens to their devices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from kubesim.api.names import is_extended_resource_name
 from kubesim.scenario.language.durations import Duration
-from kubesim.scenario.language.strict import Strict, as_list, defaults, wrap
+from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, wrap
 
 Health = Literal["Healthy", "Unhealthy"]
 REGISTERS_AFTER = 500_000
@@ -127,7 +127,61 @@ class PluginTarget(Strict):
 
 
 class DeviceHealth(PluginTarget):
-    """The plugin reports that a device has this health now."""
+    """The plugin, or the DRA driver, reports that a device has this health now."""
 
+    driver: str = ""  # of dynamic resource allocation, instead of a device plugin
     device: str = Field(min_length=1)
     health: Health
+
+
+# -- dynamic resource allocation ------------------------------------------------------------------------------------
+
+
+class DraDeviceItem(Strict):
+    """A device of a DRA driver; a plain text is its name. Attributes are text, whole numbers, true, false or a
+    `{version: 1.2.3}`; `env` is what a container with this device has in its environment."""
+
+    name: str = Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)
+    attributes: dict[str, str | int | bool | dict[str, Any]] = Field(default_factory=dict)
+    capacity: dict[str, Annotated[str | int | float, AfterValidator(is_amount)]] = Field(default_factory=dict)
+    taints: Annotated[tuple[dict[str, Any], ...], BeforeValidator(as_list)] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    health: Health | None = None  # None: the driver does not report it
+
+    @property
+    def listed(self) -> dict[str, Any]:
+        """The device as a ResourceSlice lists it."""
+        attributes = {name: _attribute(value) for name, value in self.attributes.items()}
+        capacity = {name: {"value": str(value)} for name, value in self.capacity.items()}
+        parts = {"attributes": attributes, "capacity": capacity, "taints": [dict(taint) for taint in self.taints]}
+        return {"name": self.name} | {name: part for name, part in parts.items() if part}
+
+
+def _attribute(value: str | int | bool | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    kind = "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "string"
+    return {kind: value}
+
+
+class DraDriverItem(Strict):
+    """A DRA driver with its devices, which it publishes in a ResourceSlice of the node."""
+
+    name: str = Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=63)
+    devices: Annotated[tuple[Annotated[DraDeviceItem, wrap("name")], ...], BeforeValidator(as_list)]
+    # For each device; {device} is its name, {n} its number in the list above.
+    env: dict[str, str] = Field(default_factory=dict)
+    # The first calls of NodePrepareResources, and of NodeUnprepareResources, fail with these texts.
+    prepare_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    unprepare_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    prepare_time: Duration | None = None  # None: drawn from the seed
+    unprepare_time: Duration | None = None
+    registers_after: Duration = REGISTERS_AFTER  # after the kubelet has started
+    running: bool = True  # false: the devices are published, but the driver never registers with the kubelet
+
+    @model_validator(mode="after")
+    def _devices_are_different(self) -> DraDriverItem:
+        names = [device.name for device in self.devices]
+        if len({*names}) < len(names):
+            raise PydanticCustomError("devices", "two devices have the same name")
+        return self

@@ -24,7 +24,7 @@ from kubesim.errors import GateError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
 from kubesim.kubeletconfig.decode import ConfigurationProblem
 from kubesim.scenario.language.cni_items import CniItem
-from kubesim.scenario.language.device_items import DevicePluginItem, PluginTarget
+from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.node_items import TopologyItem
@@ -93,12 +93,16 @@ class NodeItem(Strict):
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()  # one for each resource
+    dra_drivers: Annotated[tuple[DraDriverItem, ...], BeforeValidator(as_list)] = ()  # one for each name
 
     @model_validator(mode="after")
     def _one_plugin_for_a_resource(self) -> NodeItem:
         resources = [plugin.resource for plugin in self.device_plugins]
         if len({*resources}) < len(resources):
             raise PydanticCustomError("plugins", "devicePlugins: two plugins have the same resource")
+        drivers = [driver.name for driver in self.dra_drivers]
+        if len({*drivers}) < len(drivers):
+            raise PydanticCustomError("plugins", "draDrivers: two drivers have the same name")
         return self
 
 
@@ -264,7 +268,9 @@ class Spec(Strict):
     def _device_plugins_fit(self) -> Spec:
         for step in self.steps:
             target = step.device_health or step.plugin
-            if target is not None:
+            if step.device_health is not None and step.device_health.driver:
+                self._check_dra_device(step.device_health)
+            elif target is not None:
                 self._check_plugin(target)
         return self
 
@@ -279,6 +285,19 @@ class Spec(Strict):
         device = getattr(target, "device", "")
         if device and device not in [each.id for each in plugins[0].devices]:
             problem = f"deviceHealth: {plugins[0].resource} of node {node.name} has no device {device}"
+            raise PydanticCustomError("plugins", "{problem}", {"problem": problem})
+
+    def _check_dra_device(self, target: DeviceHealth) -> None:
+        node = next((node for node in self.nodes if node.name == target.node), self.nodes[0])
+        driver = next((each for each in node.dra_drivers if each.name == target.driver), None)
+        problem = ""
+        if target.resource:
+            problem = "deviceHealth: give resource or driver, not both"
+        elif driver is None:
+            problem = f"node {node.name} has no DRA driver {target.driver}"
+        elif target.device not in [each.name for each in driver.devices]:
+            problem = f"deviceHealth: {driver.name} of node {node.name} has no device {target.device}"
+        if problem:
             raise PydanticCustomError("plugins", "{problem}", {"problem": problem})
 
 

@@ -7,9 +7,10 @@ and from what its sources tell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node, Taint
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
@@ -71,6 +72,7 @@ from kubesim.values import replace, value_object
 if TYPE_CHECKING:
     from kubesim.runtime.containerd.cni_nodes import CniNodes
     from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
+    from kubesim.scenario.plugins.dra_drivers import DraDrivers
 
 API_LATENCIES = ApiLatencies(get=2 * MILLISECOND, patch=5 * MILLISECOND)
 WATCH_LATENCY = 5 * MILLISECOND
@@ -126,6 +128,7 @@ class SimulatedNode:
         self.device_plugins = device_plugins(item.device_plugins, clock, around.recorder, item.name)
         for path, text in files_on_host(item.device_plugins):
             self.volumes.host.write(path, text)
+        self.dra_drivers = self._make_dra_drivers(item)
         self.api = ApiConnection()
         self.network = around.network
         if around.real is not None:
@@ -146,7 +149,7 @@ class SimulatedNode:
             reserved=configuration.reserved,
             provider_id=configuration.values["providerID"],
         )
-        store.create(self._node)
+        self._publish_devices(store.create(self._node))
         self.machine = Machine(clock, self.runtime, self._node, behaviours(spec), item.image_fs)
         self._heartbeat = Heartbeat(
             clock,
@@ -163,6 +166,33 @@ class SimulatedNode:
         self._lives = 1
         self._agent = _Agent(self, around, self._settings, self._randomness)
         self._running = False
+
+    def _make_dra_drivers(self, item: NodeItem) -> DraDrivers | None:
+        if not item.dra_drivers:
+            return None
+        from kubesim.scenario.plugins.dra_drivers import DraDrivers, SimulatedDraDriver
+
+        around = self._around
+        cdi: dict[str, Mapping[str, str]] = {}
+        drivers = [
+            SimulatedDraDriver(
+                each,
+                item.name,
+                around.clock,
+                self._randomness.stream("dra", each.name),
+                around.recorder,
+                around.store.find,
+                cdi,
+            )
+            for each in item.dra_drivers
+        ]
+        return DraDrivers(around.clock, drivers, cdi)
+
+    def _publish_devices(self, node: ApiObject) -> None:
+        """What DRA drivers do when they start: the scheduler finds their devices in ResourceSlices."""
+        if self.dra_drivers is not None:
+            for resource_slice in self.dra_drivers.slices(node.metadata):
+                self._around.store.create(resource_slice)
 
     def _make_runtime(self, number: int) -> SimulatedRuntime:
         around, settings = self._around, self._settings
@@ -183,6 +213,7 @@ class SimulatedNode:
             log_files=self.log_files,
             output=around.output,
             lessons=lessons,
+            cdi={} if self.dra_drivers is None else self.dra_drivers.cdi,
             cpuset=visible_cpuset(settings.resource_managers),
         )
         runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
@@ -246,6 +277,8 @@ class SimulatedNode:
         self._running = False
         if self.device_plugins is not None:
             self.device_plugins.kubelet_is_gone()
+        if self.dra_drivers is not None:
+            self.dra_drivers.kubelet_is_gone()
         self._signs_of_life()
         await self._agent.end()
 
@@ -370,6 +403,7 @@ class _Agent:
                 checkpoints=self._checkpoints,
                 known_answers=None if live is None else live.known_answers,
                 device_plugins=node.device_plugins,
+                dra_drivers=node.dra_drivers,
             ),
         )
 

@@ -243,6 +243,11 @@ class SimulatedWorld(ApiSteps):
 
     def device_health(self, health: DeviceHealth) -> None:
         node = self._node(health.node)
+        if health.driver:
+            assert node.dra_drivers is not None
+            self._note_of_node(node, f"device {health.device} of {health.driver} is {health.health}")
+            node.dra_drivers.set_health(health.driver, health.device, health.health)
+            return
         plugins, resource = self._device_plugin(node, health)
         self._note_of_node(node, f"device {health.device} of {resource} is {health.health}")
         plugins.set_health(resource, health.device, health.health)

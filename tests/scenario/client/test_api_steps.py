@@ -26,6 +26,7 @@ TWO = [{"name": "node-1"}, {"name": "node-2"}]
         ({}, 2, "off", True),
         (CLAIM, 1, None, False),
         (CLAIM, 1, "off", True),
+        ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, 1, None, False),
         ({"schedulingGates": [{"name": "g"}]}, 1, "off", False),
         ({"nodeName": "node-9"}, 1, None, False),
     ],

@@ -16,11 +16,11 @@ _UID_FIELDS = {"uid": "uID"}
 
 
 def validate_claim_template(errors: Errors, template: JsonObject, path: str) -> None:
-    _validate_template_metadata(errors, template.get("metadata") or {}, f"{path}.metadata")
+    validate_template_metadata(errors, template.get("metadata") or {}, f"{path}.metadata")
     validate_claim_spec(errors, template.get("spec") or {}, f"{path}.spec")
 
 
-def _validate_template_metadata(errors: Errors, meta: JsonObject, path: str) -> None:
+def validate_template_metadata(errors: Errors, meta: JsonObject, path: str) -> None:
     """Only labels and annotations make sense; nothing else may be set."""
     validate_annotations(errors, meta.get("annotations") or {}, f"{path}.annotations")
     validate_labels(errors, meta.get("labels") or {}, f"{path}.labels")

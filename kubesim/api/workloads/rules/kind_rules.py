@@ -22,7 +22,7 @@ class KindRules:
     """`default` fills in what a client left out, `prepare` sets what a client cannot decide about a new object.
 
     `validate` checks a new object and the new state of an old one, `validate_update` what cannot change;
-    `prepare_update` sets in the new state what follows from the old one.
+    `prepare_update` sets in the new state what follows from the old one. `validate_status` checks a new status.
     """
 
     default: Callable[[JsonObject], None] = _nothing
@@ -31,6 +31,8 @@ class KindRules:
     validate_update: Callable[[Errors, JsonObject, JsonObject], None] = _nothing
     has_generation: bool = True  # it grows with each change of the spec
     prepare_update: Callable[[JsonObject, JsonObject], None] = _nothing
+    has_fixed_spec: bool = False  # an update is checked by `validate_update` alone
+    validate_status: Callable[[Errors, JsonObject, JsonObject], None] = _nothing
 
 
 _MODULES: Mapping[str, str] = {
@@ -43,6 +45,7 @@ _MODULES: Mapping[str, str] = {
         ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSINode", "VolumeAttachment"),
         "storage_kinds.storage",
     ),
+    **dict.fromkeys(("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice"), "device_kinds.devices"),
 }
 
 

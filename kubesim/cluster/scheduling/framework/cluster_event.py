@@ -29,6 +29,7 @@ class Action(StrEnum):
     UPDATE_POD_SCALE_DOWN = "UpdatePodScaleDown"
     UPDATE_POD_TOLERATION = "UpdatePodToleration"
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = "UpdatePodSchedulingGatesEliminated"
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = "UpdatePodGeneratedResourceClaim"
 
 
 @value_object
@@ -75,6 +76,8 @@ def after(kind: str, *actions: Action, hint: QueueingHint | None = None) -> Regi
 
 def pod_changes(old: Pod, new: Pod) -> Iterator[ClusterEvent]:
     """What an update of a pod means to pods that wait; an update of anything else helps none."""
+    if old.status.resource_claim_statuses != new.status.resource_claim_statuses:
+        yield ClusterEvent("Pod", Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, old, new)
     if old.spec is new.spec and old.metadata.labels is new.metadata.labels and not new.status.container_statuses:
         return
     if old.metadata.labels != new.metadata.labels:

@@ -1,7 +1,7 @@
 """The default profile: the plugins in their order, with their weights, and after which events each is asked again.
 
-The order decides which reason a node is refused for: the first filter that refuses it. Dynamic resources and node
-features are not simulated: nothing here asks for them.
+The order decides which reason a node is refused for: the first filter that refuses it. Node features are not
+simulated: nothing here asks for them.
 
 Mirrors: pkg/scheduler/apis/config/v1/default_plugins.go getDefaultPlugins; pkg/scheduler/scheduler.go
 buildQueueingHintMap
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from kubesim.cluster.scheduling.framework.cluster_event import Action, Registration, after
 from kubesim.cluster.scheduling.framework.plugin import Plugin
+from kubesim.cluster.scheduling.plugins.devices import dynamic_resources
 from kubesim.cluster.scheduling.plugins.nodes import (
     balanced_allocation,
     image_locality,
@@ -44,6 +45,7 @@ PLUGINS: tuple[Plugin, ...] = (
     volume_zone.PLUGIN,
     pod_topology_spread_score.PLUGIN,
     inter_pod_affinity_score.PLUGIN,
+    dynamic_resources.PLUGIN,
     balanced_allocation.PLUGIN,
     image_locality.PLUGIN,
 )
@@ -57,4 +59,4 @@ EVENTS: Mapping[str, tuple[Registration, ...]] = {
 }
 
 WATCHED = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "VolumeAttachment",
-           "CSIStorageCapacity")  # fmt: skip
+           "CSIStorageCapacity", "ResourceClaim", "DeviceClass", "ResourceSlice")  # fmt: skip

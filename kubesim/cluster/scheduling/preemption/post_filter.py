@@ -8,11 +8,13 @@ PodEligibleToPreemptOthers; plugins/dynamicresources PostFilter
 
 from __future__ import annotations
 
+from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.cluster.scheduling.framework.cycle import Choose, NominatedPods
 from kubesim.cluster.scheduling.framework.diagnosis import Diagnosis
 from kubesim.cluster.scheduling.framework.plugin import CycleState
 from kubesim.cluster.scheduling.framework.pod_info import pod_priority
+from kubesim.cluster.scheduling.plugins.devices import dynamic_resources
 from kubesim.cluster.scheduling.preemption.victims import Victims, pick_one_node, select_victims_on_node
 from kubesim.values import value_object
 
@@ -20,7 +22,7 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 # Dynamic resources are asked before preemption. They have an answer only if all plugins before them have prepared.
-NO_CLAIMS = "no new claims to deallocate"
+# This is the answer if they have not.
 NO_STATE = "not found"
 PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 
@@ -32,6 +34,7 @@ class PostFilterResult:
     message: str = ""
     nominate: str | None = None
     victims: Victims | None = None
+    deallocate: ApiObject | None = None  # a resource claim
 
 
 def post_filter(
@@ -39,9 +42,10 @@ def post_filter(
 ) -> PostFilterResult:
     if diagnosis.pre_filter:
         return PostFilterResult(NO_STATE)
+    about_claims, claim = dynamic_resources.post_filter(cycle)
     problem = why_not_eligible(cycle, diagnosis)
     if problem:
-        return PostFilterResult(f"{NO_CLAIMS}, preemption: {problem}")
+        return PostFilterResult(f"{about_claims}, preemption: {problem}", deallocate=claim)
     budgets = cycle.listers.budgets()
     candidates: list[Victims] = []
     failed = Diagnosis(diagnosis.nodes, absent=(NOT_HELPFUL,))
@@ -54,9 +58,10 @@ def post_filter(
         elif found.pods:
             candidates.append(found)
     if not candidates:
-        return PostFilterResult(f"{NO_CLAIMS}, preemption: {failed.fit_error()}", nominate="")
+        message = f"{about_claims}, preemption: {failed.fit_error()}"
+        return PostFilterResult(message, nominate="", deallocate=claim)
     chosen = pick_one_node(candidates, choose, now)
-    return PostFilterResult(nominate=chosen.node, victims=chosen)
+    return PostFilterResult(nominate=chosen.node, victims=chosen, deallocate=claim)
 
 
 def why_not_eligible(cycle: CycleState, diagnosis: Diagnosis) -> str:

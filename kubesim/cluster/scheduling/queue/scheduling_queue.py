@@ -14,6 +14,7 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE
 from kubesim.cluster.scheduling.framework.cluster_event import Action, ClusterEvent, Registration, after
 from kubesim.cluster.scheduling.framework.pod_info import PodInfo
+from kubesim.cluster.scheduling.plugins.devices.dynamic_resources import NAME as DYNAMIC_RESOURCES
 from kubesim.cluster.scheduling.plugins.profile import EVENTS, SCHEDULING_GATES
 from kubesim.cluster.scheduling.preemption.victims import NAME as DEFAULT_PREEMPTION
 from kubesim.cluster.scheduling.queue.nominator import Nominator
@@ -25,15 +26,20 @@ MAX_IN_UNSCHEDULABLE = 5 * MINUTE
 _GATE_EVENTS: dict[str, tuple[Registration, ...]] = {
     SCHEDULING_GATES: EVENTS[SCHEDULING_GATES],
     DEFAULT_PREEMPTION: (after("Pod", Action.DELETE),),
+    DYNAMIC_RESOURCES: EVENTS[DYNAMIC_RESOURCES],
 }
 
 Check = Callable[[Pod], bool]
 
 
 class SchedulingQueue:
-    """`is_preempting` says of a uid whether its victims are still being deleted: it is not tried before that."""
+    """`is_preempting` says of a uid whether its victims are still being deleted: it is not tried before that.
 
-    def __init__(self, is_preempting: Callable[[str], bool]) -> None:
+    `has_all_claims` says of a pod whether its resource claims exist: it is not tried before that, either.
+    """
+
+    def __init__(self, is_preempting: Callable[[str], bool], has_all_claims: Check = lambda _: True) -> None:
+        self._has_all_claims = has_all_claims
         self.nominator = Nominator()
         self.unschedulable: dict[str, QueuedPod] = {}
         self._is_preempting = is_preempting
@@ -151,6 +157,8 @@ class SchedulingQueue:
         """A pod that does not waits with those that were refused."""
         if pod.pod.spec.scheduling_gates:
             pod.gate = SCHEDULING_GATES
+        elif pod.pod.spec.resource_claims and not self._has_all_claims(pod.pod):
+            pod.gate = DYNAMIC_RESOURCES
         else:
             pod.gate = DEFAULT_PREEMPTION if self._is_preempting(pod.uid) else ""
         if pod.gate:

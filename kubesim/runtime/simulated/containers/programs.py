@@ -7,7 +7,7 @@ ids) from the first start until the runtime knows nothing of the pod any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from itertools import count
@@ -57,6 +57,7 @@ class Programs:
     log_files: SimulatedLogFiles | None = None
     output: ContainerOutput | None = None
     lessons: RealContainers | None = None  # of real containers; a behaviour overrides them
+    cdi: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # the environment that a CDI device gives
     cpuset: tuple[str, str] = ("", "")  # CPUs and NUMA nodes of the machine, for containers to see
     _host_ports: Ports = field(init=False)
     _exec_stream: Stream = field(init=False)
@@ -108,6 +109,7 @@ class Programs:
             state.pids or count(1),
             note=partial(self._note, context),
             exec_time=partial(self.exec_time.draw, self._exec_stream),
+            injected={key: text for name in context.config.cdi_devices for key, text in self.cdi.get(name, {}).items()},
             cpuset=self.cpuset,
         )
 

@@ -6,7 +6,7 @@ Mirrors: what runc and containerd's exec make of it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 
 from kubesim.api.pod import Container
@@ -49,6 +49,7 @@ class ShellProcess:
     pids: Iterator[int]
     note: Callable[[str], None]
     exec_time: Callable[[], int]
+    injected: Mapping[str, str]  # the environment that CDI devices give, of which the command line knows nothing
     _process: ShellContainer = field(init=False)
     _on_exit: Callable[[Exit], None] = field(init=False)
     cpuset: tuple[str, str] = ("", "")  # CPUs and NUMA nodes of the machine; empty: a container cannot see them
@@ -78,7 +79,7 @@ class ShellProcess:
         self._process = ShellContainer(
             command_line(container, environment),
             kernel,
-            {"PATH": _PATH, "HOSTNAME": self.view.hostname, **environment},
+            {"PATH": _PATH, "HOSTNAME": self.view.hostname, **environment, **self.injected},
             container.working_dir or "/",
             self._ended,
         )

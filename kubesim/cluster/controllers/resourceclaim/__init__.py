@@ -1,0 +1,1 @@
+"""ResourceClaims: made from templates for pods, reserved for them and released when they are done."""
