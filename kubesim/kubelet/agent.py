@@ -19,9 +19,10 @@ from kubesim.cluster.api_client import ApiClient
 from kubesim.kubelet.admission.preemption import CriticalPodAdmission
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
 from kubesim.kubelet.containers.container_deletor import ContainerDeletor
-from kubesim.kubelet.containers.environment import Find, make_environment
+from kubesim.kubelet.containers.environment import EnvironmentSources, Find, make_environment
 from kubesim.kubelet.containers.http_hook import HttpHook
 from kubesim.kubelet.containers.reason_cache import ReasonCache
+from kubesim.kubelet.containers.service_variables import ServiceLister
 from kubesim.kubelet.context import KubeletContext, PodSources, PodViews
 from kubesim.kubelet.loop.handlers import Handlers
 from kubesim.kubelet.loop.housekeeping import ContainerGC, Housekeeping
@@ -72,6 +73,7 @@ class Dependencies:
     find: Find = field(default=lambda kind, namespace, name: None)
     checkpoints: PodCheckpoints | None = None
     known_answers: KnownAnswer | None = None
+    services: ServiceLister | None = None  # None: a kubelet without an API server
 
 
 class Kubelet:
@@ -177,6 +179,14 @@ class Kubelet:
             self.volumes,
             self.pleg,
             dependencies.find,
+        )
+        self._environment = EnvironmentSources(
+            self.settings.node_name,
+            self.settings.host_ips,
+            self._find_for_environment,
+            dependencies.services,
+            self.volumes.find_file,
+            context.gates,
         )
 
     def _make_admission(self) -> None:
@@ -286,9 +296,7 @@ class Kubelet:
     def generate_run_container_options(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
     ) -> RunContainerOptions:
-        hosts, node = self.settings.host_ips, self.settings.node_name
-        env = make_environment(pod, container, pod_ips, hosts, node, self._find_for_environment, self.context.gates)
-        return RunContainerOptions(env)
+        return RunContainerOptions(make_environment(pod, container, pod_ips, self._environment))
 
     def _find_for_environment(self, kind: str, namespace: str, name: str) -> ApiObject | None:
         if kind not in (CONFIG_MAP, SECRET):

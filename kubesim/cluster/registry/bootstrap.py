@@ -12,6 +12,7 @@ from typing import Any
 from kubesim.api.meta import ApiObject
 from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.registry.registry import Target, create
+from kubesim.cluster.registry.services.kubernetes_service import create_kubernetes_service
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
@@ -31,6 +32,7 @@ def bootstrap(store: Store) -> Callable[[], None]:
     for name, value in SYSTEM_PRIORITIES.items():
         body = {"metadata": {"name": name}, "value": value}
         create(store, Target(RESOURCES["PriorityClass"]), body)
+    create_kubernetes_service(store)
     return stop
 
 

@@ -19,6 +19,7 @@ from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.controllers.namespaces import ensure_namespace
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
+from kubesim.cluster.store.informer import MemoryInformer
 from kubesim.cluster.store.object_watch import MemoryObjectWatcher
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
@@ -346,6 +347,9 @@ class _Agent:
         if live is not None:
             self._api_source = live.source(clock, self._tasks, recorder, around.store, self._config, self._api_source)
         self._objects = MemoryObjectWatcher(clock, around.store, node.api)
+        self._services = MemoryInformer(clock, around.store, "Service", node.api)
+        # Kubelets that had checkpoints started pods without having seen Services.
+        self._services.has_synced = self._checkpoints is not None
         self._connection = node.service.connect(settings.runtime_request_timeout)
         self.kubelet = Kubelet(
             KubeletContext(clock, randomness, recorder, self._tasks, settings, self._events, around.gates),
@@ -361,6 +365,7 @@ class _Agent:
                 find=around.store.find,
                 checkpoints=self._checkpoints,
                 known_answers=None if live is None else live.known_answers,
+                services=self._services,
             ),
         )
 
@@ -411,6 +416,7 @@ class _Agent:
     def start(self) -> None:
         """What is real is not looked at before the story begins, so that the story tells of it."""
         self._tasks.start("events", self._events.run())
+        self._services.start()
         # cmd/kubelet/app server.go createAndInitKubelet: BirthCry, before anything runs.
         self._events.node_event("Normal", "Starting", "Starting kubelet.")
         self.kubelet.start()
@@ -438,6 +444,7 @@ class _Agent:
             source.stop()
         self._api_source.stop()
         self._objects.stop()
+        self._services.stop()
         self._connection.close()
         await self.kubelet.close()
         await self._tasks.kill()

@@ -10,7 +10,7 @@ import pytest
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
-from kubesim.kubelet.containers.environment import make_environment
+from kubesim.kubelet.containers.environment import EnvironmentSources, make_environment
 from kubesim.runtime.expansion import expand
 from kubesim.runtime.helper import ContainerConfigError
 from kubesim.trace.records import ApiWrite, EventRecorded
@@ -47,10 +47,16 @@ def environment(
         "annotations": {"Example.com/Note": "kept"},
     }
     container = {"name": "main", "env": list(env), "envFrom": list(env_from), "resources": resources or {}}
-    whole = {"nodeName": "n", "serviceAccountName": "robot", "containers": [container], **(spec or {})}
+    whole = {
+        "nodeName": "n",
+        "enableServiceLinks": True,
+        "serviceAccountName": "robot",
+        "containers": [container],
+        **(spec or {}),
+    }
     made = Pod.from_json({"metadata": metadata, "spec": whole})
-    ips, hosts = ("fd00::5", "10.1.0.5"), ("10.0.0.1", "fd00::1")
-    return dict(make_environment(made, made.spec.containers[0], ips, hosts, "n", find))
+    sources = EnvironmentSources("n", ("10.0.0.1", "fd00::1"), find)
+    return dict(make_environment(made, made.spec.containers[0], ("fd00::5", "10.1.0.5"), sources))
 
 
 def source(kind: str, **selector: Any) -> dict[str, Any]:
