@@ -21,8 +21,16 @@ from kubesim.cluster.store.watches import WatchEvent
 class MemoryInformer:
     """For one agent, which begins it with `start` and ends it with `stop`."""
 
-    def __init__(self, clock: LoopClock, store: Store, kind: str, connection: ApiConnection | None = None) -> None:
-        self.has_synced = False
+    def __init__(
+        self,
+        clock: LoopClock,
+        store: Store,
+        kind: str,
+        connection: ApiConnection | None = None,
+        *,
+        synced: bool = False,
+    ) -> None:
+        self.has_synced = synced
         self._clock = clock
         self._store = store
         self._kind = kind

@@ -8,6 +8,7 @@ and from what its sources tell.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from kubesim.api.node import Node, Taint
@@ -297,6 +298,10 @@ class SimulatedNode:
             self._sandboxed.close()
 
 
+def _note(recorder: Recorder, node: str, text: str) -> None:
+    recorder.record(Note(node=node, text=text))
+
+
 def _checkpoint_store(spec: Spec) -> CheckpointStore | None:
     wanted = spec.sources.bootstrap_checkpoint
     if wanted is None:
@@ -340,16 +345,13 @@ class _Agent:
             self._add_http_source(node)
         self._checkpoints = None
         if node.checkpoints is not None:
-            self._checkpoints = PodCheckpoints(
-                node.checkpoints, lambda text: recorder.record(Note(node=name, text=text))
-            )
+            self._checkpoints = PodCheckpoints(node.checkpoints, partial(_note, recorder, name))
         self._api_source: Source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
         if live is not None:
             self._api_source = live.source(clock, self._tasks, recorder, around.store, self._config, self._api_source)
         self._objects = MemoryObjectWatcher(clock, around.store, node.api)
-        self._services = MemoryInformer(clock, around.store, "Service", node.api)
         # Kubelets that had checkpoints started pods without having seen Services.
-        self._services.has_synced = self._checkpoints is not None
+        self._services = MemoryInformer(clock, around.store, "Service", node.api, synced=self._checkpoints is not None)
         self._connection = node.service.connect(settings.runtime_request_timeout)
         self.kubelet = Kubelet(
             KubeletContext(clock, randomness, recorder, self._tasks, settings, self._events, around.gates),
