@@ -233,6 +233,13 @@ def test_a_container_finds_the_api_server_and_can_verify_it() -> None:
     assert lines == ["-----BEGIN CERTIFICATE-----", "10.96.0.1:443"]
 
 
+def test_the_service_kubernetes_of_a_users_own_cluster_replaces_the_bundled_one() -> None:
+    spec = {"clusterIP": "10.96.0.99", "ports": [{"name": "https", "port": 6443}]}
+    own = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "kubernetes"}, "spec": spec}
+    story = Played(objects=[own, shell("client", "echo $KUBERNETES_PORT", enableServiceLinks=False)])
+    assert [r.text for r in story.records if isinstance(r, LogOutput)] == ["tcp://10.96.0.99:6443"]
+
+
 def test_a_static_pod_starts_without_the_variables_of_services_that_nobody_could_list() -> None:
     manifest = shell("static", "echo host=$KUBERNETES_SERVICE_HOST")
     write = {"file": "static.yaml", "manifest": manifest}

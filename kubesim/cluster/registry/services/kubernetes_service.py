@@ -39,3 +39,12 @@ KUBERNETES_SERVICE: Mapping[str, Any] = {
 
 def create_kubernetes_service(store: Store) -> None:
     store.create(Service.from_json(KUBERNETES_SERVICE))
+
+
+def make_way_for_service(store: Store, kind: str, namespace: str, name: str) -> None:
+    """A user brings the Service of a cluster of theirs: it replaces this one, whose address could not be changed."""
+    if (kind, namespace, name) != ("Service", "default", "kubernetes"):
+        return
+    known = store.find(kind, namespace, name)
+    if known is not None and known.metadata.uid == KUBERNETES_SERVICE["metadata"]["uid"]:
+        store.remove(kind, namespace, name)
