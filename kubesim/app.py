@@ -21,6 +21,7 @@ from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.controllers.nodes.node_taints import NodeTaints
 from kubesim.cluster.controllers.nodes.taint_eviction import TaintEviction
 from kubesim.cluster.controllers.volumes.standard_class import create_standard_class
+from kubesim.cluster.registry.services.kubernetes_service import create_kubernetes_service
 from kubesim.cluster.scheduling.starting import FirstNode, SchedulerStarter
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
@@ -203,19 +204,24 @@ class Simulation:
             real=real,
             live=live,
         )
+        self._make_cluster(controllers, live)
+        self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
+        self.world = SimulatedWorld(
+            self.clock, self.store, self.recorder, list(self.nodes), scenario.spec.scheduler, self.nodes, self.url
+        )
+
+    def _make_cluster(self, controllers: ControllerContext, live: LiveNode | None) -> None:
+        """What a cluster has beside its nodes."""
+        create_kubernetes_service(self.store)  # also here for a live cluster, of which only the pods are read
         NodeTaints(controllers)
         TaintEviction(controllers)
         if live is None:  # a live cluster has controllers, a scheduler and classes of its own
             create_standard_class(self.store)
             start_when_needed(controllers)
-            if scenario.spec.scheduler == "off":
-                FirstNode(controllers, scenario.spec.nodes[0].name)
+            if self.scenario.spec.scheduler == "off":
+                FirstNode(controllers, self.scenario.spec.nodes[0].name)
             else:
                 SchedulerStarter(controllers)
-        self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
-        self.world = SimulatedWorld(
-            self.clock, self.store, self.recorder, list(self.nodes), scenario.spec.scheduler, self.nodes, self.url
-        )
 
     def kubelets(self) -> dict[str, Kubelet | None]:
         """The agent of each node, None while it is stopped."""

@@ -22,9 +22,10 @@ from kubesim.kubelet.cm.compose import new_container_manager
 from kubesim.kubelet.cm.container_manager import NO_OPTIONS
 from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
 from kubesim.kubelet.containers.container_deletor import ContainerDeletor
-from kubesim.kubelet.containers.environment import Find, make_environment
+from kubesim.kubelet.containers.environment import EnvironmentSources, Find, make_environment
 from kubesim.kubelet.containers.http_hook import HttpHook
 from kubesim.kubelet.containers.reason_cache import ReasonCache
+from kubesim.kubelet.containers.service_variables import ServiceLister
 from kubesim.kubelet.context import KubeletContext, PodSources, PodViews
 from kubesim.kubelet.loop.handlers import Handlers
 from kubesim.kubelet.loop.housekeeping import ContainerGC, Housekeeping
@@ -85,6 +86,7 @@ class Dependencies:
     known_answers: KnownAnswer | None = None
     device_plugins: PluginsOnNode | None = None
     dra_drivers: DraDriversOnNode | None = None
+    services: ServiceLister | None = None  # None: a kubelet without an API server
 
 
 class Kubelet:
@@ -207,6 +209,14 @@ class Kubelet:
             self.volumes,
             self.pleg,
             dependencies.find,
+        )
+        self._environment = EnvironmentSources(
+            self.settings.node_name,
+            self.settings.host_ips,
+            self._find_for_environment,
+            dependencies.services,
+            self.volumes.find_file,
+            context.gates,
         )
 
     def _make_admission(self) -> None:
@@ -331,9 +341,8 @@ class Kubelet:
     def generate_run_container_options(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
     ) -> RunContainerOptions:
-        hosts, node = self.settings.host_ips, self.settings.node_name
-        env = make_environment(pod, container, pod_ips, hosts, node, self._find_for_environment, self.context.gates)
         resources = self.container_manager.get_resources(pod, container)
+        env = make_environment(pod, container, pod_ips, self._environment)
         return replace(resources, env=resources.env + env) if resources is not NO_OPTIONS else RunContainerOptions(env)
 
     def _find_for_environment(self, kind: str, namespace: str, name: str) -> ApiObject | None:

@@ -26,6 +26,14 @@ class VolumeDirectory:
     in_memory: bool = False  # its content does not outlive the machine's being switched off
 
 
+@value_object
+class VolumeFile:
+    """A file in a volume of a pod, with its path on the node."""
+
+    path: str
+    text: str | None  # None: it cannot be read
+
+
 class VolumeDirectories(Protocol):
     def set_up(self, uid: str, directory: VolumeDirectory, files: Mapping[str, str] | None) -> bool:
         """Make the directory, with exactly these files, or (None) with what it has. True if files changed that a
@@ -40,6 +48,10 @@ class VolumeDirectories(Protocol):
 
     def volumes(self) -> Iterator[tuple[str, VolumeDirectory]]:
         """All of them, with the uids of their pods."""
+        ...
+
+    def read_file(self, uid: str, volume_name: str, path: str) -> str | None:
+        """The text of a file in a volume; None if there is no such file."""
         ...
 
     def pods(self) -> list[str]:

@@ -12,14 +12,40 @@ from typing import Any
 from kubesim.api.meta import ApiObject
 from kubesim.cluster.registry.kind_rules import SYSTEM_PRIORITIES
 from kubesim.cluster.registry.registry import Target, create
+from kubesim.cluster.registry.services.kubernetes_service import create_kubernetes_service
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 
 SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+# Of a certificate authority that signs nothing: the API server in memory is asked without TLS.
+ROOT_CA = """\
+-----BEGIN CERTIFICATE-----
+MIIBdjCCARugAwIBAgIES1NJTTAKBggqhkjOPQQDAjAVMRMwEQYDVQQDDAprdWJl
+cm5ldGVzMB4XDTk5MDEwMTAwMDAwMFoXDTQ5MDEwMTAwMDAwMFowFTETMBEGA1UE
+AwwKa3ViZXJuZXRlczBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABNI3rOBS4wk8
+ZwBte/ObEB5LVFu1W/qS9QDiquDNPLPpSUZdvmkHM3lwrGCCAT/8MSxKCLuPDNqf
+jh3s30c9sJ2jWTBXMA8GA1UdEwEB/wQFMAMBAf8wDgYDVR0PAQH/BAQDAgKkMB0G
+A1UdDgQWBBR1/P6Jvla6U3FWcteUPOaQoB8aWzAVBgNVHREEDjAMggprdWJlcm5l
+dGVzMAoGCCqGSM49BAMCA0kAMEYCIQCm+J3s//9DprleEzWECFmpvTxKkpcfmA+k
+GPyGDuUYYAIhAPH9tXiqn9uhiU+MeRjugCPFCRBpx7pbowMuE5oFqAH1
+-----END CERTIFICATE-----
+"""
+_ROOT_CA_DESCRIPTION = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
+    "clusters."
+)
+_ROOT_CA_CONFIG_MAP = {
+    "metadata": {
+        "name": "kube-root-ca.crt",
+        "annotations": {"kubernetes.io/description": _ROOT_CA_DESCRIPTION},
+    },
+    "data": {"ca.crt": ROOT_CA},
+}
 _FURNITURE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("ServiceAccount", {"metadata": {"name": "default"}}),
-    ("ConfigMap", {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": ""}}),
+    ("ConfigMap", _ROOT_CA_CONFIG_MAP),
 )
 
 
@@ -31,6 +57,7 @@ def bootstrap(store: Store) -> Callable[[], None]:
     for name, value in SYSTEM_PRIORITIES.items():
         body = {"metadata": {"name": name}, "value": value}
         create(store, Target(RESOURCES["PriorityClass"]), body)
+    create_kubernetes_service(store)
     return stop
 
 

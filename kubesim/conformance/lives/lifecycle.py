@@ -109,7 +109,9 @@ class _Life:
         at("evictAt", lambda: self._begin_eviction(tasks))
 
     def _pod(self) -> Pod:
-        return Pod.from_json({"apiVersion": "v1", "kind": "Pod", **self._story["pod"]})
+        """The recorded pod. The recording made no environments; a kubelet that does wants this field defaulted."""
+        pod = Pod.from_json({"apiVersion": "v1", "kind": "Pod", **self._story["pod"]})
+        return pod.changed(spec=pod.spec.changed(enable_service_links=False))
 
     def _seen_at_the_api(self, event: WatchEvent) -> None:
         assert isinstance(event.object, Pod)

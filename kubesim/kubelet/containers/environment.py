@@ -1,66 +1,126 @@
 """The environment of a container: whole ConfigMaps and Secrets first, then the variables in the order of the manifest.
 
-A later variable replaces an earlier one of its name, and may refer to any before it as $(NAME). The runtime manager
-asks for it whenever it is about to create a container; what is missing keeps the container from being created.
+A later variable replaces an earlier one of its name, and may refer to any before it as $(NAME). Variables of Services
+come last, and give way to all others. The runtime manager asks for the environment whenever it is about to create a
+container; a missing object keeps the container from being created.
+
+Where the kubelet iterates over a map, names are sorted here.
 
 Mirrors: pkg/kubelet/kubelet_pods.go makeEnvironmentVariables
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from kubesim.api.configuration import configuration
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Container, EnvVar, Pod
+from kubesim.api.pods.pod_kinds import is_static_pod
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.golang.text import quoted
 from kubesim.kubelet.containers.downward_api import container_resource_value, pod_field_value
+from kubesim.kubelet.containers.service_variables import ServiceLister, get_service_env_var_map
 from kubesim.runtime.expansion import expand
 from kubesim.runtime.helper import ContainerConfigError
+from kubesim.runtime.volume_directories import VolumeFile
+from kubesim.values import part
+
+if TYPE_CHECKING:
+    from kubesim.api.workloads.services import Service
 
 Find = Callable[[str, str, str], ApiObject | None]  # kind, namespace, name
 
 
+FindFile = Callable[[Pod, str, str], VolumeFile | None]  # volume, path in it; None: no such volume is mounted
+
+
+@part
+class EnvironmentSources:
+    """What the kubelet makes environments from."""
+
+    node_name: str
+    host_ips: tuple[str, ...]
+    find: Find
+    services: ServiceLister | None = None  # None: a kubelet without an API server
+    find_file: FindFile = lambda pod, volume, path: None
+    gates: FeatureGates = DEFAULT_GATES
+
+
 def make_environment(
-    pod: Pod,
-    container: Container,
-    pod_ips: tuple[str, ...],
-    host_ips: tuple[str, ...],
-    node_name: str,
-    find: Find,
-    gates: FeatureGates = DEFAULT_GATES,
+    pod: Pod, container: Container, pod_ips: tuple[str, ...], sources: EnvironmentSources
 ) -> tuple[tuple[str, str], ...]:
     """Names and values. Raises ContainerConfigError if something that is not optional is missing."""
-    variables = _from_whole_objects(pod, container, find)
+    services = _service_variables(pod, sources.services)
+    if not container.env and not container.env_from:
+        return tuple(services.items())
+    variables = _from_whole_objects(pod, container, sources.find)
     for variable in container.env:
         value: str | None = variable.value
-        source = _value_from(variable)
         if value:
-            value = expand(value, variables)
-        elif source is None:
-            value = ""
-        elif (field := source.get("fieldRef")) is not None:
-            value = pod_field_value(field, pod, pod_ips, host_ips)
-        elif (resource := source.get("resourceFieldRef")) is not None:
-            node = find("Node", "", node_name)
-            if not isinstance(node, Node):
-                raise ContainerConfigError("failed to find node object, expected a node")
-            value = container_resource_value(resource, pod, container, node.status.allocatable, gates)
-        elif (key := source.get("configMapKeyRef")) is not None:
-            value = _key_of("ConfigMap", key, pod, find)
-        elif (key := source.get("secretKeyRef")) is not None:
-            value = _key_of("Secret", key, pod, find)
+            value = expand(value, services | variables) if "$" in value else value
+        else:
+            value = _value_from(variable, pod, container, pod_ips, sources)
         if value is not None:
             variables[variable.name] = value
+    for name, value in services.items():
+        variables.setdefault(name, value)
     return tuple(variables.items())
 
 
-def _value_from(variable: EnvVar) -> Mapping[str, Any] | None:
-    source: Mapping[str, Any] | None = variable.value_from
-    return source
+def _service_variables(pod: Pod, lister: ServiceLister | None) -> dict[str, str]:
+    """A pod from the API server waits for Services to be listed: without them it would miss KUBERNETES_SERVICE_HOST."""
+    links = pod.spec.enable_service_links
+    if links is None:
+        raise ContainerConfigError("nil pod.spec.enableServiceLinks encountered, cannot construct envvars")
+    if lister is None:
+        return {}
+    if not lister.has_synced and not is_static_pod(pod):
+        raise ContainerConfigError("services have not yet been read at least once, cannot construct envvars")
+    services = cast("Iterable[Service]", lister.list())
+    return get_service_env_var_map(services, pod.metadata.namespace, enable_links=links)
+
+
+def _value_from(
+    variable: EnvVar, pod: Pod, container: Container, pod_ips: tuple[str, ...], sources: EnvironmentSources
+) -> str | None:
+    """None: missing, and optional."""
+    source: Mapping[str, Any] = variable.value_from or {}
+    if (field := source.get("fieldRef")) is not None:
+        return pod_field_value(field, pod, pod_ips, sources.host_ips)
+    if (resource := source.get("resourceFieldRef")) is not None:
+        node = sources.find("Node", "", sources.node_name)
+        if not isinstance(node, Node):
+            raise ContainerConfigError("failed to find node object, expected a node")
+        return container_resource_value(resource, pod, container, node.status.allocatable, sources.gates)
+    if (key := source.get("configMapKeyRef")) is not None:
+        return _key_of("ConfigMap", key, pod, sources.find)
+    if (key := source.get("secretKeyRef")) is not None:
+        return _key_of("Secret", key, pod, sources.find)
+    if (file := source.get("fileKeyRef")) is not None and sources.gates.enabled("EnvFiles"):
+        return _key_of_file(file, pod, sources.find_file)
+    return ""
+
+
+def _key_of_file(selector: Mapping[str, Any], pod: Pod, find_file: FindFile) -> str | None:
+    """None: missing, and optional. A variable that is empty in the file counts as missing."""
+    from kubesim.kubelet.containers.env_file import EnvFileError, parse_env
+
+    key, volume = selector.get("key") or "", selector.get("volumeName") or ""
+    file = find_file(pod, volume, selector.get("path") or "")
+    if file is None:
+        raise ContainerConfigError(f"cannot find the volume {quoted(volume)} referenced by FileKeyRef")
+    try:
+        if file.text is None:
+            raise EnvFileError(f"failed to open environment variable file {quoted(file.path)}")
+        value = parse_env(file.text, key)
+    except EnvFileError:  # a kubelet logs the reason; the pod's status does not have it
+        raise ContainerConfigError("couldn't parse env file") from None
+    if value or selector.get("optional"):
+        return value or None
+    raise ContainerConfigError(f"environment variable key {quoted(key)} not found in file {quoted(file.path)}")
 
 
 def _from_whole_objects(pod: Pod, container: Container, find: Find) -> dict[str, str]:
@@ -70,7 +130,7 @@ def _from_whole_objects(pod: Pod, container: Container, find: Find) -> dict[str,
         for kind, field in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):
             if source.get(field) is not None:
                 content = _content(kind, source[field], pod, find) or {}
-                variables.update({prefix + key: value for key, value in content.items()})
+                variables.update({prefix + key: content[key] for key in sorted(content)})
                 break
     return variables
 

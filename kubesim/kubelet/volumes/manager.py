@@ -1,11 +1,12 @@
 """The volume manager: keeps the volumes of all pods as they should be, and lets syncs wait for them.
 
 Mirrors: pkg/kubelet/volumemanager/volume_manager.go; pkg/kubelet/kubelet_volumes.go podVolumesExist,
-cleanupOrphanedPodDirs
+cleanupOrphanedPodDirs; pkg/kubelet/kubelet_getters.go getPodVolumeDir
 """
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -28,9 +29,10 @@ from kubesim.kubelet.volumes.spec import VolumeError, used_names
 from kubesim.kubelet.volumes.tokens import TokenManager
 from kubesim.kubelet.volumes.waiting import WaitTimedOut, poll_until
 from kubesim.podworkers.syncer import SyncContext
-from kubesim.runtime.volume_directories import VolumeDirectories
+from kubesim.runtime.volume_directories import VolumeDirectories, VolumeFile
 from kubesim.values import value_object
 
+KUBELET_ROOT = "/var/lib/kubelet"
 WAIT_TIMEOUT = 123 * SECOND
 WAIT_INTERVAL = 300 * MILLISECOND
 CLEAN_UP_INTERVAL = 100 * MILLISECOND
@@ -217,6 +219,19 @@ class VolumeManager:
         if pod is not known and not _shows_the_same(pod, known):
             return False
         return not any(v.remount_required or v.uncertain for v in self._actual.volumes_of(uid).values())
+
+    def find_file(self, pod: Pod, name: str, path: str) -> VolumeFile | None:
+        """A file in a volume of a pod, by the pod's name for the volume; None if no such volume is mounted."""
+        uid = pod.metadata.uid
+        volume = self._actual.find(uid, self._desired.volume_names_of(uid).get(name, ""))
+        if volume is None or volume.uncertain:
+            return None
+        inside = posixpath.normpath("/" + path)  # a path cannot lead out of its volume
+        plugin = volume.plugin.name.replace("/", "~")
+        return VolumeFile(
+            f"{KUBELET_ROOT}/pods/{uid}/volumes/{plugin}/{name}{inside}",
+            self._directories.read_file(uid, volume.volume_name, inside.strip("/")),
+        )
 
     def pod_volumes_exist(self, uid: str) -> bool:
         """Is something of the pod mounted, or may be?"""

@@ -334,6 +334,9 @@ class SimulatedRuntime:
 
     def _ended(self, container: SimulatedContainer, exit: Exit) -> None:
         """The program has ended; the runtime takes a moment to make something of a very short run."""
+        if container.info.state == "exited":  # lost with its node, on whose disk the message still is
+            container.info = replace(container.info, message=exit.message)
+            return
         assert container.info.started_at is not None
         noticed = container.info.started_at + self.settings.latencies.shortest_run
         if self._clock.now() < noticed:

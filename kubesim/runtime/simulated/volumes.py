@@ -80,6 +80,10 @@ class NodeVolumes:
             for placed in volumes.values():
                 yield uid, placed.directory
 
+    def read_file(self, uid: str, volume_name: str, path: str) -> str | None:
+        placed = self._pods.get(uid, {}).get(volume_name)
+        return None if placed is None else placed.volume.read(posixpath.join(placed.path, path))
+
     def pods(self) -> list[str]:
         return list(self._pods)
 

@@ -8,6 +8,7 @@ and from what its sources tell.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from kubesim.api.meta import ApiObject
@@ -20,6 +21,7 @@ from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.controllers.namespaces import ensure_namespace
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
+from kubesim.cluster.store.informer import MemoryInformer
 from kubesim.cluster.store.object_watch import MemoryObjectWatcher
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
@@ -337,6 +339,10 @@ class SimulatedNode:
             self._sandboxed.close()
 
 
+def _note(recorder: Recorder, node: str, text: str) -> None:
+    recorder.record(Note(node=node, text=text))
+
+
 def _checkpoint_store(spec: Spec) -> CheckpointStore | None:
     wanted = spec.sources.bootstrap_checkpoint
     if wanted is None:
@@ -380,13 +386,13 @@ class _Agent:
             self._add_http_source(node)
         self._checkpoints = None
         if node.checkpoints is not None:
-            self._checkpoints = PodCheckpoints(
-                node.checkpoints, lambda text: recorder.record(Note(node=name, text=text))
-            )
+            self._checkpoints = PodCheckpoints(node.checkpoints, partial(_note, recorder, name))
         self._api_source: Source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
         if live is not None:
             self._api_source = live.source(clock, self._tasks, recorder, around.store, self._config, self._api_source)
         self._objects = MemoryObjectWatcher(clock, around.store, node.api)
+        # Kubelets that had checkpoints started pods without having seen Services.
+        self._services = MemoryInformer(clock, around.store, "Service", node.api, synced=self._checkpoints is not None)
         self._connection = node.service.connect(settings.runtime_request_timeout)
         self.kubelet = Kubelet(
             KubeletContext(clock, randomness, recorder, self._tasks, settings, self._events, around.gates),
@@ -404,6 +410,7 @@ class _Agent:
                 known_answers=None if live is None else live.known_answers,
                 device_plugins=node.device_plugins,
                 dra_drivers=node.dra_drivers,
+                services=self._services,
             ),
         )
 
@@ -454,6 +461,7 @@ class _Agent:
     def start(self) -> None:
         """What is real is not looked at before the story begins, so that the story tells of it."""
         self._tasks.start("events", self._events.run())
+        self._services.start()
         # cmd/kubelet/app server.go createAndInitKubelet: BirthCry, before anything runs.
         self._events.node_event("Normal", "Starting", "Starting kubelet.")
         self.kubelet.start()
@@ -481,6 +489,7 @@ class _Agent:
             source.stop()
         self._api_source.stop()
         self._objects.stop()
+        self._services.stop()
         self._connection.close()
         await self.kubelet.close()
         await self._tasks.kill()

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import ssl
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubesim.api.configuration import configuration
 from kubesim.api.event import Event
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.node import Node, NodeCondition, NodeStatus
 from kubesim.api.pod import Container, Pod, PodCondition, PodIP, PodSpec, PodStatus
+from kubesim.api.workloads.services import Service
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
 from kubesim.cluster.registry.bootstrap import bootstrap, create_namespace, furnish_namespace
 from kubesim.cluster.registry.registry import Target, create
+from kubesim.cluster.registry.services.cluster_ips import RANGE
+from kubesim.cluster.registry.services.kubernetes_service import KUBERNETES_SERVICE
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.store import EVENT_TTL, Store
 from kubesim.errors import ApiError
@@ -183,3 +190,23 @@ def test_a_fresh_cluster_takes_pods_in_any_namespace() -> None:
     assert isinstance(created, Pod)
     assert created.spec.service_account_name == "default"
     assert [volume["name"][:-5] for volume in created.spec.volumes] == ["kube-api-access-"]
+
+
+def test_a_fresh_cluster_has_the_service_of_its_api_server_and_a_certificate_in_every_namespace() -> None:
+    store = new_store()
+    bootstrap(store)
+    create_namespace(store, "shop")
+    service = store.get("Service", "default", "kubernetes").to_json()
+    assert service["spec"]["clusterIP"] == str(RANGE[1])
+    assert service["spec"]["ports"] == [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}]
+    for namespace in ("default", "kube-system", "shop"):
+        certificate = configuration(store.get("ConfigMap", namespace, "kube-root-ca.crt"))["ca.crt"]
+        assert ssl.PEM_cert_to_DER_cert(certificate)
+
+
+def test_the_service_kubernetes_is_as_the_registry_would_store_it() -> None:
+    store = new_store()
+    body = {**KUBERNETES_SERVICE, "status": {}}
+    create_namespace(store, "default")
+    made = create(store, Target(RESOURCES["Service"], "default"), json.loads(json.dumps(body)))
+    assert made.to_json()["spec"] == Service.from_json(KUBERNETES_SERVICE).to_json()["spec"]

@@ -10,10 +10,10 @@ import pytest
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
-from kubesim.kubelet.containers.environment import make_environment
+from kubesim.kubelet.containers.environment import EnvironmentSources, make_environment
 from kubesim.runtime.expansion import expand
 from kubesim.runtime.helper import ContainerConfigError
-from kubesim.trace.records import ApiWrite, EventRecorded
+from kubesim.trace.records import ApiWrite, EventRecorded, LogOutput
 from tests.support.played import Played, pod
 
 OBJECTS: dict[tuple[str, str, str], ApiObject] = {
@@ -47,10 +47,16 @@ def environment(
         "annotations": {"Example.com/Note": "kept"},
     }
     container = {"name": "main", "env": list(env), "envFrom": list(env_from), "resources": resources or {}}
-    whole = {"nodeName": "n", "serviceAccountName": "robot", "containers": [container], **(spec or {})}
+    whole = {
+        "nodeName": "n",
+        "enableServiceLinks": True,
+        "serviceAccountName": "robot",
+        "containers": [container],
+        **(spec or {}),
+    }
     made = Pod.from_json({"metadata": metadata, "spec": whole})
-    ips, hosts = ("fd00::5", "10.1.0.5"), ("10.0.0.1", "fd00::1")
-    return dict(make_environment(made, made.spec.containers[0], ips, hosts, "n", find))
+    sources = EnvironmentSources("n", ("10.0.0.1", "fd00::1"), find)
+    return dict(make_environment(made, made.spec.containers[0], ("fd00::5", "10.1.0.5"), sources))
 
 
 def source(kind: str, **selector: Any) -> dict[str, Any]:
@@ -213,3 +219,69 @@ def test_a_container_waits_for_its_config_map_and_runs_when_it_is_there() -> Non
     assert max(failed) < 20 < min(started)
     assert story.calls("late").count("CreateContainer") == 1
     assert story.result.phases == {"default/late": "Succeeded"}
+
+
+def shell(name: str, script: str, **spec: Any) -> dict[str, Any]:
+    return pod(name, restartPolicy="Never", command=["sh", "-c", script], **spec)
+
+
+def test_a_container_finds_the_api_server_and_can_verify_it() -> None:
+    directory = "/var/run/secrets/kubernetes.io/serviceaccount"
+    script = f'head -n 1 {directory}/ca.crt; echo "$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT_HTTPS"'
+    story = Played(objects=[shell("client", script)])
+    lines = [r.text for r in story.records if isinstance(r, LogOutput)]
+    assert lines == ["-----BEGIN CERTIFICATE-----", "10.96.0.1:443"]
+
+
+def test_the_service_kubernetes_of_a_users_own_cluster_replaces_the_bundled_one() -> None:
+    spec = {"clusterIP": "10.96.0.99", "ports": [{"name": "https", "port": 6443}]}
+    own = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "kubernetes"}, "spec": spec}
+    story = Played(objects=[own, shell("client", "echo $KUBERNETES_PORT", enableServiceLinks=False)])
+    assert [r.text for r in story.records if isinstance(r, LogOutput)] == ["tcp://10.96.0.99:6443"]
+
+
+def test_a_static_pod_starts_without_the_variables_of_services_that_nobody_could_list() -> None:
+    manifest = shell("static", "echo host=$KUBERNETES_SERVICE_HOST")
+    write = {"file": "static.yaml", "manifest": manifest}
+    steps: list[dict[str, Any]] = [
+        {"at": "1s", "stop": "apiserver"},
+        {"at": "2s", "restart": {"what": "kubelet", "downFor": "1s"}},
+        {"at": "10s", "writeStaticPod": write},
+        {"at": "30s", "start": "apiserver"},
+        {"at": "40s", "writeStaticPod": {**write, "manifest": {**manifest, "metadata": {"name": "later"}}}},
+    ]
+    story = Played(*steps, duration="90s")
+    lines = [(r.pod, r.text) for r in story.records if isinstance(r, LogOutput)]
+    assert lines == [("default/static-node-1", "host="), ("default/later-node-1", "host=10.96.0.1")]
+
+
+def from_file(path: str, volume: str = "v") -> list[dict[str, Any]]:
+    return [{"name": "V", "valueFrom": {"fileKeyRef": {"volumeName": volume, "path": path, "key": "K"}}}]
+
+
+def with_file(name: str, variables: list[dict[str, Any]], *, mounted: bool = True) -> dict[str, Any]:
+    """An init container writes the file, and the main container has the variables."""
+    mounts = [{"name": "v", "mountPath": "/v"}] if mounted else []
+    made = shell(name, "echo $V", volumes=[{"name": "v", "emptyDir": {}}])
+    write = "mkdir -p /v/a; echo \"K='value'\" > /v/a/file.env"
+    made["spec"]["initContainers"] = [
+        {"name": "init", "image": "busybox:1", "command": ["sh", "-c", write], "volumeMounts": mounts}
+    ]
+    made["spec"]["containers"][0]["env"] = variables
+    return made
+
+
+def test_a_variable_from_a_file_of_an_empty_dir() -> None:
+    story = Played(objects=[with_file("one", from_file("a/file.env"))])
+    assert [r.text for r in story.records if isinstance(r, LogOutput)] == ["value"]
+
+
+def test_the_volume_of_a_file_must_be_mounted_by_some_container() -> None:
+    story = Played(objects=[with_file("none", from_file("a/file.env"), mounted=False)])
+    assert set(story.messages("Failed", "none")) == {'Error: cannot find the volume "v" referenced by FileKeyRef'}
+
+
+def test_a_file_that_is_not_there_and_a_directory_cannot_be_parsed() -> None:
+    for path in ("none.env", "a"):
+        story = Played(objects=[with_file("none", from_file(path))])
+        assert set(story.messages("Failed", "none")) == {"Error: couldn't parse env file"}

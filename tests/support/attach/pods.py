@@ -101,6 +101,7 @@ def pod(
         "nodeName": "n1",
         "restartPolicy": "Always",
         "terminationGracePeriodSeconds": 30,
+        "enableServiceLinks": True,
         "containers": [{"name": "main", "image": "nginx:1.27", "imagePullPolicy": "IfNotPresent"}],
         **(spec or {}),
     }
