@@ -48,6 +48,10 @@ class VolumeDirectories(Protocol):
 
     def remove_pod(self, uid: str) -> None: ...
 
+    def read_file(self, path: str) -> str | None:
+        """The text of a file of the node; None if there is none."""
+        ...
+
     def path_kind(self, path: str) -> PathKind | None:
         """What is at a path of the node; None if nothing is."""
         ...

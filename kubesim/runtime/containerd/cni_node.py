@@ -33,8 +33,8 @@ from kubesim.runtime.containerd.leaks.cleaner import Cleaner, HostCleaner
 from kubesim.runtime.containerd.leaks.ledger import Ledger, LedgerNetworking
 from kubesim.runtime.containerd.sandbox import Parts, PodSandbox, PodSandboxService
 from kubesim.runtime.containerd.sandbox_parts import SandboxDirectory
-from kubesim.runtime.containerd.sandbox_rules import UserNamespace
 from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
+from kubesim.runtime.protocol import UserNamespace
 from kubesim.runtime.simulated.containers.container_process import ProcessFactory
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.trace import Recorder

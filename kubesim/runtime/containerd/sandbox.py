@@ -15,20 +15,21 @@ from dataclasses import field
 from typing import Literal, Protocol
 
 from kubesim.cni.exec.context import BACKGROUND, Context, with_timeout
-from kubesim.cni.pod_network import PodNetwork, PodNetworkConfig
+from kubesim.cni.pod_config import PodNetworkConfig
+from kubesim.cni.pod_network import PodNetwork
 from kubesim.errors import KubesimError, RuntimeCallError
 from kubesim.golang.text import quoted
 from kubesim.runtime.containerd.sandbox_rules import (
     Action,
     NameIndex,
     Stage,
-    UserNamespace,
     clean_ups,
     is_due,
     make_sandbox_name,
     makes_dirty,
     user_namespace_problem,
 )
+from kubesim.runtime.protocol import UserNamespace
 from kubesim.values import mutable, replace, value_object
 
 CLEAN_UP_TIMEOUT_S = 60.0  # io.containerd.timeout.cri.defercleanup

@@ -18,11 +18,10 @@ from kubesim.clock.randomness import Stream
 from kubesim.cni.exec.context import Context
 from kubesim.cni.gocni import CNI
 from kubesim.cni.gocni_result import CNIResult
+from kubesim.cni.pod_config import PodNetworkConfig, PortMapping
 from kubesim.cni.pod_network import (
     PodNetwork,
-    PodNetworkConfig,
     PodNetworkSettings,
-    PortMapping,
     setup_pod_network,
     teardown_pod_network,
 )
@@ -30,8 +29,7 @@ from kubesim.errors import RuntimeCallError
 from kubesim.golang.addresses import parse_ip
 from kubesim.linux import netns
 from kubesim.runtime.containerd.sandbox import PodSandbox, SandboxRequest
-from kubesim.runtime.containerd.sandbox_rules import IdMapping, UserNamespace
-from kubesim.runtime.protocol import SandboxConfig
+from kubesim.runtime.protocol import IdMapping, SandboxConfig, UserNamespace
 
 _PROTOCOLS = {"TCP": 0, "UDP": 1, "SCTP": 2}
 

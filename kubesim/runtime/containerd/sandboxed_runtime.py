@@ -18,8 +18,8 @@ from kubesim.runtime.containerd.leaks.cleaner import Cleaner
 from kubesim.runtime.containerd.sandbox import PodSandbox, PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.containerd.sandbox_parts import CniNetworking, pod_network_config
 from kubesim.runtime.protocol import RuntimeConditions, SandboxConfig
-from kubesim.runtime.simulated.containers.container_process import ProcessContext, ProcessFactory
-from kubesim.runtime.simulated.runtime import SimulatedContainer, SimulatedRuntime
+from kubesim.runtime.simulated.containers.container_process import ProcessContext, ProcessFactory, SimulatedContainer
+from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.service import LATE, REQUEST_TIMEOUT
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import SandboxNetwork

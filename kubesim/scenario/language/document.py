@@ -26,6 +26,7 @@ from kubesim.kubeletconfig.decode import ConfigurationProblem
 from kubesim.scenario.language.cni_items import CniItem
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
+from kubesim.scenario.language.node_items import NodeFiles
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, wrap
@@ -81,6 +82,8 @@ class NodeItem(Strict):
     labels: dict[str, str] = Field(default_factory=dict)
     taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
     capacity: dict[str, str | int | float] = Field(default_factory=dict)
+    files: NodeFiles = Field(default_factory=dict)  # of its own file system, by absolute path
+    user_namespaces: bool = True  # does its container runtime support them?
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()

@@ -120,7 +120,7 @@ class SimulatedNode:
         self.manifests = SimulatedFiles(file_plan(spec).path)
         self.checkpoints = _checkpoint_store(spec)
         self.log_files = SimulatedLogFiles()
-        self.volumes = NodeVolumes(clock.now, around.storage)
+        self.volumes = NodeVolumes(clock.now, around.storage, {"/etc/hostname": f"{item.name}\n", **item.files})
         self.api = ApiConnection()
         self.network = around.network
         if around.real is not None:
@@ -182,6 +182,7 @@ class SimulatedNode:
         runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
             around.clock, self._randomness, programs, options
         )
+        programs.on_pause_exit = runtime.pause_exited
         runtime.on_change(lambda uid: None if runtime.knows_pod(uid) else programs.forget(uid))
         return runtime
 

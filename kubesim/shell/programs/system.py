@@ -119,7 +119,7 @@ def kill(process: Process, argv: list[str]) -> ProgramResult:
         if not target.isdigit():
             err += f"sh: kill: invalid number '{word}'\n"
             continue
-        victims = list(process.kernel.processes.values())
+        victims = list(process.kernel.visible().values())
         if word != "-1":  # the group of a process is not modelled: a negative number is the process itself
             victims = [victim for victim in victims if victim.pid == (int(target) or process.pid)]
             if not victims:
@@ -127,13 +127,13 @@ def kill(process: Process, argv: list[str]) -> ProgramResult:
         else:
             victims = [victim for victim in victims if victim.pid != 1 and victim is not process]
         for victim in victims:
-            process.kernel.deliver(victim, signal)
+            victim.kernel.deliver(victim, signal)
         process.check_alive()
     return ProgramResult(1 if err else 0, "", err)
 
 
 def _named(process: Process, name: str, anywhere: bool) -> list[Process]:
-    others = (other for other in process.kernel.processes.values() if other is not process)
+    others = (other for other in process.kernel.visible().values() if other is not process)
     if anywhere:
         return [other for other in others if name in " ".join(other.argv)]
     return [other for other in others if other.argv and other.argv[0].rpartition("/")[2] == name]
@@ -149,7 +149,7 @@ def killall(process: Process, argv: list[str]) -> ProgramResult:
         elif not word.startswith("-"):
             found += _named(process, word, anywhere="-f" in argv)
     for victim in found:
-        process.kernel.deliver(victim, signal)
+        victim.kernel.deliver(victim, signal)
     process.check_alive()
     return (
         ProgramResult(0)
@@ -172,7 +172,8 @@ def pidof(process: Process, argv: list[str]) -> ProgramResult:
 
 @quick("ps")
 def ps(process: Process, argv: list[str]) -> ProgramResult:
-    rows = [f"{other.pid:5d} root      0:00 {' '.join(other.argv)}\n" for other in process.kernel.processes.values()]
+    processes = sorted(process.kernel.visible().items())
+    rows = [f"{pid:5d} {other.user:<9} 0:00 {' '.join(other.argv)}\n" for pid, other in processes]
     return ProgramResult(0, "PID   USER     TIME  COMMAND\n" + "".join(rows))
 
 

@@ -6,10 +6,16 @@ import asyncio
 
 import pytest
 
-from kubesim.cni.pod_network import PodNetworkConfig
+from kubesim.cni.pod_config import PodNetworkConfig
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.containerd.sandbox import PodSandboxService, SandboxFailed, SandboxRequest
-from kubesim.runtime.containerd.sandbox_rules import IdMapping, Stage, UserNamespace, clean_ups, is_due, makes_dirty
+from kubesim.runtime.containerd.sandbox_rules import (
+    Stage,
+    clean_ups,
+    is_due,
+    makes_dirty,
+)
+from kubesim.runtime.protocol import IdMapping, UserNamespace
 from tests.support.fakes.sandbox import Diary, FakeParts
 
 ORDER = [

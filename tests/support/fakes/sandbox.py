@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from kubesim.cni.exec.context import Context
 from kubesim.cni.gocni_result import CNIResult
-from kubesim.cni.pod_network import PodNetwork, PodNetworkConfig
+from kubesim.cni.pod_config import PodNetworkConfig
+from kubesim.cni.pod_network import PodNetwork
 from kubesim.errors import CniError, RuntimeCallError
 from kubesim.runtime.containerd.sandbox import Parts, PodSandbox, SandboxStartFailed
-from kubesim.runtime.containerd.sandbox_rules import UserNamespace
+from kubesim.runtime.protocol import UserNamespace
 
 
 @dataclass

@@ -4,11 +4,12 @@ program inside one (its own command line in a small shell, a behaviour from a sc
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
-from kubesim.runtime.protocol import ContainerConfig, ExecResult
+from kubesim.runtime.protocol import ContainerConfig, ContainerInfo, ExecResult, SandboxConfig
 from kubesim.values import value_object
 
 
@@ -53,6 +54,7 @@ class ProcessContext:
     config: ContainerConfig
     ip: str
     identifier: str
+    sandbox: SandboxConfig
     netns: str = ""  # the path of its pod's network namespace, if that is a real one
 
 
@@ -61,3 +63,30 @@ class ProcessFactory(Protocol):
 
     def make(self, context: ProcessContext) -> ContainerProcess: ...
     def start_error(self, context: ProcessContext) -> str: ...
+
+
+class SimulatedContainer:
+    """A container and the process inside it."""
+
+    __slots__ = ("config", "exited", "info", "process", "sandbox")
+
+    def __init__(self, info: ContainerInfo, config: ContainerConfig, sandbox: SandboxConfig) -> None:
+        self.info = info
+        self.config = config
+        self.sandbox = sandbox
+        self.process: ContainerProcess | None = None
+        self.exited: list[asyncio.Future[None]] = []  # who waits for its end
+
+    def runs(self) -> bool:
+        return self.info.state == "running"
+
+
+def target_problem(target: SimulatedContainer | None, sandbox_id: str, target_id: str) -> str:
+    """Why another container of the sandbox cannot join the process namespace of this one; empty if it can."""
+    if target is None:
+        return f'container "{target_id}" does not exist: not found'
+    if target.info.sandbox_id != sandbox_id:
+        where = f"(sandbox {target.info.sandbox_id}) does not belong to sandbox {sandbox_id}"
+        return f'container "{target_id}" {where}'
+    state = target.info.state
+    return "" if target.runs() else f'container "{target_id}" is not running - in state CONTAINER_{state.upper()}'
