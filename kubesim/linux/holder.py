@@ -113,8 +113,12 @@ class Holder:
 
     # -- network namespaces -------------------------------------------------------------------------------------
 
-    def _new_netns(self, path: str, fds: list[int]) -> Answer:
-        """Made by going into a new one, binding it, and coming back: a thread for that would take as long again."""
+    def _new_netns(self, path: str, id_maps: list[str], fds: list[int]) -> Answer:
+        """Made by going into a new one, binding it, and coming back: a thread for that would take as long again.
+        `id_maps`, of users and of groups, are given for one that belongs to a new user namespace."""
+        if id_maps:
+            netns.new_netns_in_user_namespace(path, *id_maps)
+            return {}, []
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
         try:

@@ -119,6 +119,8 @@ def merge_options(existing: Iterable[str], added: Iterable[Mapping[str, Any]]) -
 
 def fit_searches(searches: Names) -> Names:
     """Those that fit into a search line: not too many, none too long, the line not too long."""
+    if len(searches) <= MAX_SEARCH_PATHS and len(" ".join(searches)) <= MAX_SEARCH_PATH_CHARS:
+        return searches
     fitting = [search for search in searches[:MAX_SEARCH_PATHS] if len(search) <= MAX_SEARCH_PATH_CHARS]
     while len(" ".join(fitting)) > MAX_SEARCH_LIST_CHARS:
         fitting.pop()

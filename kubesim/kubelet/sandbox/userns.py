@@ -8,7 +8,7 @@ Mirrors: pkg/kubelet/userns/userns_manager.go; pkg/registry/core/service/allocat
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from kubesim.api.pod import Pod
@@ -53,7 +53,9 @@ class UsernsManager:
         self._offset, self._size = first_id // ids_per_pod, length // ids_per_pod
         self._used_by: dict[str, int] = {}  # uid -> first id of its range
         self._used: set[int] = set()  # numbers of ranges
-        for uid in files:
+        for uid in files if self._enabled else ():
+            if not files[uid]:
+                continue
             try:
                 self._read(uid)
             except SandboxConfigError as error:
@@ -141,14 +143,10 @@ class UsernsManager:
             self._used.discard(first_id // self._length - self._offset)
 
     def clean_up_orphans(self, is_known: Callable[[str], bool]) -> None:
-        """CleanupOrphanedPodUsernsAllocations: release what belongs to no pod, wanted or running."""
+        """CleanupOrphanedPodUsernsAllocations: release what belongs to no pod, wanted or running, or has no file."""
         if self._used_by:
-            for uid in _unknown(self._used_by, is_known):
+            for uid in [uid for uid in self._used_by if uid not in self._files or not is_known(uid)]:
                 self.release(uid)
-
-
-def _unknown(uids: Iterable[str], is_known: Callable[[str], bool]) -> list[str]:
-    return [uid for uid in uids if not is_known(uid)]
 
 
 def range_problem(first_id: int, length: int, ids_per_pod: int, max_pods: int) -> str:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.shell.kernel.files import VirtualFiles
-from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork
+from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
 from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Stream
 from kubesim.values import part, value_object
 
@@ -451,6 +451,15 @@ class Kernel:
         raise Terminated
 
     # Services.
+
+    def resolve(self, host: str) -> str | None:
+        """The address of a host name: by /etc/hosts, or else by the network; None if there is no such name."""
+        if not is_address(host) and (file := self.files.file("/etc/hosts")) is not None:
+            for line in file.text.splitlines():
+                names = line.partition("#")[0].split()
+                if host in names[1:]:
+                    return names[0]
+        return self.network.resolve(host)
 
     def random(self) -> RandomStream:
         if self._random is None:

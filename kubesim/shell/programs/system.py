@@ -13,6 +13,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([smhd]?)\Z")
 _UNITS = {"": 1_000_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 _SHORTEST_SLEEP = 1000  # microseconds; a loop around a shorter one would be as costly as a busy loop
 _CPUS = 2
+_SLASHES = str.maketrans("./", "/.")
 _LONGEST_SLEEP = 1000 * 365 * 86_400_000_000
 
 
@@ -243,8 +244,25 @@ async def stress(process: Process, argv: list[str]) -> int:
 @quick("hostname")
 def hostname(process: Process, argv: list[str]) -> ProgramResult:
     if "-i" in argv:
-        return ProgramResult(0, (process.kernel.network.resolve(process.kernel.network.hostname) or "127.0.0.1") + "\n")
+        return ProgramResult(0, (process.kernel.resolve(process.kernel.network.hostname) or "127.0.0.1") + "\n")
     return ProgramResult(0, process.kernel.network.hostname + "\n")
+
+
+@quick("sysctl")
+def sysctl(process: Process, argv: list[str]) -> ProgramResult:
+    """Reads kernel parameters, as far as the sandbox of the pod sets them; a write is taken to have succeeded."""
+    out = err = ""
+    for name in (word for word in argv[1:] if not word.startswith("-")):
+        if "=" in name:
+            out += "{} = {}\n".format(*name.split("=", 1))
+            continue
+        path = "/proc/sys/" + name.translate(_SLASHES)
+        file = process.kernel.files.file(path)
+        if file is None:
+            err += f"sysctl: error: '{name}' is an unknown key\n"
+        else:
+            out += file.text if "-n" in argv else f"{name} = {file.text}"
+    return ProgramResult(1 if err else 0, out, err)
 
 
 @quick("nproc")

@@ -35,6 +35,7 @@ class FakeController:
 
     async def create(self, sandbox: PodSandbox) -> None: ...
     async def ensure_image(self, sandbox: PodSandbox) -> None: ...
+    async def pin_user_namespace(self, sandbox: PodSandbox) -> None: ...
 
     async def start(self, sandbox: PodSandbox) -> None:
         if self.start_error:
@@ -113,6 +114,9 @@ class _Controller:
 
     async def ensure_image(self, sandbox: PodSandbox) -> None:
         self._all.diary.note("ensure image")
+
+    async def pin_user_namespace(self, sandbox: PodSandbox) -> None:
+        self._all.diary.note("pin user namespace")
 
     async def start(self, sandbox: PodSandbox) -> None:
         try:

@@ -70,8 +70,11 @@ class ProbeResults:
 
 @value_object
 class StartedSandbox:
+    """Where containers are to be started; `config` is None if it has to be made again."""
+
     id: str
     ips: tuple[str, ...]
+    config: SandboxConfig | None = None
 
 
 class RuntimeManager:
@@ -144,7 +147,8 @@ class RuntimeManager:
         if actions.resizes_something() and self._gates.enabled("InPlacePodVerticalScaling"):
             # Step 6; what it could not do, a later sync does.
             result.results.append(await self._resizer.resize(pod, actions))
-        config = self._config_for_containers(pod, actions.attempt, result)
+        config = None if sandbox is None else sandbox.config
+        config = config or self._config_for_containers(pod, actions.attempt, result)
         if config is None:
             return result
         pulls = NO_PULLS
@@ -262,7 +266,7 @@ class RuntimeManager:
         outcome = result.add("CreatePodSandbox", format_pod(pod))
         what = "Failed to generate sandbox config"
         try:
-            config, _ = generate_pod_sandbox_config(pod, actions.attempt, self._helper)
+            config, warned = generate_pod_sandbox_config(pod, actions.attempt, self._helper)
             what = "Failed to create sandbox"
             sandbox_id = await self.runtime.run_pod_sandbox(config)
         except (RuntimeCallError, SandboxConfigError) as error:
@@ -281,7 +285,8 @@ class RuntimeManager:
             return None
         ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
         self._helper.on_pod_sandbox_ready(pod)
-        return StartedSandbox(sandbox_id, ips)
+        # A configuration that was warned about is made again, with the same Events; any other would be the same.
+        return StartedSandbox(sandbox_id, ips, None if warned else config)
 
     def _config_for_containers(self, pod: Pod, attempt: int, result: PodSyncResult) -> SandboxConfig | None:
         """Made at every sync, also if no container is to be started; None if that failed and the round is over."""
