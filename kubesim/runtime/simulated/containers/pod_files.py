@@ -26,8 +26,9 @@ _KUBELETS_HOSTS = "etc-hosts"
 
 @part
 class PodFiles:
-    """Of one pod. `read_host` reads a file of the node."""
+    """Of one pod. `read_host` reads a file of the node of that name."""
 
+    node: str
     read_host: Callable[[str], str | None]
     _hosts_file: HostsFile | None = None  # as the kubelet wrote it last
     _hosts: Volume | None = None
@@ -70,10 +71,10 @@ class PodFiles:
     def _sandbox_volume(self, sandbox: SandboxConfig) -> Volume:
         if self._sandbox is None or self._attempt != sandbox.attempt:
             self._attempt = sandbox.attempt
-            name = f"{sandbox.hostname}\n" if sandbox.hostname else self.read_host(ETC_HOSTNAME) or ""
             resolv_conf = self.read_host(RESOLV_CONF) or "" if sandbox.dns is None else resolv_conf_text(sandbox.dns)
             hosts = self.read_host(ETC_HOSTS) or ""
-            self._sandbox = Volume({"hostname": name, "hosts": hosts, "resolv.conf": resolv_conf})
+            name = sandbox.hostname or self.node
+            self._sandbox = Volume({"hostname": f"{name}\n", "hosts": hosts, "resolv.conf": resolv_conf})
         return self._sandbox
 
 

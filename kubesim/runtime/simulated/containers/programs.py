@@ -144,7 +144,7 @@ class Programs:
         if state is None:
             ports = self._host_ports if pod.spec.host_network else self.network.new_ports()
             view = self.network.view(ports, context.sandbox.hostname or self.node)
-            files = PodFiles(self.volumes.read_file)
+            files = PodFiles(self.node, self.volumes.read_file)
             state = self._pods[pod.metadata.uid] = _PodState(view, pod_logs_directory(pod), files)
         if context.config.namespaces.pid == "POD":
             self._share_pids(context, state)
