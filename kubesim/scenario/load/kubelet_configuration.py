@@ -16,7 +16,7 @@ from kubesim.api.pods.sysctl_names import normalize_name
 from kubesim.api.quantity import Quantity, quantity
 from kubesim.errors import GateError
 from kubesim.features import FeatureGates, configured_gates
-from kubesim.golang.addresses import parse_ip
+from kubesim.golang.addresses import ip_text, parse_ip_sloppy
 from kubesim.golang.durations import parse_duration
 from kubesim.kubelet.admission.sysctls import namespace_of
 from kubesim.kubelet.containers.log_rotation import LogRotatePolicy
@@ -165,8 +165,8 @@ class KubeletConfiguration:
         """Without clusterDNS and clusterDomain, those of a cluster made by kubeadm; an empty value means none."""
         values, given, dns = self.values, self.given, DNSSettings(resolv_conf=self.values["resolvConf"])
         if given.get("clusterDNS") is not None:
-            addresses = map(parse_ip, values["clusterDNS"] or ())
-            dns = replace(dns, cluster_dns=tuple(str(ip) for ip in addresses if ip is not None))  # bad ones are skipped
+            addresses = map(parse_ip_sloppy, values["clusterDNS"] or ())  # the kubelet skips bad ones
+            dns = replace(dns, cluster_dns=tuple(ip_text(address) for address in addresses if address is not None))
         if given.get("clusterDomain") is not None:
             dns = replace(dns, cluster_domain=values["clusterDomain"])
         cgroups = CgroupSettings(values["cgroupDriver"], values["cgroupRoot"] or "/", values["cgroupsPerQOS"])

@@ -132,3 +132,9 @@ def test_the_cgroup_path_is_that_of_the_pods_class_and_the_kubelets_driver(
 def test_without_groups_for_pods_there_is_no_path(tmp_path: Path) -> None:
     configuration = "{cgroupsPerQOS: false, enforceNodeAllocatable: []}"
     assert told(tmp_path, configuration=configuration, offered=("cgroupPath",))[0] == {}
+
+
+def test_a_pod_with_a_user_namespace_gets_its_network_in_a_private_node(tmp_path: Path) -> None:
+    """Its network namespace belongs to a new user namespace, in which the node's root is mapped and nobody else."""
+    config, _ = told(tmp_path, "hostUsers: false", offered=("cgroupPath",))
+    assert config["cgroupPath"].startswith("/kubepods/besteffort/pod")
