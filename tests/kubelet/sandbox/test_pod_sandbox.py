@@ -76,7 +76,7 @@ def test_an_fqdn_that_is_too_long_keeps_the_sandbox_from_being_made_and_is_retri
 def test_a_bad_host_name_of_a_pod_on_the_hosts_network_is_an_error_of_its_container() -> None:
     """No sandbox needs the name there. The API server would not have taken the pod."""
     node = node_with()
-    spec = {"nodeName": "node-1", "hostNetwork": True, "hostname": "Bad", "enableServiceLinks": True}
+    spec: dict[str, Any] = {"nodeName": "node-1", "hostNetwork": True, "hostname": "Bad", "enableServiceLinks": True}
     given = {**pod("web", **spec), "metadata": {"name": "web", "namespace": "default", "uid": "u"}}
     node.run(stored(node, Pod.from_json(given)))
     node.wait(5 * SECOND)
@@ -315,7 +315,7 @@ def test_with_the_nodes_processes_a_container_is_not_the_first_process() -> None
 
 def test_kernel_parameters_of_a_pod_are_seen_below_proc() -> None:
     sysctls = [{"name": "net/ipv4/tcp_keepalive_time", "value": "7"}]
-    spec = {"securityContext": {"sysctls": sysctls}}
+    spec: dict[str, Any] = {"securityContext": {"sysctls": sysctls}}
     assert output("cat /proc/sys/net/ipv4/tcp_keepalive_time", **spec) == "7\n"
     assert output("cat /proc/sys/net/ipv4/ping_group_range", **spec) == "0\t2147483647\n"
     assert output("cat /proc/sys/net/ipv4/ip_unprivileged_port_start") == "0\n"

@@ -248,4 +248,4 @@ def test_the_draw_is_the_same_for_the_same_seed() -> None:
     assert manager().get_or_create(pod("a"), "") == manager().get_or_create(pod("a"), "")
     assert manager().get_or_create(pod("a"), "") != manager(seed=1).get_or_create(pod("a"), "")
     host_id = first_id(manager().get_or_create(pod("a"), ""))
-    assert manager().get_or_create(pod("a"), "") == UserNamespace(*[(IdMapping(0, host_id, 65536),)] * 2)
+    assert manager().get_or_create(pod("a"), "") == UserNamespace((ids := IdMapping(0, host_id, 65536),), (ids,))
