@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import types
 from asyncio import TimerHandle
-from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from itertools import count
@@ -454,12 +454,17 @@ class Kernel:
 
     def resolve(self, host: str) -> str | None:
         """The address of a host name: by /etc/hosts, or else by the network; None if there is no such name."""
-        if not is_address(host) and (file := self.files.file("/etc/hosts")) is not None:
-            for line in file.text.splitlines():
-                names = line.partition("#")[0].split()
-                if host in names[1:]:
-                    return names[0]
-        return self.network.resolve(host)
+        known = () if is_address(host) else self.hosts_entry(host)
+        return known[0] if known else self.network.resolve(host)
+
+    def hosts_entry(self, host: str) -> Sequence[str]:
+        """The first line of /etc/hosts with this name: an address and its names. Empty if there is none."""
+        file = self.files.file("/etc/hosts")
+        for line in () if file is None else file.text.splitlines():
+            words = line.partition("#")[0].split()
+            if host in words[1:]:
+                return words
+        return ()
 
     def random(self) -> RandomStream:
         if self._random is None:

@@ -243,9 +243,15 @@ async def stress(process: Process, argv: list[str]) -> int:
 
 @quick("hostname")
 def hostname(process: Process, argv: list[str]) -> ProgramResult:
+    kernel, name = process.kernel, process.kernel.network.hostname
     if "-i" in argv:
-        return ProgramResult(0, (process.kernel.resolve(process.kernel.network.hostname) or "127.0.0.1") + "\n")
-    return ProgramResult(0, process.kernel.network.hostname + "\n")
+        return ProgramResult(0, (kernel.resolve(name) or "127.0.0.1") + "\n")
+    if "-s" in argv:
+        return ProgramResult(0, name.partition(".")[0] + "\n")
+    if "-f" in argv or "-d" in argv:  # the first name of its entry in /etc/hosts is the whole one
+        full = (*kernel.hosts_entry(name)[1:2], name)[0]
+        return ProgramResult(0, (full if "-f" in argv else full.partition(".")[2]) + "\n")
+    return ProgramResult(0, name + "\n")
 
 
 @quick("sysctl")

@@ -103,6 +103,13 @@ def test_a_container_sees_its_host_name(spec: dict[str, Any], expected: str) -> 
     assert output("cat /etc/hostname; hostname; echo $HOSTNAME", **spec) == expected * 3
 
 
+def test_the_whole_name_of_a_host_is_in_the_hosts_file() -> None:
+    script = "hostname; hostname -f; hostname -d; hostname -s; hostname -i"
+    domain = "sub.default.svc.cluster.local"
+    assert output(script, subdomain="sub").split() == ["web", f"web.{domain}", domain, "web", "10.88.0.10"]
+    assert output("hostname -f").split() == ["web"]
+
+
 # -- DNS -------------------------------------------------------------------------------------------------------------
 
 HOST = {"/etc/resolv.conf": "# the node's\nnameserver 192.0.2.1\nsearch corp.example\noptions rotate\n"}
