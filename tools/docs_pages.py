@@ -254,7 +254,8 @@ def fidelity() -> str:
         "",
         "Real processes and real images: containers run a small shell in virtual time, images are names with a size.",
         "Pods talk over a network in memory, or over a real one with `--runtime cni`. How long a call to the runtime",
-        "takes is drawn from the seed. What controllers and scheduler leave out is in [workloads.md](workloads.md).",
+        "takes is drawn from the seed. What controllers and scheduler leave out is in [workloads.md](workloads.md),",
+        "what a container sees in [containers.md](containers.md).",
     ]
     return _page(lines)
 

@@ -26,7 +26,8 @@ from kubesim.cni.conf.network_lists import (
 )
 from kubesim.cni.exec.context import BACKGROUND, Context
 from kubesim.cni.exec.invoke import Args, PluginExec, exec_with_result
-from kubesim.cni.pod_network import PortMapping, bandwidth_rates, protocol_name
+from kubesim.cni.pod_config import PortMapping
+from kubesim.cni.pod_network import bandwidth_rates, protocol_name
 from kubesim.cni.spec.results import AnyResult
 from kubesim.errors import CniError
 from kubesim.golang.json import InOrder

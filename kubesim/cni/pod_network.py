@@ -13,6 +13,7 @@ from kubesim.api.quantity import parse_quantity
 from kubesim.cni.exec.context import BACKGROUND, Context
 from kubesim.cni.gocni import CNI, Namespace
 from kubesim.cni.gocni_result import CNIResult
+from kubesim.cni.pod_config import PodNetworkConfig, PortMapping
 from kubesim.errors import CniError
 from kubesim.golang.addresses import IP
 from kubesim.golang.file_errors import errno_text
@@ -24,36 +25,6 @@ POD_ANNOTATIONS: Final = "io.kubernetes.cri.pod-annotations"
 _PROTOCOLS = {0: "tcp", 1: "udp", 2: "sctp"}
 _UNLIMITED_BURST = 2**32 - 1
 _LEAST_BANDWIDTH, _MOST_BANDWIDTH = 1000, 10**15
-
-
-@value_object
-class PortMapping:
-    """CRI's: the protocol is a number, and mappings without a host port are there too."""
-
-    protocol: int = 0
-    container_port: int = 0
-    host_port: int = 0
-    host_ip: str = ""
-
-
-@value_object
-class DNSConfig:
-    servers: Sequence[str] | None = None
-    searches: Sequence[str] | None = None
-    options: Sequence[str] | None = None
-
-
-@value_object
-class PodNetworkConfig:
-    """The part of a PodSandboxConfig that networking looks at."""
-
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    annotations: Mapping[str, str] | None = None
-    port_mappings: Sequence[PortMapping] = ()
-    dns: DNSConfig | None = None
-    cgroup_parent: str = ""
 
 
 @value_object

@@ -13,7 +13,7 @@ from typing import Any
 
 from kubesim.cni.exec.context import Context
 from kubesim.cni.exec.plugin_files import find_in_path, plugin_failure
-from kubesim.cni.pod_network import DNSConfig, PodNetworkConfig, PortMapping
+from kubesim.cni.pod_config import DNSConfig, PodNetworkConfig, PortMapping
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import without_nil
 from kubesim.errors import CniError

@@ -40,6 +40,7 @@ from kubesim.kubelet.probes.known_answers import KnownAnswer, KnownProber
 from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.probes.prober import Prober
 from kubesim.kubelet.resize.allocation_manager import Admission, AllocationManager
+from kubesim.kubelet.sandbox.pod_sandbox import SandboxHelper
 from kubesim.kubelet.status.manager import StatusManager
 from kubesim.kubelet.status.pod_status import StatusGenerator
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumeParts
@@ -53,6 +54,7 @@ from kubesim.runtime.helper import (
     ContainerConfigError,
     InternalContainerLifecycle,
     MemoryUsage,
+    PodDNS,
     RunContainerOptions,
 )
 from kubesim.runtime.images.image_manager import ImageManager
@@ -60,7 +62,7 @@ from kubesim.runtime.kuberuntime.act.manager import RuntimeManager
 from kubesim.runtime.kuberuntime.decide.backoff import new_crash_loop_backoff
 from kubesim.runtime.network.node_network import NodeNetwork
 from kubesim.runtime.pod_cache import PodCache
-from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.protocol import Runtime, UserNamespace
 from kubesim.sources.checkpoint import PodCheckpoints
 from kubesim.sources.config import ConfigStream
 from kubesim.values import part, replace
@@ -188,6 +190,15 @@ class Kubelet:
         self.runtime_state = RuntimeState(clock, runtime, self.pleg.healthy, self.views.resyncs.touch_all)
         if self.container_manager.devices is not None or self.container_manager.dra is not None:
             self.runtime_state.initialize = lambda: self.container_manager.runtime_is_up(runtime)
+        node = dependencies.node
+        self.sandbox = SandboxHelper(
+            context,
+            disk.user_namespaces,
+            dependencies.volumes.directories.read_file,
+            _no_node_event if node is None else node.events.node_event,
+            lambda: self.runtime_state.handlers,
+            dependencies.find,
+        )
 
     def _make_syncer(self) -> None:
         """What a worker calls, and what that needs."""
@@ -209,6 +220,7 @@ class Kubelet:
             self.volumes,
             self.pleg,
             dependencies.find,
+            self.sandbox.userns,
         )
         self._environment = EnvironmentSources(
             self.settings.node_name,
@@ -262,7 +274,15 @@ class Kubelet:
         deletor = ContainerDeletor(context.tasks, self.runtime, self.settings.containers_to_keep)
         self.handlers = Handlers(context, views, workers, deletor, self.allocation, self.volumes)
         self.housekeeping = Housekeeping(
-            context, views, workers, self.probes, self.mirrors, self.runtime, self.allocation, self.volumes
+            context,
+            views,
+            workers,
+            self.probes,
+            self.mirrors,
+            self.runtime,
+            self.allocation,
+            self.volumes,
+            self.sandbox.userns,
         )
         self.sync_loop = SyncLoop(
             context,
@@ -287,7 +307,7 @@ class Kubelet:
         self._begin("volume populator", settings.volume_populator_starts, self.volumes.run_populator)
         self._begin("volume reconciler", settings.volume_reconciler_starts, self.volumes.run_reconciler)
         self._begin("pleg", settings.pleg_starts, self.pleg.run)
-        self._begin("sync loop", settings.sync_loop_starts, self.sync_loop.run)
+        self._begin("sync loop", settings.sync_loop_starts, self._run_sync_loop)
         self._begin("allocation manager", 0, self.allocation.run)
         if self.care is not None:
             self.care.start(self._begin)
@@ -298,6 +318,10 @@ class Kubelet:
             await run()
 
         self.context.tasks.start(name, later() if delay else run())
+
+    async def _run_sync_loop(self) -> None:
+        self.sandbox.check_limits_for_resolv_conf()
+        await self.sync_loop.run()
 
     async def close(self) -> None:
         """The agent's process ends: at this instant, and whatever it is doing stays as it is."""
@@ -342,8 +366,24 @@ class Kubelet:
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
     ) -> RunContainerOptions:
         resources = self.container_manager.get_resources(pod, container)
-        env = make_environment(pod, container, pod_ips, self._environment)
-        return replace(resources, env=resources.env + env) if resources is not NO_OPTIONS else RunContainerOptions(env)
+        names = self.sandbox.generate_pod_host_name_and_domain(pod)
+        env = resources.env + make_environment(pod, container, pod_ips, self._environment)
+        hosts_file = self.sandbox.hosts_file(pod, container, pod_ips, names)
+        if resources is NO_OPTIONS:
+            return RunContainerOptions(env, hosts_file=hosts_file)
+        return replace(resources, env=env, hosts_file=hosts_file)
+
+    def get_pod_dns(self, pod: Pod) -> PodDNS:
+        return self.sandbox.get_pod_dns(pod)
+
+    def generate_pod_host_name_and_domain(self, pod: Pod) -> tuple[str, str]:
+        return self.sandbox.generate_pod_host_name_and_domain(pod)
+
+    def get_pod_cgroup_parent(self, pod: Pod) -> str:
+        return self.sandbox.get_pod_cgroup_parent(pod)
+
+    def get_or_create_user_namespace_mappings(self, pod: Pod) -> UserNamespace | None:
+        return self.sandbox.get_or_create_user_namespace_mappings(pod)
 
     def _find_for_environment(self, kind: str, namespace: str, name: str) -> ApiObject | None:
         if kind not in (CONFIG_MAP, SECRET):
@@ -354,3 +394,7 @@ class Kubelet:
             return None
         except ObjectUnavailable as error:
             raise ContainerConfigError(str(error)) from None
+
+
+def _no_node_event(type: str, reason: str, message: str) -> None:
+    """For an agent without a node to report about."""

@@ -15,6 +15,7 @@ from kubesim.kubelet.eviction.thresholds import EvictionConfig
 from kubesim.kubelet.images.image_gc import ImageGCPolicy
 from kubesim.kubelet.node.node_shutdown import ShutdownGracePeriod
 from kubesim.kubelet.resize.resize_feasibility import NodePolicies
+from kubesim.kubelet.sandbox.settings import SandboxSettings
 from kubesim.runtime.images.image_manager import ImagePullSettings
 from kubesim.values import value_object
 
@@ -63,6 +64,7 @@ class KubeletSettings:
     event_burst: int = 100
     max_container_restart_period: int = 300 * SECOND
     allowed_unsafe_sysctls: tuple[str, ...] = ()
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     containers_to_keep: int = 1  # dead ones for each container name
     eviction: EvictionConfig = field(default_factory=EvictionConfig)
     image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)

@@ -46,8 +46,8 @@ enableContentionProfiling                  bool                  contention-prof
 healthzPort                                *int32                healthz-port                         10248
 healthzBindAddress                         string                healthz-bind-address                 127.0.0.1
 oomScoreAdj                                *int32                oom-score-adj                        -999
-clusterDomain                              string                cluster-domain                       .
-clusterDNS                                 []string              cluster-dns                          .
+*clusterDomain                             string                cluster-domain                       .
+*clusterDNS                                []string              cluster-dns                          .
 streamingConnectionIdleTimeout             Duration              streaming-connection-idle-timeout    4h
 *nodeStatusUpdateFrequency                 Duration              node-status-update-frequency         10s
 nodeStatusReportFrequency                  Duration              .                                    5m
@@ -59,9 +59,9 @@ nodeStatusReportFrequency                  Duration              .              
 volumeStatsAggPeriod                       Duration              volume-stats-agg-period              1m
 kubeletCgroups                             string                kubelet-cgroups                      .
 systemCgroups                              string                system-cgroups                       .
-cgroupRoot                                 string                cgroup-root                          .
-cgroupsPerQOS                              *bool                 cgroups-per-qos                      true
-cgroupDriver                               string                cgroup-driver                        cgroupfs
+*cgroupRoot                                string                cgroup-root                          .
+*cgroupsPerQOS                             *bool                 cgroups-per-qos                      true
+*cgroupDriver                              string                cgroup-driver                        cgroupfs
 *cpuManagerPolicy                          string                cpu-manager-policy                   none
 singleProcessOOMKill                       *bool                 .                                    .
 *cpuManagerPolicyOptions                   map[string]string     cpu-manager-policy-options           .
@@ -76,7 +76,7 @@ hairpinMode                                string                hairpin-mode   
 *maxPods                                   int32                 max-pods                             110
 *podCIDR                                   string                pod-cidr                             .
 podPidsLimit                               *int64                pod-max-pids                         -1
-resolvConf                                 *string               resolv-conf                          /etc/resolv.conf
+*resolvConf                                *string               resolv-conf                          /etc/resolv.conf
 runOnce                                    bool                  runonce                              .
 cpuCFSQuota                                *bool                 cpu-cfs-quota                        true
 cpuCFSQuotaPeriod                          *Duration             cpu-cfs-quota-period                 100ms
@@ -189,7 +189,7 @@ endpoint                                   *string               .              
 samplingRatePerMillion                     *int32                .                                    .
 """,
     "UserNamespaces": """\
-idsPerPod                                  *int64                .                                    .
+*idsPerPod                                 *int64                .                                    .
 """,
     "Logging": """\
 format                                     string                logging-format                       text

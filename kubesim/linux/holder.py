@@ -22,6 +22,7 @@ from kubesim.linux.private import OWN_DIR
 
 STATUS = struct.Struct("=i")
 _ROOTS_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where iptables is, which an ordinary user's PATH leaves out
+_ONLY_ROOT = "0 0 1"
 _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and a child would inherit that
 
 Answer = tuple[messages.Message, list[int]]
@@ -113,8 +114,14 @@ class Holder:
 
     # -- network namespaces -------------------------------------------------------------------------------------
 
-    def _new_netns(self, path: str, fds: list[int]) -> Answer:
-        """Made by going into a new one, binding it, and coming back: a thread for that would take as long again."""
+    def _new_netns(self, path: str, id_maps: list[str], fds: list[int]) -> Answer:
+        """Made by going into a new one, binding it, and coming back: a thread for that would take as long again.
+        `id_maps`, of users and of groups, are given for one that belongs to a new user namespace. A private node has no
+        ids to map but its root."""
+        if id_maps:
+            users, groups = id_maps if _has_many_ids() else (_ONLY_ROOT, _ONLY_ROOT)
+            netns.new_netns_in_user_namespace(path, users, groups)
+            return {}, []
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
         try:
@@ -213,6 +220,11 @@ class Holder:
 
     def _state_directory(self, fds: list[int]) -> Answer:
         return {}, [os.open(OWN_DIR, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
+
+
+def _has_many_ids() -> bool:
+    with open("/proc/self/uid_map") as file:
+        return sum(int(line.split()[2]) for line in file) > 1
 
 
 def _with_roots_dirs(path: str) -> str:

@@ -124,8 +124,9 @@ class PrivateNode:
             raise OSError(answer["errno"], answer["problem"], answer["path"] or None)
         return answer, given_fds
 
-    def new_netns(self, path: str) -> None:
-        self._ask("new netns", path=path)
+    def new_netns(self, path: str, id_maps: Sequence[str] = ()) -> None:
+        """`id_maps`, of users and of groups, are given for one that belongs to a new user namespace."""
+        self._ask("new netns", path=path, id_maps=list(id_maps))
 
     def remove_netns(self, path: str) -> None:
         self._ask("remove netns", path=path)

@@ -23,6 +23,7 @@ class KubeletDisk:
     logs: LogDirectory = field(default_factory=LogDirectory)  # /var/log/pods
     allocated: AllocationState = field(default_factory=AllocationState)  # the allocated_pods_state checkpoint
     actuated: ActuatedState = field(default_factory=ActuatedState)  # the actuated_pods_state checkpoint
+    user_namespaces: dict[str, str] = field(default_factory=dict)  # the file userns of each pod, by uid
     pulls: PullRecords = field(default_factory=PullRecords)  # image_manager/pulled and /pulling
     state_files: dict[str, Any] = field(default_factory=dict)  # of the container manager's parts, by file name
     cgroups: PodCgroups = field(default_factory=PodCgroups)  # not on a disk but in the kernel, and gone with it

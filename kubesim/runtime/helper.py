@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
+from kubesim.cni.pod_config import DNSConfig
 from kubesim.errors import KubesimError
-from kubesim.runtime.protocol import ContainerConfig
+from kubesim.runtime.hosts_file import HostsFile
+from kubesim.runtime.protocol import ContainerConfig, UserNamespace
 from kubesim.values import value_object
 
 
@@ -21,6 +23,10 @@ class ContainerConfigError(KubesimError):
 
 class DynamicResourcesError(KubesimError):
     """The resource claims of a pod cannot be prepared, or not be unprepared."""
+
+
+class SandboxConfigError(KubesimError):
+    """A pod's sandbox cannot be configured (its host name, its DNS, its user namespace)."""
 
 
 class EventRecorder(Protocol):
@@ -65,6 +71,15 @@ class RunContainerOptions:
     devices: tuple[DeviceInfo, ...] = ()
     cdi_devices: tuple[str, ...] = ()  # fully qualified names: vendor.com/class=device
     annotations: tuple[tuple[str, str], ...] = ()
+    hosts_file: HostsFile | None = None
+
+
+@value_object
+class PodDNS:
+    """The DNS settings of a pod. `warned`: an Event reports a problem with them, at every sync."""
+
+    config: DNSConfig
+    warned: bool = False
 
 
 class InternalContainerLifecycle(Protocol):
@@ -97,5 +112,19 @@ class RuntimeHelper(Protocol):
     def generate_run_container_options(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
     ) -> RunContainerOptions:
-        """Raises ContainerConfigError."""
+        """Raises ContainerConfigError or SandboxConfigError."""
+        ...
+
+    def get_pod_dns(self, pod: Pod) -> PodDNS:
+        """Raises SandboxConfigError."""
+        ...
+
+    def generate_pod_host_name_and_domain(self, pod: Pod) -> tuple[str, str]:
+        """Raises SandboxConfigError."""
+        ...
+
+    def get_pod_cgroup_parent(self, pod: Pod) -> str: ...
+
+    def get_or_create_user_namespace_mappings(self, pod: Pod) -> UserNamespace | None:
+        """None: not to be mentioned to the runtime. Raises SandboxConfigError."""
         ...

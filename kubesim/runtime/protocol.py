@@ -13,8 +13,10 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from kubesim.api.pod import Container, Pod
+from kubesim.cni.pod_config import DNSConfig
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.allocation.cgroups import ResourceConfig
+from kubesim.runtime.hosts_file import HostsFile
 from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.types import ContainerRuntimeState, RuntimeResources, SandboxNetwork
 from kubesim.values import value_object
@@ -44,6 +46,57 @@ class CallContext(Protocol):
         ...
 
 
+NamespaceMode = Literal["POD", "CONTAINER", "NODE", "TARGET"]
+
+
+@value_object
+class IdMapping:
+    """A range of ids of a user namespace."""
+
+    container_id: int
+    host_id: int
+    length: int
+
+
+@value_object
+class UserNamespace:
+    """With mode POD the ids of a pod are mapped to others of the node."""
+
+    uids: tuple[IdMapping, ...] = ()
+    gids: tuple[IdMapping, ...] = ()
+    mode: NamespaceMode = "POD"
+
+
+HOST_USERS = UserNamespace(mode="NODE")
+
+
+@value_object
+class NamespaceOptions:
+    """CRI's NamespaceOption: which namespaces are the pod's, the container's own, the node's or another container's."""
+
+    network: NamespaceMode = "POD"
+    pid: NamespaceMode = "CONTAINER"
+    ipc: NamespaceMode = "POD"
+    target_id: str = ""  # of the container with the process namespace, for pid TARGET
+    users: UserNamespace | None = HOST_USERS
+
+
+PLAIN_NAMESPACES = NamespaceOptions()
+_NO_SYSCTLS: Mapping[str, str] = {}
+
+
+@value_object
+class LinuxSandboxConfig:
+    """CRI's LinuxPodSandboxConfig."""
+
+    cgroup_parent: str = ""
+    sysctls: Mapping[str, str] = field(default_factory=lambda: _NO_SYSCTLS)
+    namespaces: NamespaceOptions = PLAIN_NAMESPACES
+
+
+PLAIN_LINUX = LinuxSandboxConfig()
+
+
 @value_object
 class SandboxConfig:
     """RunPodSandbox' argument: the identity of the sandbox and what its set-up needs of the pod."""
@@ -54,6 +107,8 @@ class SandboxConfig:
     annotations: Mapping[str, str]
     hostname: str = ""
     log_directory: str = ""
+    dns: DNSConfig | None = None
+    linux: LinuxSandboxConfig = PLAIN_LINUX
 
 
 @value_object
@@ -72,6 +127,8 @@ class ContainerConfig:
     mounts: tuple[ContainerMount, ...] = ()  # beside the pod's volumes
     devices: tuple[DeviceInfo, ...] = ()
     cdi_devices: tuple[str, ...] = ()
+    hosts_file: HostsFile | None = None  # that the kubelet mounts at /etc/hosts
+    namespaces: NamespaceOptions = PLAIN_NAMESPACES
 
 
 @value_object
@@ -137,11 +194,20 @@ class ExecResult:
 
 
 @value_object
+class RuntimeHandler:
+    """What a runtime can do with the handler of this name; the empty name is the default."""
+
+    name: str = ""
+    user_namespaces: bool = True
+
+
+@value_object
 class RuntimeConditions:
-    """RuntimeReady and NetworkReady, each empty when fine and otherwise the reason in words."""
+    """RuntimeReady and NetworkReady, each empty when fine and otherwise the reason in words; and the handlers."""
 
     runtime_problem: str = ""
     network_problem: str = ""
+    handlers: tuple[RuntimeHandler, ...] = (RuntimeHandler(), RuntimeHandler("runc"))
 
 
 class Runtime(Protocol):

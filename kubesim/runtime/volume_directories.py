@@ -50,7 +50,7 @@ class VolumeDirectories(Protocol):
         """All of them, with the uids of their pods."""
         ...
 
-    def read_file(self, uid: str, volume_name: str, path: str) -> str | None:
+    def read_volume_file(self, uid: str, volume_name: str, path: str) -> str | None:
         """The text of a file in a volume; None if there is no such file."""
         ...
 
@@ -59,6 +59,10 @@ class VolumeDirectories(Protocol):
         ...
 
     def remove_pod(self, uid: str) -> None: ...
+
+    def read_file(self, path: str) -> str | None:
+        """The text of a file of the node; None if there is none."""
+        ...
 
     def path_kind(self, path: str) -> PathKind | None:
         """What is at a path of the node; None if nothing is."""

@@ -59,10 +59,10 @@ def test_a_flag_goes_before_it(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 
 
 def test_what_has_no_effect_is_listed_once(capsys: pytest.CaptureFixture[str], tmp_path: Path, pods: str) -> None:
-    config = kubelet_yaml(tmp_path, "cgroupDriver: systemd\nclusterDNS: [10.96.0.10]\nsyncFrequency: 0s\n")
+    config = kubelet_yaml(tmp_path, "oomScoreAdj: -5\naddress: 10.96.0.10\nsyncFrequency: 0s\n")
     code, _, err = run(capsys, "--config", config, "--hairpin-mode=none", pods, pods)
     assert code == 0
-    assert err == "kubesim: without effect here: clusterDNS, cgroupDriver, hairpinMode (kubelet configuration)\n"
+    assert err == "kubesim: without effect here: address, oomScoreAdj, hairpinMode (kubelet configuration)\n"
 
 
 def test_a_switch_takes_nothing_that_follows_it(capsys: pytest.CaptureFixture[str], pods: str) -> None:
@@ -119,4 +119,4 @@ def test_help_shows_what_has_an_effect(capsys: pytest.CaptureFixture[str]) -> No
         main(["run", "--help"])
     shown = capsys.readouterr().out
     assert "--pod-manifest-path" in shown
-    assert "--cgroup-driver" not in shown
+    assert "--hairpin-mode" not in shown

@@ -20,7 +20,7 @@ from kubesim.cni.network_plugins import (
     Profile,
     init_network_plugin,
 )
-from kubesim.cni.pod_network import PortMapping
+from kubesim.cni.pod_config import PortMapping
 from kubesim.errors import CniError
 
 

@@ -15,13 +15,14 @@ from kubesim.cni.exec.context import Context
 from kubesim.cni.exec.process import RealExec
 from kubesim.cni.gocni import CNI, NetworkDirectories, with_default_conf, with_lo_network
 from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
-from kubesim.cni.pod_network import PodNetworkConfig, PodNetworkSettings, PortMapping
+from kubesim.cni.pod_config import PodNetworkConfig, PortMapping
+from kubesim.cni.pod_network import PodNetworkSettings
 from kubesim.cni.spec.results import current
 from kubesim.errors import CniError
 from kubesim.linux import netns
 from kubesim.runtime.containerd.sandbox import Parts, PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.containerd.sandbox_parts import BoundNamespaces, CniNetworking, SandboxDirectory
-from kubesim.runtime.containerd.sandbox_rules import IdMapping, UserNamespace
+from kubesim.runtime.protocol import IdMapping, UserNamespace
 from tests.support.fakes.sandbox import FakeController
 from tests.support.machine.cni_host import BIN_DIR, links, on_host, output
 from tests.support.machine.networks import BRIDGE, NOTHING_LEFT, PORTMAP, conflist, left_over, new_namespace

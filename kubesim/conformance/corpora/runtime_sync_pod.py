@@ -11,12 +11,13 @@ from kubesim.api.pod import Container, HTTPGetAction, Pod
 from kubesim.api.pods.sidecars import init_and_regular_containers
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.clock import LoopClock, run_virtual
+from kubesim.cni.pod_config import DNSConfig
 from kubesim.conformance.decode import Json, runtime_pod_status
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import without_purge_order
 from kubesim.errors import RuntimeCallError
 from kubesim.kubelet.cm.container_manager import ContainerManager
-from kubesim.runtime.helper import RunContainerOptions
+from kubesim.runtime.helper import PodDNS, RunContainerOptions
 from kubesim.runtime.images.image_manager import ImageManager, ImagePullSettings
 from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.kuberuntime.act.manager import ProbeResults, RuntimeManager
@@ -33,6 +34,7 @@ from kubesim.runtime.protocol import (
     Runtime,
     SandboxConfig,
     SandboxInfo,
+    UserNamespace,
 )
 from kubesim.runtime.types import RuntimePodStatus, SandboxNetwork, bare_id
 from kubesim.trace import Recorder
@@ -237,6 +239,18 @@ class _Recording:
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
     ) -> RunContainerOptions:
         return RunContainerOptions()
+
+    def get_pod_dns(self, pod: Pod) -> PodDNS:
+        return PodDNS(DNSConfig())
+
+    def generate_pod_host_name_and_domain(self, pod: Pod) -> tuple[str, str]:
+        return pod.metadata.name, ""
+
+    def get_pod_cgroup_parent(self, pod: Pod) -> str:
+        return ""
+
+    def get_or_create_user_namespace_mappings(self, pod: Pod) -> UserNamespace | None:
+        return None
 
     async def http_get(self, pod: Pod, container: Container, action: HTTPGetAction) -> None:
         raise RuntimeCallError("the corpus has exec hooks only")

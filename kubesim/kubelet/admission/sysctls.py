@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kubesim.api.pod import Pod
+from kubesim.api.pods.sysctl_names import normalize_name
 from kubesim.golang.text import quoted
 
 FORBIDDEN = "SysctlForbidden"
@@ -26,17 +27,10 @@ SAFE = (
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_wmem",
 )
-_SWAP = str.maketrans("./", "/.")
 _IPC = (
     "kernel.sem", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced", "kernel.shm",
     "kernel.msgmax", "kernel.msgmnb", "kernel.msgmni", "kernel.msg",
 )  # fmt: skip
-
-
-def normalize_name(name: str) -> str:
-    """With dots between its parts; whoever writes slashes means dots, and the other way round."""
-    before_slash = name.partition("/")[0]
-    return name if before_slash == name or "." in before_slash else name.translate(_SWAP)
 
 
 def namespace_of(name: str) -> str:

@@ -21,6 +21,7 @@ from kubesim.kubelet.context import KubeletContext, PodViews
 from kubesim.kubelet.loop.mirror import MirrorClient
 from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.resize.allocation_manager import AllocationManager
+from kubesim.kubelet.sandbox.userns import UsernsManager
 from kubesim.kubelet.volumes.manager import VolumeManager
 from kubesim.podworkers.updates import KillPodOptions, UpdatePodOptions
 from kubesim.podworkers.workers import PodWorkers
@@ -41,6 +42,7 @@ class Housekeeping:
     runtime: RuntimeManager
     allocation: AllocationManager
     volumes: VolumeManager
+    userns: UsernsManager
     restarted: Counter[bool] = field(default_factory=Counter)  # pods that came back under their uid, by is_static_pod
     orphans: int = 0  # pods that only the runtime knew
 
@@ -61,6 +63,7 @@ class Housekeeping:
         mirrors = self.views.manager.mirror_uids()
         self.views.statuses.remove_orphaned_statuses(desired | mirrors if mirrors else desired)
         self.allocation.remove_orphaned_pods(desired)
+        self.userns.clean_up_orphans(lambda uid: uid in desired or uid in running)
         volumes_left = self.volumes.cleanup_orphaned_pod_dirs(lambda uid: uid in desired or uid in running)
         if mirrors:
             await self._delete_orphaned_mirrors()

@@ -13,7 +13,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import NEVER, LoopClock
 from kubesim.concurrency import Ticker
 from kubesim.errors import RuntimeCallError
-from kubesim.runtime.protocol import Runtime
+from kubesim.runtime.protocol import Runtime, RuntimeHandler
 
 UNSEEN_AFTER = 30 * SECOND  # a runtime that did not answer for that long counts as down
 
@@ -38,6 +38,7 @@ class RuntimeState:
         self._is_failing = True  # the last poll did not
         self._runtime_problem = ""
         self._network_problem = ""
+        self.handlers: tuple[RuntimeHandler, ...] = ()  # as the runtime reported them last
 
     async def run(self, period: int) -> None:
         ticker = Ticker(self._clock, "runtime poll", period)
@@ -63,6 +64,7 @@ class RuntimeState:
             conditions = await self._runtime.status()
         except RuntimeCallError:
             return
+        self.handlers = conditions.handlers
         network, runtime = conditions.network_problem, conditions.runtime_problem
         before, self._network_problem = self._network_problem, _not_ready("network ", network)
         if self._network_problem != before:

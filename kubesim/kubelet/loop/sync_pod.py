@@ -21,6 +21,7 @@ from kubesim.kubelet.loop.runtime_state import RuntimeState
 from kubesim.kubelet.pleg.generic import GenericPleg
 from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.resize.resize_events import resize_event_message
+from kubesim.kubelet.sandbox.userns import UsernsManager
 from kubesim.kubelet.status.pod_status import StatusGenerator
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
@@ -53,6 +54,7 @@ class PodSync:
     volumes: VolumeManager
     pleg: GenericPleg
     find: Find
+    userns: UsernsManager
 
     @property
     def probes(self) -> ProbeManager:
@@ -204,6 +206,7 @@ class PodSync:
         await self.volumes.wait_for_unmount(context, pod)
         await self.volumes.wait_for_clean_up(context, pod)
         self.runtime.destroy_pod_cgroup(pod.metadata.uid)
+        self.userns.release(pod.metadata.uid)
         self.views.statuses.terminate_pod(pod)
 
 

@@ -230,7 +230,7 @@ class VolumeManager:
         plugin = volume.plugin.name.replace("/", "~")
         return VolumeFile(
             f"{KUBELET_ROOT}/pods/{uid}/volumes/{plugin}/{name}{inside}",
-            self._directories.read_file(uid, volume.volume_name, inside.strip("/")),
+            self._directories.read_volume_file(uid, volume.volume_name, inside.strip("/")),
         )
 
     def pod_volumes_exist(self, uid: str) -> bool:

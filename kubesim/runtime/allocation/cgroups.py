@@ -121,8 +121,8 @@ def parse_cgroupfs(path: str) -> CgroupName:
 
 def to_cgroupfs(name: CgroupName) -> str:
     """`/kubepods/burstable/podUID`"""
-    path = "/".join(part for part in name if part)
-    return "/" + (posixpath.normpath(path) if path else "")
+    path = "/".join([part for part in name if part])
+    return "/" + (posixpath.normpath(path) if "." in path or "//" in path else path)
 
 
 def to_systemd(name: CgroupName) -> str:

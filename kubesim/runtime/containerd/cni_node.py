@@ -32,9 +32,9 @@ from kubesim.runtime.containerd.home import Home
 from kubesim.runtime.containerd.leaks.cleaner import Cleaner, HostCleaner
 from kubesim.runtime.containerd.leaks.ledger import Ledger, LedgerNetworking
 from kubesim.runtime.containerd.sandbox import Parts, PodSandbox, PodSandboxService
-from kubesim.runtime.containerd.sandbox_parts import SandboxDirectory
-from kubesim.runtime.containerd.sandbox_rules import UserNamespace
+from kubesim.runtime.containerd.sandbox_parts import SandboxDirectory, id_maps
 from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
+from kubesim.runtime.protocol import UserNamespace
 from kubesim.runtime.simulated.containers.container_process import ProcessFactory
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.trace import Recorder
@@ -200,7 +200,7 @@ class NodeNamespaces:
     async def new(self, user_namespace: UserNamespace | None) -> str:
         path = os.path.join(self._directory, netns_name(self._names.randbytes(16)))
         try:
-            self._node.new_netns(path)
+            self._node.new_netns(path, () if user_namespace is None else id_maps(user_namespace))
         except OSError as error:
             raise RuntimeCallError(f"failed to setup netns: {error}") from error
         return path
@@ -223,6 +223,7 @@ class PauseProcess:
 
     async def create(self, sandbox: PodSandbox) -> None: ...
     async def ensure_image(self, sandbox: PodSandbox) -> None: ...
+    async def pin_user_namespace(self, sandbox: PodSandbox) -> None: ...
     async def start(self, sandbox: PodSandbox) -> None: ...
     async def stop(self, sandbox: PodSandbox) -> None: ...
     async def shut_down(self, sandbox: PodSandbox) -> None: ...

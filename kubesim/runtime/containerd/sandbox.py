@@ -1,9 +1,10 @@
 """Sandboxes as containerd's CRI plugin runs, stops and removes them.
 
 The order is containerd's: reserve the name, store the metadata before anything exists, make the network namespace,
-store, set up the network, store, start. What fails is undone by the rules of `sandbox_rules`; what cannot be undone
-stays as an UNKNOWN sandbox. Stopping and removing can be repeated. The parts that touch a machine are protocols: the
-same code serves a simulated node and one with real namespaces and plugins.
+store, set up the network, store, start. With a user namespace of the pod, the network namespace is made within a new
+one, and that one is pinned to a file before the sandbox starts and joins it. What fails is undone by the rules of
+`sandbox_rules`; what cannot be undone stays as an UNKNOWN sandbox. Stopping and removing can be repeated. The parts
+that touch a machine are protocols: the same code serves a simulated node and one with real namespaces and plugins.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go, sandbox_stop.go, sandbox_remove.go
 """
@@ -15,20 +16,21 @@ from dataclasses import field
 from typing import Literal, Protocol
 
 from kubesim.cni.exec.context import BACKGROUND, Context, with_timeout
-from kubesim.cni.pod_network import PodNetwork, PodNetworkConfig
+from kubesim.cni.pod_config import PodNetworkConfig
+from kubesim.cni.pod_network import PodNetwork
 from kubesim.errors import KubesimError, RuntimeCallError
 from kubesim.golang.text import quoted
 from kubesim.runtime.containerd.sandbox_rules import (
     Action,
     NameIndex,
     Stage,
-    UserNamespace,
     clean_ups,
     is_due,
     make_sandbox_name,
     makes_dirty,
     user_namespace_problem,
 )
+from kubesim.runtime.protocol import UserNamespace
 from kubesim.values import mutable, replace, value_object
 
 CLEAN_UP_TIMEOUT_S = 60.0  # io.containerd.timeout.cri.defercleanup
@@ -100,6 +102,10 @@ class SandboxController(Protocol):
 
     async def create(self, sandbox: PodSandbox) -> None: ...
     async def ensure_image(self, sandbox: PodSandbox) -> None: ...
+    async def pin_user_namespace(self, sandbox: PodSandbox) -> None:
+        """Bind the user namespace that owns the network namespace to a file of the sandbox."""
+        ...
+
     async def start(self, sandbox: PodSandbox) -> None: ...
     async def stop(self, sandbox: PodSandbox) -> None: ...
     async def shut_down(self, sandbox: PodSandbox) -> None: ...
@@ -334,6 +340,9 @@ class _Attempt:
         await _told(controller.create(sandbox), f"failed to create sandbox {quoted_id}")
         await controller.ensure_image(sandbox)
         try:
+            if self._request.user_namespace is not None and not self._request.host_network:
+                what = "failed to generate sandbox container spec: failed to pin user namespace"
+                await _told(controller.pin_user_namespace(sandbox), what)
             await controller.start(sandbox)
         except SandboxStartFailed as error:
             self.left_behind = error.left_behind

@@ -18,11 +18,10 @@ from kubesim.clock.randomness import Stream
 from kubesim.cni.exec.context import Context
 from kubesim.cni.gocni import CNI
 from kubesim.cni.gocni_result import CNIResult
+from kubesim.cni.pod_config import DNSConfig, PodNetworkConfig, PortMapping
 from kubesim.cni.pod_network import (
     PodNetwork,
-    PodNetworkConfig,
     PodNetworkSettings,
-    PortMapping,
     setup_pod_network,
     teardown_pod_network,
 )
@@ -30,8 +29,7 @@ from kubesim.errors import RuntimeCallError
 from kubesim.golang.addresses import parse_ip
 from kubesim.linux import netns
 from kubesim.runtime.containerd.sandbox import PodSandbox, SandboxRequest
-from kubesim.runtime.containerd.sandbox_rules import IdMapping, UserNamespace
-from kubesim.runtime.protocol import SandboxConfig
+from kubesim.runtime.protocol import IdMapping, SandboxConfig, UserNamespace
 
 _PROTOCOLS = {"TCP": 0, "UDP": 1, "SCTP": 2}
 
@@ -62,8 +60,7 @@ class BoundNamespaces:
             if user_namespace is None:
                 netns.new_netns(path)
             else:
-                uids, gids = (_map_line(mappings[0]) for mappings in (user_namespace.uids, user_namespace.gids))
-                netns.new_netns_in_user_namespace(path, uids, gids)
+                netns.new_netns_in_user_namespace(path, *id_maps(user_namespace))
         except OSError as error:
             raise RuntimeCallError(f"failed to setup netns: {error}") from error
         return path
@@ -79,6 +76,11 @@ class BoundNamespaces:
             return netns.is_closed(path)
         except OSError as error:
             raise RuntimeCallError(f"get netns fd: {error}") from error
+
+
+def id_maps(user_namespace: UserNamespace) -> tuple[str, str]:
+    """As the kernel reads them, of users and of groups."""
+    return _map_line(user_namespace.uids[0]), _map_line(user_namespace.gids[0])
 
 
 def _map_line(mapping: IdMapping) -> str:
@@ -163,16 +165,17 @@ def sandbox_from_json(stored: dict[str, Any]) -> PodSandbox:
     request, network = dict(stored["request"]), stored["network"]
     pod = dict(request["network"])
     mappings = tuple(PortMapping(**mapping) for mapping in pod["port_mappings"])
-    request["network"] = PodNetworkConfig(**{**pod, "port_mappings": mappings, "dns": None})
+    dns = None if pod["dns"] is None else DNSConfig(**pod["dns"])
+    request["network"] = PodNetworkConfig(**{**pod, "port_mappings": mappings, "dns": dns})
     known = None
     if network is not None:
         known = PodNetwork(network["ip"], tuple(network["additional_ips"]), CNIResult({}))
     return PodSandbox(SandboxRequest(**request), stored["name"], "UNKNOWN", stored["netns_path"], known)
 
 
-def pod_network_config(config: SandboxConfig, cgroup_parent: str = "") -> PodNetworkConfig:
-    """What the plugins are told about a pod."""
-    metadata = config.pod.metadata
+def pod_network_config(config: SandboxConfig) -> PodNetworkConfig:
+    """What the plugins are told about a pod. On the way to containerd, an empty list becomes none."""
+    metadata, dns = config.pod.metadata, config.dns
     mappings = tuple(mapping for container in config.pod.spec.containers for mapping in port_mappings(container))
     return PodNetworkConfig(
         metadata.name,
@@ -180,7 +183,8 @@ def pod_network_config(config: SandboxConfig, cgroup_parent: str = "") -> PodNet
         metadata.uid,
         config.annotations,
         mappings,
-        cgroup_parent=cgroup_parent,
+        None if dns is None else DNSConfig(dns.servers or None, dns.searches or None, dns.options or None),
+        config.linux.cgroup_parent,
     )
 
 

@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Final, Literal
 
 from kubesim.golang.text import quoted
+from kubesim.runtime.protocol import UserNamespace
 from kubesim.values import value_object
 
 
@@ -77,23 +78,10 @@ def makes_dirty(action: Action, *, has_network: bool) -> bool:
     return action != "delete lease"
 
 
-@value_object
-class IdMapping:
-    """A range of ids of a user namespace."""
-
-    container_id: int
-    host_id: int
-    length: int
-
-
-@value_object
-class UserNamespace:
-    uids: tuple[IdMapping, ...] = ()
-    gids: tuple[IdMapping, ...] = ()
-
-
 def user_namespace_problem(user_namespace: UserNamespace) -> str:
     """Why a network namespace cannot be made within a user namespace; empty if it can."""
+    if user_namespace.mode != "POD":
+        return "required pod-level user namespace setting"
     for kind, mappings in (("uid", user_namespace.uids), ("gid", user_namespace.gids)):
         if len(mappings) != 1:
             return f"required only one {kind} mapping, but got {len(mappings)} {kind} mapping(s)"

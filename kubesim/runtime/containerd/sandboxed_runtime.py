@@ -17,7 +17,7 @@ from kubesim.errors import KubesimError, RuntimeCallError
 from kubesim.runtime.containerd.leaks.cleaner import Cleaner
 from kubesim.runtime.containerd.sandbox import PodSandbox, PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.containerd.sandbox_parts import CniNetworking, pod_network_config
-from kubesim.runtime.protocol import RuntimeConditions, SandboxConfig
+from kubesim.runtime.protocol import RuntimeConditions, SandboxConfig, UserNamespace
 from kubesim.runtime.simulated.containers.container_process import ProcessContext, ProcessFactory
 from kubesim.runtime.simulated.containers.simulated_container import SimulatedContainer
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
@@ -75,6 +75,7 @@ class SandboxedRuntime(SimulatedRuntime):
             config.attempt,
             pod_network_config(config),
             config.pod.spec.host_network,
+            pod_level(config.linux.namespaces.users),
         )
         self._made_sandboxes += 1
         with with_timeout(self._wall_limit_s) as ctx:
@@ -166,6 +167,11 @@ class SandboxedRuntime(SimulatedRuntime):
             return RuntimeCallError(f"{UNKNOWN_ERROR}{error}")
         await self._clock.sleep_until(deadline)
         return RuntimeCallError(LATE)
+
+
+def pod_level(users: UserNamespace | None) -> UserNamespace | None:
+    """None for a pod with the users of the node."""
+    return users if users is not None and users.mode == "POD" else None
 
 
 def _network(sandbox: PodSandbox) -> SandboxNetwork:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from typing import Protocol
 
 from kubesim.clock.randomness import Stream
@@ -33,3 +34,13 @@ class Choice:
 
     def draw(self, stream: Stream) -> int:
         return self.values[stream.randrange(len(self.values))]
+
+
+class _NoTime:
+    """What takes no time: who awaits it goes on at once."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield from ()
+
+
+NO_TIME = _NoTime()

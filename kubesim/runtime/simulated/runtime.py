@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from signal import SIGKILL
 from typing import Any
 
@@ -26,6 +26,7 @@ from kubesim.runtime.protocol import (
     DeadlineExceeded,
     ExecResult,
     ImageInfo,
+    NamespaceOptions,
     NotFound,
     RuntimeConditions,
     SandboxConfig,
@@ -37,9 +38,9 @@ from kubesim.runtime.simulated.containers.container_process import (
     ProcessContext,
     ProcessFactory,
 )
-from kubesim.runtime.simulated.containers.simulated_container import SimulatedContainer
+from kubesim.runtime.simulated.containers.simulated_container import SimulatedContainer, target_problem
 from kubesim.runtime.simulated.containers.stop_signals import DEFAULT_STOP_SIGNAL, signal_number
-from kubesim.runtime.simulated.draws import Draw
+from kubesim.runtime.simulated.draws import NO_TIME, Draw
 from kubesim.runtime.simulated.image_store import ImageStore
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import RuntimeResources, SandboxNetwork
@@ -47,16 +48,6 @@ from kubesim.values import replace
 
 ExitListener = Callable[[str, Exit], None]
 UNKNOWN_EXIT_CODE = 255  # of a container that was found dead
-
-
-class _NoTime:
-    """What takes no time: who awaits it goes on at once."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield from ()
-
-
-_NO_TIME = _NoTime()
 
 
 class SimulatedRuntime:
@@ -85,7 +76,7 @@ class SimulatedRuntime:
         self.images = ImageStore(self.settings, self._take)
         self._listeners: list[Callable[[str], None]] = []
         self._exit_listeners: list[ExitListener] = []
-        self._conditions = RuntimeConditions()
+        self._conditions = RuntimeConditions(handlers=self.settings.handlers)
 
     # -- listeners ----------------------------------------------------------------------------------------------
 
@@ -102,14 +93,14 @@ class SimulatedRuntime:
 
     def _take(self, span: Draw) -> Awaitable[None]:
         duration = span.draw(self._stream)
-        return self._clock.sleep(duration) if duration else _NO_TIME
+        return self._clock.sleep(duration) if duration else NO_TIME
 
     async def status(self) -> RuntimeConditions:
         return self._conditions
 
     def set_conditions(self, conditions: RuntimeConditions) -> None:
         """The runtime or its network becomes ready, or stops being so. Listeners hear of it as a change of no pod."""
-        self._conditions = conditions
+        self._conditions = replace(conditions, handlers=self.settings.handlers)
         self._changed("")
 
     # -- sandboxes ----------------------------------------------------------------------------------------------
@@ -203,6 +194,12 @@ class SimulatedRuntime:
                 container.process.signal(SIGKILL)
         self._end_sandbox(info)
 
+    def pause_exited(self, uid: str, attempt: int) -> None:
+        """A container sent a signal to the first process of the namespace that it shares."""
+        for sandbox_id in list(self._by_pod.get(uid, ({}, {}))[0]):
+            if self._sandboxes[sandbox_id].attempt == attempt:
+                self.sandbox_dies(sandbox_id)
+
     def lose_processes(self) -> None:
         """The node loses its power: nothing runs any more, and of no container is it known how it ended."""
         for container in list(self._containers.values()):
@@ -242,7 +239,7 @@ class SimulatedRuntime:
         sandbox = self._sandboxes.get(container.info.sandbox_id)
         ip = sandbox.network.ip if sandbox is not None and sandbox.network is not None else ""
         config = container.config
-        return ProcessContext(container.sandbox.pod, config.container, config, ip, container.info.id)
+        return ProcessContext(container.sandbox.pod, config.container, config, ip, container.info.id, container.sandbox)
 
     def knows_pod(self, uid: str) -> bool:
         """Is there anything left of a pod: a sandbox, a container, alive or dead?"""
@@ -274,6 +271,7 @@ class SimulatedRuntime:
         await self._take(self.settings.latencies.create_container)
         self._sandbox(sandbox_id)  # it may have been removed meanwhile
         identifier = self._container_id(info.pod_uid, config)
+        self._check_target(identifier, sandbox_id, config.namespaces)
         container = config.container
         self._containers[identifier] = SimulatedContainer(
             ContainerInfo(
@@ -299,6 +297,14 @@ class SimulatedRuntime:
         self._by_pod[info.pod_uid][1][identifier] = None
         self._changed(info.pod_uid)
         return identifier
+
+    def _check_target(self, identifier: str, sandbox_id: str, namespaces: NamespaceOptions) -> None:
+        """Is there a running container to share the process namespace with? (validateTargetContainer)"""
+        if namespaces.pid == "TARGET":
+            problem = target_problem(self._containers.get(namespaces.target_id), sandbox_id, namespaces.target_id)
+            if problem:
+                why = f"failed to generate spec opts: invalid target container: {problem}"
+                raise RuntimeCallError(f'failed to generate container "{identifier}" spec: {why}')
 
     def _container_id(self, uid: str, config: ContainerConfig) -> str:
         name, attempt = config.container.name, config.attempt

@@ -10,6 +10,7 @@ from dataclasses import field
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock.randomness import Stream
+from kubesim.runtime.protocol import RuntimeConditions, RuntimeHandler
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.values import value_object
 
@@ -64,4 +65,5 @@ class SimulatedSettings:
     reports_log_paths: bool = True  # a runtime that does not leaves the log files of removed containers behind
     sandbox_id: Callable[[str, int], str] | None = None  # (pod uid, number of the sandbox on this node)
     container_id: Callable[[str, str, int], str] | None = None  # (pod uid, container name, attempt)
+    handlers: tuple[RuntimeHandler, ...] = RuntimeConditions().handlers
     pod_ip: Callable[[int], str] | None = None  # (attempt of the sandbox)

@@ -20,8 +20,8 @@ from kubesim.shell.kernel.files import STANDARD_DIRECTORIES
 from kubesim.values import mutable
 
 _HOST_FILES = {
-    "etc/hostname": "", "etc/hosts": "127.0.0.1\tlocalhost\n", "etc/resolv.conf": "", "etc/machine-id": "",
-    "etc/localtime": "", "etc/os-release": "",
+    "etc/hostname": "", "etc/hosts": "127.0.0.1\tlocalhost\n", "etc/resolv.conf": "nameserver 192.0.2.53\n",
+    "etc/machine-id": "", "etc/localtime": "", "etc/os-release": "",
 }  # fmt: skip
 _SPECIAL: Mapping[str, PathKind] = {
     "run/containerd/containerd.sock": "socket",
@@ -47,8 +47,12 @@ class _Placed:
 class NodeVolumes:
     """Implements `VolumeDirectories`; `files` is for the containers."""
 
-    def __init__(self, now: Callable[[], int], shared: SharedStorage | None = None) -> None:
+    def __init__(
+        self, now: Callable[[], int], shared: SharedStorage | None = None, host_files: Mapping[str, str] | None = None
+    ) -> None:
+        """`host_files` are texts by absolute path, over those that every node has."""
         self._now = now
+        self._host_files = {**_HOST_FILES, **{_relative(path): text for path, text in (host_files or {}).items()}}
         self._shared = {} if shared is None else shared
         self._pods: dict[str, dict[str, _Placed]] = {}
         self._host: Volume | None = None
@@ -80,7 +84,7 @@ class NodeVolumes:
             for placed in volumes.values():
                 yield uid, placed.directory
 
-    def read_file(self, uid: str, volume_name: str, path: str) -> str | None:
+    def read_volume_file(self, uid: str, volume_name: str, path: str) -> str | None:
         placed = self._pods.get(uid, {}).get(volume_name)
         return None if placed is None else placed.volume.read(posixpath.join(placed.path, path))
 
@@ -89,6 +93,10 @@ class NodeVolumes:
 
     def remove_pod(self, uid: str) -> None:
         self._pods.pop(uid, None)
+
+    def read_file(self, path: str) -> str | None:
+        key = _relative(path)
+        return self._host_files.get(key) if self._host is None else self._host.read(key)
 
     def path_kind(self, path: str) -> PathKind | None:
         key = _relative(path)
@@ -111,7 +119,7 @@ class NodeVolumes:
     def host(self) -> Volume:
         """The node's own file system; most nodes are never asked for it."""
         if self._host is None:
-            self._host = Volume(_HOST_FILES)
+            self._host = Volume(self._host_files)
             for directory in sorted(STANDARD_DIRECTORIES):
                 self._host.ensure_directory(directory)
         return self._host
@@ -126,12 +134,17 @@ class NodeVolumes:
     # -- what a container sees ----------------------------------------------------------------------------------
 
     def files(
-        self, pod: Pod, container: Container, environment: Mapping[str, str], mounts: Sequence[ContainerMount] = ()
+        self,
+        pod: Pod,
+        container: Container,
+        environment: Mapping[str, str],
+        mounts: Sequence[ContainerMount] = (),
+        late: Callable[[VirtualFiles], None] | None = None,
     ) -> VirtualFiles:
         """Its root, with paths of the host (`mounts`) and with the volumes that it mounts; one that has not been set up
         is not there."""
         context = container.security_context or {}
-        files = VirtualFiles(read_only=bool(context.get("readOnlyRootFilesystem")))
+        files = VirtualFiles(read_only=bool(context.get("readOnlyRootFilesystem")), late=late)
         for bound in mounts:
             path = _relative(bound.host_path)
             if self.host.get(path) is None:

@@ -27,7 +27,7 @@ from kubesim.scenario.language.cni_items import CniItem
 from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
-from kubesim.scenario.language.node_items import TopologyItem
+from kubesim.scenario.language.node_items import NodeFiles, TopologyItem
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, wrap
@@ -89,6 +89,8 @@ class NodeItem(Strict):
     taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
     capacity: dict[str, str | int | float] = Field(default_factory=dict)
     topology: TopologyItem | None = None  # of the machine; none: one NUMA node
+    files: NodeFiles = Field(default_factory=dict)  # of its own file system, by absolute path
+    user_namespaces: bool = True  # does its container runtime support them?
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()

@@ -1,13 +1,26 @@
-"""What a node has beyond its capacity: the topology of its machine."""
+"""What a scenario says about a node, beside its name and capacity.
+
+`NodeFiles`: `/etc/resolv.conf` and others that the kubelet or a hostPath volume reads. `TopologyItem`: its machine.
+"""
 
 from __future__ import annotations
 
+import posixpath
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from kubesim.scenario.language.strict import Strict, as_list, is_amount
 
+
+def _absolute(path: str) -> str:
+    if not path.startswith("/") or posixpath.normpath(path) != path or path == "/":
+        raise PydanticCustomError("path", "{path} must be the absolute path of a file", {"path": repr(path)})
+    return path
+
+
+NodeFiles = dict[Annotated[str, AfterValidator(_absolute)], str]
 Amounts = Annotated[
     tuple[Annotated[str | int | float, AfterValidator(is_amount)], ...], BeforeValidator(as_list)
 ]  # one for each NUMA node

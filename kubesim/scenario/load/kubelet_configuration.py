@@ -12,11 +12,13 @@ from functools import cached_property
 from typing import Any
 
 from kubesim.api.node import Taint
+from kubesim.api.pods.sysctl_names import normalize_name
 from kubesim.api.quantity import Quantity, quantity
 from kubesim.errors import GateError
 from kubesim.features import FeatureGates, configured_gates
+from kubesim.golang.addresses import ip_text, parse_ip_sloppy
 from kubesim.golang.durations import parse_duration
-from kubesim.kubelet.admission.sysctls import namespace_of, normalize_name
+from kubesim.kubelet.admission.sysctls import namespace_of
 from kubesim.kubelet.containers.log_rotation import LogRotatePolicy
 from kubesim.kubelet.eviction.thresholds import (
     DEFAULT_EVICTION_HARD,
@@ -27,11 +29,14 @@ from kubesim.kubelet.eviction.thresholds import (
 from kubesim.kubelet.images.image_gc import ImageGCPolicy
 from kubesim.kubelet.node.node_shutdown import ShutdownGracePeriod, shutdown_periods
 from kubesim.kubelet.resize.resize_feasibility import NodePolicies
+from kubesim.kubelet.sandbox.settings import CgroupSettings, DNSSettings, SandboxSettings
+from kubesim.kubelet.sandbox.userns import ALL_IDS, UNIT_LENGTH, range_problem
 from kubesim.kubeletconfig.decode import ConfigurationProblem, Path, Values, read_configuration
 from kubesim.kubeletconfig.fields import ConfigurationField, all_fields
 from kubesim.kubeletconfig.rules import check_configuration
 from kubesim.runtime.images.image_manager import ImagePullSettings
 from kubesim.runtime.images.pull_records import VerificationPolicy, verification_policy
+from kubesim.values import replace
 
 JsonObject = dict[str, Any]
 
@@ -70,6 +75,10 @@ class KubeletConfiguration:
             if not namespace_of(normalize_name(pattern).partition("*")[0]):
                 text = f"the sysctls {pattern} are not known to be namespaced"
                 raise ConfigurationProblem(("allowedUnsafeSysctls",), text)
+        ids = self.values["userNamespaces.idsPerPod"]
+        too_few = range_problem(ids, ALL_IDS - ids, ids, self.values["maxPods"]) if ids else ""
+        if too_few:
+            raise ConfigurationProblem(("userNamespaces", "idsPerPod"), too_few)
         try:
             _ = self.eviction
         except InvalidThreshold as error:
@@ -150,6 +159,18 @@ class KubeletConfiguration:
     @property
     def policies(self) -> NodePolicies:
         return NodePolicies(self.values["cpuManagerPolicy"], self.values["memoryManagerPolicy"])
+
+    @property
+    def sandbox(self) -> SandboxSettings:
+        """Without clusterDNS and clusterDomain, those of a cluster made by kubeadm; an empty value means none."""
+        values, given, dns = self.values, self.given, DNSSettings(resolv_conf=self.values["resolvConf"])
+        if given.get("clusterDNS") is not None:
+            addresses = map(parse_ip_sloppy, values["clusterDNS"] or ())  # the kubelet skips bad ones
+            dns = replace(dns, cluster_dns=tuple(ip_text(address) for address in addresses if address is not None))
+        if given.get("clusterDomain") is not None:
+            dns = replace(dns, cluster_domain=values["clusterDomain"])
+        cgroups = CgroupSettings(values["cgroupDriver"], values["cgroupRoot"] or "/", values["cgroupsPerQOS"])
+        return SandboxSettings(dns, cgroups, values["userNamespaces.idsPerPod"] or UNIT_LENGTH)
 
     @property
     def image_gc(self) -> ImageGCPolicy:

@@ -18,6 +18,7 @@ from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
 from kubesim.kubelet.node.node_status import DEFAULT_CAPACITY
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
+from kubesim.runtime.protocol import RuntimeHandler
 from kubesim.runtime.simulated.containers.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
 from kubesim.runtime.simulated.registries import not_found
@@ -56,6 +57,7 @@ def kubelet_settings(
         event_qps=values["eventRecordQPS"] or CLIENT_QPS,
         event_burst=values["eventBurst"],
         allowed_unsafe_sysctls=tuple(values["allowedUnsafeSysctls"] or ()),
+        sandbox=configuration.sandbox,
         max_container_restart_period=base.max_container_restart_period if back_off is None else back_off,
         status_manager_starts=stream.randrange(base.status_sync_period),
         container_gc_starts=stream.randrange(base.container_gc_period),
@@ -101,8 +103,9 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> Simulated
     own = spec.kubelet_configuration.values["podCIDR"] and len(spec.nodes) == 1
     first_ip = str(ipaddress.ip_network(cidr)[2 if own else 10])
     images = {name: _image(name, item) for name, item in _images(spec)}
-    errors = spec.nodes[number].sandbox_errors
-    return SimulatedSettings(latencies=latencies, images=images, first_ip=first_ip, sandbox_errors=errors)
+    node = spec.nodes[number]
+    handlers = tuple(RuntimeHandler(name, node.user_namespaces) for name in ("", "runc"))
+    return SimulatedSettings(latencies, images, node.sandbox_errors, first_ip, handlers=handlers)
 
 
 def pod_cidrs(number: int, spec: Spec) -> tuple[str, str]:

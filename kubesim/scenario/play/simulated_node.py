@@ -126,7 +126,7 @@ class SimulatedNode:
         self.manifests = SimulatedFiles(file_plan(spec).path)
         self.checkpoints = _checkpoint_store(spec)
         self.log_files = SimulatedLogFiles()
-        self.volumes = NodeVolumes(clock.now, around.storage)
+        self.volumes = NodeVolumes(clock.now, around.storage, {"/etc/hostname": f"{item.name}\n", **item.files})
         self.device_plugins = device_plugins(item.device_plugins, clock, around.recorder, item.name)
         for path, text in files_on_host(item.device_plugins):
             self.volumes.host.write(path, text)
@@ -221,6 +221,7 @@ class SimulatedNode:
         runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
             around.clock, self._randomness, programs, options
         )
+        programs.on_pause_exit = runtime.pause_exited
         runtime.on_change(lambda uid: None if runtime.knows_pod(uid) else programs.forget(uid))
         return runtime
 

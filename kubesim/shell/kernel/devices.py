@@ -31,7 +31,7 @@ def _device(process: Process, path: str) -> Stream | None:
     if match is None:
         return None
     pid = match["pid"]
-    owner = process if pid in (None, "self") else process.kernel.processes.get(int(pid))
+    owner = process if pid in (None, "self") else process.kernel.visible().get(int(pid))
     return None if owner is None else owner.stream(int(match["number"]))
 
 

@@ -37,6 +37,7 @@ NOT_DIRECTORY = "Not a directory"
 READ_ONLY = "Read-only file system"
 EXISTS = "File exists"
 NO_SPACE = "No space left on device"
+BUSY = "Resource busy"
 
 
 class File:
@@ -157,14 +158,25 @@ class Mount:
     read_only: bool = False
 
 
+_LATE = ("/etc", "/proc")
+
+
 class VirtualFiles:
     """What one container sees. All paths are absolute; errors are `FileFault`."""
 
-    __slots__ = ("_mounts", "read_only", "root")
+    __slots__ = ("_late", "_mounts", "read_only", "root")
 
-    def __init__(self, root: Volume | None = None, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        root: Volume | None = None,
+        *,
+        read_only: bool = False,
+        late: Callable[[VirtualFiles], None] | None = None,
+    ) -> None:
+        """`late` mounts what lies below /etc and /proc, once somebody looks there."""
         self.root = root if root is not None else Volume()
         self.read_only = read_only
+        self._late = late
         self._mounts: tuple[Mount, ...] = ()  # the longest path first
 
     def mount(self, path: str, volume: Volume, *, sub_path: str = "", read_only: bool = False) -> None:
@@ -178,6 +190,9 @@ class VirtualFiles:
     def locate(self, path: str) -> tuple[Volume, str, bool]:
         """The volume, the path in it, and whether it may not be written."""
         path = normal(path)
+        if self._late is not None and path.startswith(_LATE):
+            late, self._late = self._late, None
+            late(self)
         for mount in self._mounts:
             if path == mount.path or path.startswith(mount.path.rstrip("/") + "/"):
                 inner = path[len(mount.path) :].strip("/")
@@ -274,6 +289,8 @@ class VirtualFiles:
         if self.is_directory(path) and not recursive:
             raise FileFault(IS_DIRECTORY)
         volume, key = self._writable(path)
+        if key and volume.get(key) is not None and any(mount.path == normal(path) for mount in self._mounts):
+            raise FileFault(BUSY)
         volume.remove(key)
 
     def place(self, path: str, file: File) -> None:

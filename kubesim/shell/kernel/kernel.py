@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import types
 from asyncio import TimerHandle
-from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from itertools import count
@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.shell.kernel.files import VirtualFiles
-from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork
+from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
 from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Stream
 from kubesim.values import part, value_object
 
@@ -112,6 +112,7 @@ class Process:
     on_exit: Callable[[ExitStatus], None] | None = None
     timer: TimerHandle | None = None
     strict: bool = False
+    user: str = "root"
     queued: bool = False
     _spent: int = 0
     _spent_at: int = -1
@@ -276,7 +277,8 @@ class Kernel:
     """All processes of one container, and what they share.
 
     Containers of a pod share `network`; `files` is the container's own, with shared volumes mounted. `pids` is given
-    where containers share a PID namespace: a container that does not get 1 is not protected from signals. `note` is
+    where containers share a PID namespace: a container that does not get 1 is not protected from signals. `neighbours`
+    are then the processes of all of them. `note` is
     called with what the simulation assumes (an unknown program is a server).
     """
 
@@ -291,6 +293,7 @@ class Kernel:
     log: Log = field(init=False)
     null: Stream = NULL
     processes: dict[int, Process] = field(default_factory=dict)
+    neighbours: dict[int, Process] | None = None  # None: nobody shares the namespace
     init: Process | None = None
     current: Process | None = None  # whose code is running at this moment
     _ready: list[Process] = field(default_factory=list)
@@ -307,9 +310,21 @@ class Kernel:
             raise CannotFork
         process = Process(self, next(self.pids), argv, environment, directory)
         self.processes[process.pid] = process
+        if self.neighbours is not None:
+            self.neighbours[process.pid] = process
         if self.init is None:
             self.init = process
         return process
+
+    def visible(self) -> dict[int, Process]:
+        """The processes of the PID namespace, by pid."""
+        return self.processes if self.neighbours is None else self.neighbours
+
+    def share(self) -> dict[int, Process]:
+        """Let another container join the PID namespace; `pids` is then given to its kernel, too."""
+        if self.neighbours is None:
+            self.neighbours = dict(self.processes)
+        return self.neighbours
 
     def connect_to_log(self, process: Process) -> None:
         """Standard streams as the runtime gives them to PID 1."""
@@ -373,6 +388,8 @@ class Kernel:
             return
         process.status = status
         self.processes.pop(process.pid, None)
+        if self.neighbours is not None:
+            self.neighbours.pop(process.pid, None)
         coroutine, process.coroutine = process.coroutine, None
         if coroutine is not None and process is not self.current:
             coroutine.close()
@@ -396,6 +413,9 @@ class Kernel:
         """PID 1 has ended, and with it every other process of the container."""
         for process in list(self.processes.values()):
             self.finish(process, KILLED)
+        if self.neighbours is not None and self.init is not None and self.init.pid == 1:
+            for process in list(self.neighbours.values()):
+                process.kernel.finish(process, KILLED)
         self.log.flush()
 
     # Signals and memory.
@@ -431,6 +451,20 @@ class Kernel:
         raise Terminated
 
     # Services.
+
+    def resolve(self, host: str) -> str | None:
+        """The address of a host name: by /etc/hosts, or else by the network; None if there is no such name."""
+        known = () if is_address(host) else self.hosts_entry(host)
+        return known[0] if known else self.network.resolve(host)
+
+    def hosts_entry(self, host: str) -> Sequence[str]:
+        """The first line of /etc/hosts with this name: an address and its names. Empty if there is none."""
+        file = self.files.file("/etc/hosts")
+        for line in () if file is None else file.text.splitlines():
+            words = line.partition("#")[0].split()
+            if host in words[1:]:
+                return words
+        return ()
 
     def random(self) -> RandomStream:
         if self._random is None:

@@ -174,7 +174,7 @@ class _Connection:
 
 async def _connect(process: Process, host: str, port: int, timeout: int) -> _Connection:
     network = process.kernel.network
-    address = network.resolve(host)
+    address = process.kernel.resolve(host)
     if address is None:
         return _Connection(failure="unknown")
     remote = network.remote(address, port)
@@ -330,7 +330,8 @@ def nslookup(process: Process, argv: list[str]) -> ProgramResult:
     names = [word for word in argv[1:] if not word.startswith("-") and word not in ("hosts", "ahosts")]
     if not names:
         return ProgramResult(1, "", f"{argv[0]}: usage: {argv[0]} HOST\n")
-    address = process.kernel.network.resolve(names[0])
+    kernel = process.kernel
+    address = kernel.resolve(names[0]) if argv[0] == "getent" else kernel.network.resolve(names[0])
     if argv[0] == "getent":
         return ProgramResult(2) if address is None else ProgramResult(0, f"{address}      {names[0]}\n")
     if address is None:

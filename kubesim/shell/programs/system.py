@@ -13,6 +13,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([smhd]?)\Z")
 _UNITS = {"": 1_000_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 _SHORTEST_SLEEP = 1000  # microseconds; a loop around a shorter one would be as costly as a busy loop
 _CPUS = 2
+_SLASHES = str.maketrans("./", "/.")
 _LONGEST_SLEEP = 1000 * 365 * 86_400_000_000
 
 
@@ -119,7 +120,7 @@ def kill(process: Process, argv: list[str]) -> ProgramResult:
         if not target.isdigit():
             err += f"sh: kill: invalid number '{word}'\n"
             continue
-        victims = list(process.kernel.processes.values())
+        victims = list(process.kernel.visible().values())
         if word != "-1":  # the group of a process is not modelled: a negative number is the process itself
             victims = [victim for victim in victims if victim.pid == (int(target) or process.pid)]
             if not victims:
@@ -127,13 +128,13 @@ def kill(process: Process, argv: list[str]) -> ProgramResult:
         else:
             victims = [victim for victim in victims if victim.pid != 1 and victim is not process]
         for victim in victims:
-            process.kernel.deliver(victim, signal)
+            victim.kernel.deliver(victim, signal)
         process.check_alive()
     return ProgramResult(1 if err else 0, "", err)
 
 
 def _named(process: Process, name: str, anywhere: bool) -> list[Process]:
-    others = (other for other in process.kernel.processes.values() if other is not process)
+    others = (other for other in process.kernel.visible().values() if other is not process)
     if anywhere:
         return [other for other in others if name in " ".join(other.argv)]
     return [other for other in others if other.argv and other.argv[0].rpartition("/")[2] == name]
@@ -149,7 +150,7 @@ def killall(process: Process, argv: list[str]) -> ProgramResult:
         elif not word.startswith("-"):
             found += _named(process, word, anywhere="-f" in argv)
     for victim in found:
-        process.kernel.deliver(victim, signal)
+        victim.kernel.deliver(victim, signal)
     process.check_alive()
     return (
         ProgramResult(0)
@@ -172,7 +173,8 @@ def pidof(process: Process, argv: list[str]) -> ProgramResult:
 
 @quick("ps")
 def ps(process: Process, argv: list[str]) -> ProgramResult:
-    rows = [f"{other.pid:5d} root      0:00 {' '.join(other.argv)}\n" for other in process.kernel.processes.values()]
+    processes = sorted(process.kernel.visible().items())
+    rows = [f"{pid:5d} {other.user:<9} 0:00 {' '.join(other.argv)}\n" for pid, other in processes]
     return ProgramResult(0, "PID   USER     TIME  COMMAND\n" + "".join(rows))
 
 
@@ -241,9 +243,32 @@ async def stress(process: Process, argv: list[str]) -> int:
 
 @quick("hostname")
 def hostname(process: Process, argv: list[str]) -> ProgramResult:
+    kernel, name = process.kernel, process.kernel.network.hostname
     if "-i" in argv:
-        return ProgramResult(0, (process.kernel.network.resolve(process.kernel.network.hostname) or "127.0.0.1") + "\n")
-    return ProgramResult(0, process.kernel.network.hostname + "\n")
+        return ProgramResult(0, (kernel.resolve(name) or "127.0.0.1") + "\n")
+    if "-s" in argv:
+        return ProgramResult(0, name.partition(".")[0] + "\n")
+    if "-f" in argv or "-d" in argv:  # the first name of its entry in /etc/hosts is the whole one
+        full = (*kernel.hosts_entry(name)[1:2], name)[0]
+        return ProgramResult(0, (full if "-f" in argv else full.partition(".")[2]) + "\n")
+    return ProgramResult(0, name + "\n")
+
+
+@quick("sysctl")
+def sysctl(process: Process, argv: list[str]) -> ProgramResult:
+    """Reads kernel parameters, as far as the sandbox of the pod sets them; a write is taken to have succeeded."""
+    out = err = ""
+    for name in (word for word in argv[1:] if not word.startswith("-")):
+        if "=" in name:
+            out += "{} = {}\n".format(*name.split("=", 1))
+            continue
+        path = "/proc/sys/" + name.translate(_SLASHES)
+        file = process.kernel.files.file(path)
+        if file is None:
+            err += f"sysctl: error: '{name}' is an unknown key\n"
+        else:
+            out += file.text if "-n" in argv else f"{name} = {file.text}"
+    return ProgramResult(1 if err else 0, out, err)
 
 
 @quick("nproc")

@@ -158,9 +158,9 @@ def test_without_managers_there_is_nothing_to_do() -> None:
 def test_devices_and_claims_add_up() -> None:
     """container_manager_linux.go GetResources"""
     manager = ContainerManager()
-    manager.dra = Claims()
+    manager.dra = cast(Any, Claims())
     assert manager.get_resources(POD, MAIN) == RunContainerOptions(cdi_devices=("vendor/claim=1",))
-    manager.devices = Devices()
+    manager.devices = cast(Any, Devices())
     both = manager.get_resources(POD, MAIN)
     assert both.cdi_devices == ("vendor/claim=1", "vendor/gpu=0")
     assert (both.env, [device.path_on_host for device in both.devices]) == ((("GPU", "0"),), ["/dev/gpu0"])
@@ -168,7 +168,8 @@ def test_devices_and_claims_add_up() -> None:
 
 def test_a_manager_that_cannot_allocate_refuses_the_pod() -> None:
     manager = ContainerManager()
-    manager.devices = devices = Devices()
+    devices = Devices()
+    manager.devices = cast(Any, devices)
     assert manager.admit(POD) == ADMITTED
     devices.error = "requested number of devices unavailable"
     message = "Allocate failed due to requested number of devices unavailable, which is unexpected"
@@ -177,7 +178,8 @@ def test_a_manager_that_cannot_allocate_refuses_the_pod() -> None:
 
 def test_claims_are_prepared_and_unprepared() -> None:
     manager = ContainerManager()
-    manager.dra = claims = Claims()
+    claims = Claims()
+    manager.dra = cast(Any, claims)
     with pytest.raises(DynamicResourcesError, match="no driver"):
         asyncio.run(manager.prepare_dynamic_resources(POD))
     asyncio.run(manager.unprepare_dynamic_resources(POD))

@@ -69,8 +69,11 @@ class Stage:
         runtime = SimpleNamespace(get_running_pods=self._get_running_pods, pods_with_cgroup=lambda: (), backoff=backoff)
         context = KubeletContext(clock, Randomness(1), recorder, *cast(Any, (None, None, None)))
         other = cast(Any, SimpleNamespace(cleanup_pods=_nothing, remove_orphaned_pods=_nothing, delete=_nothing))
+        other.clean_up_orphans = _nothing
         volumes = cast(Any, SimpleNamespace(cleanup_orphaned_pod_dirs=lambda is_kept: False))
-        self.housekeeping = Housekeeping(context, views, self.workers, other, other, cast(Any, runtime), other, volumes)
+        self.housekeeping = Housekeeping(
+            context, views, self.workers, other, other, cast(Any, runtime), other, volumes, other
+        )
 
     async def _get_running_pods(self) -> dict[str, RuntimePod]:
         return self.running

@@ -6,10 +6,16 @@ import asyncio
 
 import pytest
 
-from kubesim.cni.pod_network import PodNetworkConfig
+from kubesim.cni.pod_config import PodNetworkConfig
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.containerd.sandbox import PodSandboxService, SandboxFailed, SandboxRequest
-from kubesim.runtime.containerd.sandbox_rules import IdMapping, Stage, UserNamespace, clean_ups, is_due, makes_dirty
+from kubesim.runtime.containerd.sandbox_rules import (
+    Stage,
+    clean_ups,
+    is_due,
+    makes_dirty,
+)
+from kubesim.runtime.protocol import IdMapping, UserNamespace
 from tests.support.fakes.sandbox import Diary, FakeParts
 
 ORDER = [
@@ -75,11 +81,35 @@ def test_with_a_user_namespace_the_network_namespace_is_made_within_it() -> None
     world = World()
     mapping = (IdMapping(0, 100_000, 65_536),)
     world.run(request(user_namespace=UserNamespace(mapping, mapping)))
-    assert [step.replace(" in user namespace", "") for step in world.diary.entries] == ORDER
-    assert "make namespace in user namespace" in world.diary.entries
+    expected = [step + " in user namespace" if step == "make namespace" else step for step in ORDER]
+    expected.insert(expected.index("start sandbox"), "pin user namespace")
+    assert world.diary.entries == expected
+
+
+def test_on_the_hosts_network_the_sandbox_makes_its_user_namespace_itself() -> None:
+    world = World()
+    mapping = (IdMapping(0, 100_000, 65_536),)
+    world.run(request(user_namespace=UserNamespace(mapping, mapping), host_network=True))
+    assert world.diary.entries == [
+        "create lease", "store metadata", "create sandbox", "ensure image", "start sandbox", "store again",
+    ]  # fmt: skip
+
+
+def test_a_user_namespace_that_cannot_be_pinned_is_undone_with_all_the_rest() -> None:
+    world = World(pin_user_namespace="oops")
+    mapping = (IdMapping(0, 100_000, 65_536),)
+    failed = world.run(request(user_namespace=UserNamespace(mapping, mapping)))
+    assert str(failed) == (
+        'failed to start sandbox "s1": failed to generate sandbox container spec: failed to pin user namespace: oops'
+    )
+    assert world.diary.entries[-4:] == ["tear down network", "remove namespace", "delete metadata", "delete lease"]
 
 
 def test_a_user_namespace_needs_exactly_one_mapping() -> None:
+    world = World()
+    mapping = (IdMapping(0, 1, 1),)
+    failed = world.run(request(user_namespace=UserNamespace(mapping, mapping, "NODE")))
+    assert str(failed).endswith("required pod-level user namespace setting")
     world = World()
     failed = world.run(request(user_namespace=UserNamespace((), (IdMapping(0, 1, 1),))))
     assert str(failed) == (

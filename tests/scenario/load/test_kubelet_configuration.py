@@ -220,8 +220,8 @@ def test_jitter_is_for_scenarios_only(tmp_path: Path) -> None:
 
 
 def test_fields_without_effect_are_known() -> None:
-    given = {"cgroupDriver": "systemd", "authentication": {"anonymous": {"enabled": False}}, "maxPods": 5, "port": 0}
-    assert KubeletConfiguration(given).without_effect() == ["authentication", "cgroupDriver"]
+    given = {"hairpinMode": "none", "authentication": {"anonymous": {"enabled": False}}, "maxPods": 5, "port": 0}
+    assert KubeletConfiguration(given).without_effect() == ["authentication", "hairpinMode"]
 
 
 # -- mistakes are told of the place where they were made ----------------------------------------------------------

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from kubesim.cni.exec.context import Context
 from kubesim.cni.gocni_result import CNIResult
-from kubesim.cni.pod_network import PodNetwork, PodNetworkConfig
+from kubesim.cni.pod_config import PodNetworkConfig
+from kubesim.cni.pod_network import PodNetwork
 from kubesim.errors import CniError, RuntimeCallError
 from kubesim.runtime.containerd.sandbox import Parts, PodSandbox, SandboxStartFailed
-from kubesim.runtime.containerd.sandbox_rules import UserNamespace
+from kubesim.runtime.protocol import UserNamespace
 
 
 @dataclass
@@ -34,6 +35,7 @@ class FakeController:
 
     async def create(self, sandbox: PodSandbox) -> None: ...
     async def ensure_image(self, sandbox: PodSandbox) -> None: ...
+    async def pin_user_namespace(self, sandbox: PodSandbox) -> None: ...
 
     async def start(self, sandbox: PodSandbox) -> None:
         if self.start_error:
@@ -112,6 +114,9 @@ class _Controller:
 
     async def ensure_image(self, sandbox: PodSandbox) -> None:
         self._all.diary.note("ensure image")
+
+    async def pin_user_namespace(self, sandbox: PodSandbox) -> None:
+        self._all.diary.note("pin user namespace")
 
     async def start(self, sandbox: PodSandbox) -> None:
         try:

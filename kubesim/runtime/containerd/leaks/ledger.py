@@ -18,7 +18,8 @@ from kubesim.cni.conf.network_lists import network_conf_from_bytes, whole_source
 from kubesim.cni.exec.context import Context
 from kubesim.cni.gocni import CNI
 from kubesim.cni.libcni import CNIConfig
-from kubesim.cni.pod_network import PodNetwork, PodNetworkConfig, PodNetworkSettings, cni_namespace_opts
+from kubesim.cni.pod_config import PodNetworkConfig
+from kubesim.cni.pod_network import PodNetwork, PodNetworkSettings, cni_namespace_opts
 from kubesim.errors import CniError, RuntimeCallError
 from kubesim.runtime.containerd.sandbox_parts import CniNetworking, remove_written, write_through
 from kubesim.values import value_object

@@ -11,7 +11,7 @@ from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.runtime.allocation.actuated import ActuatedState
 from kubesim.runtime.allocation.linux_resources import linux_container_resources
-from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeHelper
+from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeHelper, SandboxConfigError
 from kubesim.runtime.images.image_manager import ImageError, ImageManager
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
 from kubesim.runtime.kuberuntime.act.hooks import HookFailed, HookRunner
@@ -25,9 +25,9 @@ from kubesim.runtime.kuberuntime.results import (
     POST_START_HOOK_ERROR,
     RUN_CONTAINER_ERROR,
 )
-from kubesim.runtime.protocol import ContainerConfig, Runtime, SandboxConfig
-from kubesim.runtime.types import RuntimePodStatus
-from kubesim.values import part, value_object
+from kubesim.runtime.protocol import ContainerConfig, NamespaceOptions, Runtime, SandboxConfig
+from kubesim.runtime.types import RuntimePodStatus, bare_id
+from kubesim.values import part, replace, value_object
 
 
 class ContainerStartFailed(Exception):
@@ -111,15 +111,14 @@ class ContainerStarter:
         image_ref: str,
     ) -> ContainerConfig:
         try:
-            if container.target_container_name and status.find(container.target_container_name) is None:
-                raise ContainerConfigError(f"unable to find target container {container.target_container_name}")
+            namespaces = _namespaces(target.sandbox.linux.namespaces, container, status)
             options = self.helper.generate_run_container_options(pod, container, target.pod_ips)
             image = await self.runtime.image_status(container.image)
             uid, username = (None, "") if image is None else (image.uid, image.username)
             problem = verify_run_as_non_root(pod, container, uid, username)
             if problem:
                 raise ContainerConfigError(problem)
-        except ContainerConfigError as error:
+        except (ContainerConfigError, SandboxConfigError) as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, str(error)) from error
         except RuntimeCallError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, error.message) from error
@@ -141,6 +140,8 @@ class ContainerStarter:
                 exclusive_cpus=self.helper.internal_lifecycle.container_has_exclusive_cpus(pod, container),
             ),
             env=options.env,
+            hosts_file=options.hosts_file,
+            namespaces=namespaces,
             stop_signal=stop_signal if self.gates.enabled("ContainerStopSignals") else "",
             mounts=options.mounts,
             devices=options.devices,
@@ -167,3 +168,13 @@ class ContainerStarter:
             except RuntimeCallError:
                 pass  # the container is found running by the next sync, which decides anew
             raise ContainerStartFailed(POST_START_HOOK_ERROR, str(failure)) from failure
+
+
+def _namespaces(of_pod: NamespaceOptions, container: Container, status: RuntimePodStatus) -> NamespaceOptions:
+    """The pod's; an ephemeral container may join the process namespace of another (startSpec.getTargetID)."""
+    if not container.target_container_name:
+        return of_pod
+    found = status.find(container.target_container_name)
+    if found is None:
+        raise ContainerConfigError(f"unable to find target container {container.target_container_name}")
+    return replace(of_pod, pid="TARGET", target_id=bare_id(found.id)) if of_pod.pid == "CONTAINER" else of_pod

@@ -19,7 +19,7 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.golang.text import quoted
 from kubesim.runtime.allocation.cgroups import ResourceConfig, resource_config_for_pod
 from kubesim.runtime.disk import KubeletDisk
-from kubesim.runtime.helper import DynamicResourcesError, EventRecorder, RuntimeHelper
+from kubesim.runtime.helper import DynamicResourcesError, EventRecorder, RuntimeHelper, SandboxConfigError
 from kubesim.runtime.images.image_manager import ImageManager
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
 from kubesim.runtime.kuberuntime.act.container_start import ContainerStarter, ContainerStartFailed, StartTarget
@@ -41,8 +41,8 @@ from kubesim.runtime.kuberuntime.act.pod_resize import PodResizer, is_pod_resize
 from kubesim.runtime.kuberuntime.decide.actions import PodActions, compute_pod_actions
 from kubesim.runtime.kuberuntime.decide.backoff import Backoff, do_back_off
 from kubesim.runtime.kuberuntime.decide.init_actions import init_records, superseded_init_records
-from kubesim.runtime.kuberuntime.labels import new_pod_annotations, new_pod_labels, restore_specs
-from kubesim.runtime.kuberuntime.naming import format_pod, pod_logs_directory
+from kubesim.runtime.kuberuntime.labels import restore_specs
+from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.kuberuntime.results import (
     CREATE_POD_SANDBOX_ERROR,
     KILL_CONTAINER_ERROR,
@@ -50,6 +50,7 @@ from kubesim.runtime.kuberuntime.results import (
     REMOVE_CONTAINER_ERROR,
     PodSyncResult,
 )
+from kubesim.runtime.kuberuntime.sandbox_config import generate_pod_sandbox_config
 from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePod, RuntimePodStatus, bare_id
 from kubesim.trace import Recorder
@@ -65,6 +66,15 @@ class ProbeResults:
 
     liveness: Mapping[str, ProbeResult]
     startup: Mapping[str, ProbeResult]
+
+
+@value_object
+class StartedSandbox:
+    """Where containers are to be started; `config` is None if it has to be made again."""
+
+    id: str
+    ips: tuple[str, ...]
+    config: SandboxConfig | None = None
 
 
 class RuntimeManager:
@@ -129,20 +139,25 @@ class RuntimeManager:
         if superseded:
             result.has_more_to_do = True
             await self._remove_records(superseded)
-        target: StartTarget | None = None
+        sandbox: StartedSandbox | None = None
         if actions.starts_something():
-            target = await self._sandbox_step(pod, status, actions, result, pull_secrets)
-            if target is None:
+            sandbox = await self._sandbox_step(pod, status, actions, result)
+            if sandbox is None:
                 return result
         if actions.resizes_something() and self._gates.enabled("InPlacePodVerticalScaling"):
             # Step 6; what it could not do, a later sync does.
             result.results.append(await self._resizer.resize(pod, actions))
+        config = None if sandbox is None else sandbox.config
+        config = config or self._config_for_containers(pod, actions.attempt, result)
+        if config is None:
+            return result
         pulls = NO_PULLS
         if has_image_volumes(pod):
             result.has_more_to_do = True
             pulls = await pull_image_volumes(pod, self._images)
-        if target is None:
+        if sandbox is None:
             return result
+        target = StartTarget(sandbox.id, config, sandbox.ips, pull_secrets)
         # Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round.
         initial = actions.init_containers_to_start
         for container in (*actions.ephemeral_containers_to_start, *initial, *actions.containers_to_start):
@@ -249,17 +264,11 @@ class RuntimeManager:
                 continue  # the next round, or the garbage collector, tries again
 
     async def _sandbox_step(
-        self,
-        pod: Pod,
-        status: RuntimePodStatus,
-        actions: PodActions,
-        result: PodSyncResult,
-        pull_secrets: tuple[ApiObject, ...],
-    ) -> StartTarget | None:
+        self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult
+    ) -> StartedSandbox | None:
         """Steps 4 and 5: make the sandbox if there must be a new one, and tell the kubelet that it stands."""
-        config = _sandbox_config(pod, actions.attempt)
         if not actions.create_sandbox:
-            return StartTarget(actions.sandbox_id, config, status.ips, pull_secrets)
+            return StartedSandbox(actions.sandbox_id, status.ips)
         self.counts["started_pods",] += 1
         outcome = result.add("CreatePodSandbox", format_pod(pod))
         try:
@@ -268,13 +277,15 @@ class RuntimeManager:
             reason = "FailedPrepareDynamicResources"
             self._events.event(pod, "Warning", reason, f"Failed to prepare dynamic resources: {error}")
             return None  # not an error of the sync: the next one tries again
+        what = "Failed to generate sandbox config"
         try:
+            config, warned = generate_pod_sandbox_config(pod, actions.attempt, self._helper)
+            what = "Failed to create sandbox"
             sandbox_id = await self.runtime.run_pod_sandbox(config)
-        except RuntimeCallError as error:
+        except (RuntimeCallError, SandboxConfigError) as error:
             if not self._helper.is_pod_termination_requested(pod.metadata.uid):
                 self.counts["started_pods_errors",] += 1
-                message = f"Failed to create sandbox for pod {quoted(format_pod(pod))}: {error}"
-                outcome.fail(CREATE_POD_SANDBOX_ERROR, message)
+                outcome.fail(CREATE_POD_SANDBOX_ERROR, f"{what} for pod {quoted(format_pod(pod))}: {error}")
                 reason = "FailedCreatePodSandBox"
                 self._events.event(pod, "Warning", reason, f"Failed to create pod sandbox: {error}")
             return None
@@ -287,7 +298,19 @@ class RuntimeManager:
             return None
         ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
         self._helper.on_pod_sandbox_ready(pod)
-        return StartTarget(sandbox_id, config, ips, pull_secrets)
+        # A configuration that was warned about is made again, with the same Events; any other would be the same.
+        return StartedSandbox(sandbox_id, ips, None if warned else config)
+
+    def _config_for_containers(self, pod: Pod, attempt: int, result: PodSyncResult) -> SandboxConfig | None:
+        """Made at every sync, also if no container is to be started; None if that failed and the round is over."""
+        try:
+            config, warned = generate_pod_sandbox_config(pod, attempt, self._helper)
+        except SandboxConfigError as error:
+            result.sync_error = f"GeneratePodSandboxConfig for pod {quoted(format_pod(pod))} failed: {error}"
+            return None
+        if warned:
+            result.has_more_to_do = True
+        return config
 
     async def _start(
         self,
@@ -404,14 +427,3 @@ def _summary(actions: PodActions) -> dict[str, object]:
         "resizePod": actions.update_pod_level_resources,
     }
     return {name: value for name, value in parts.items() if value}
-
-
-def _sandbox_config(pod: Pod, attempt: int) -> SandboxConfig:
-    return SandboxConfig(
-        pod=pod,
-        attempt=attempt,
-        labels=new_pod_labels(pod),
-        annotations=new_pod_annotations(pod),
-        hostname=pod.spec.hostname or pod.metadata.name,
-        log_directory=pod_logs_directory(pod),
-    )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
-from kubesim.runtime.protocol import ContainerConfig, ExecResult
+from kubesim.runtime.protocol import ContainerConfig, ExecResult, SandboxConfig
 from kubesim.runtime.types import RuntimeResources
 from kubesim.values import value_object
 
@@ -57,6 +57,7 @@ class ProcessContext:
     config: ContainerConfig
     ip: str
     identifier: str
+    sandbox: SandboxConfig
     netns: str = ""  # the path of its pod's network namespace, if that is a real one
 
 

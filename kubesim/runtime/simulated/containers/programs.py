@@ -7,12 +7,10 @@ ids) from the first start until the runtime knows nothing of the pod any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
-from itertools import count
 
-from kubesim.api.pod import Pod
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
 from kubesim.runtime.kuberuntime.naming import pod_logs_directory
@@ -20,12 +18,14 @@ from kubesim.runtime.simulated.containers.behaviour import ZERO, Behaviour, Beha
 from kubesim.runtime.simulated.containers.command_line import command_line
 from kubesim.runtime.simulated.containers.container_process import ContainerProcess, ProcessContext
 from kubesim.runtime.simulated.containers.learnt import LearntProcess, RealContainers
+from kubesim.runtime.simulated.containers.pod_files import PodFiles
 from kubesim.runtime.simulated.containers.shell_process import ShellProcess
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.log_files import ContainerOutput, SimulatedLogFiles
 from kubesim.runtime.simulated.network import PodView, SimulatedNetwork
 from kubesim.runtime.simulated.volumes import NodeVolumes
 from kubesim.shell import Ports, VirtualFiles, is_missing_program
+from kubesim.shell.kernel.pid_namespace import PidNamespace, pause_namespace
 from kubesim.shell.kernel.streams import LogLine
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
@@ -37,8 +37,11 @@ class _PodState:
     """What the containers of one pod share."""
 
     view: PodView
-    pids: Iterator[int] | None  # in a shared PID namespace
     logs: str  # the directory
+    files: PodFiles
+    pids: PidNamespace | None = None  # that the containers share
+    pids_attempt: int = -1  # of the sandbox that it belongs to
+    processes: dict[str, ShellProcess] = field(default_factory=dict)  # the newest of each container name
 
 
 @part
@@ -59,8 +62,10 @@ class Programs:
     lessons: RealContainers | None = None  # of real containers; a behaviour overrides them
     cdi: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # the environment that a CDI device gives
     cpuset: tuple[str, str] = ("", "")  # CPUs and NUMA nodes of the machine, for containers to see
+    on_pause_exit: Callable[[str, int], None] = lambda uid, attempt: None  # uid of the pod, attempt of the sandbox
     _host_ports: Ports = field(init=False)
     _exec_stream: Stream = field(init=False)
+    _host_pids: PidNamespace | None = None
     _pods: dict[str, _PodState] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -86,6 +91,7 @@ class Programs:
 
     def make(self, context: ProcessContext) -> ContainerProcess:
         state = self._state(context)
+        state.files.container_made(context)
         process = self._make(context, state)
         if self.log_files is not None:
             wrote = partial(self.log_files.wrote, f"{state.logs}/{context.config.log_path}")
@@ -100,28 +106,44 @@ class Programs:
             return BehaviourProcess(self.clock, stream, behaviour, container, state.view.ports)
         if self.lessons is not None:
             return LearntProcess(self.clock, self.lessons, context, state.view.ports)
-        return ShellProcess(
+        process = state.processes[context.container.name] = ShellProcess(
             context,
             self.clock,
             self.randomness,
             state.view,
-            self._files(context),
-            state.pids or count(1),
+            self._files(context, partial(state.files.mount, context)),
+            self._pid_namespace(context, state),
             note=partial(self._note, context),
             exec_time=partial(self.exec_time.draw, self._exec_stream),
             injected={key: text for name in context.config.cdi_devices for key, text in self.cdi.get(name, {}).items()},
             cpuset=self.cpuset,
         )
+        return process
 
     def _behaviour(self, context: ProcessContext) -> Behaviour | None:
         return next((behaviour for behaviour in self.behaviours if behaviour.matches(context)), None)
 
-    def _files(self, context: ProcessContext) -> VirtualFiles:
+    def _files(self, context: ProcessContext, late: Callable[[VirtualFiles], None] | None = None) -> VirtualFiles:
         config = context.config
-        files = self.volumes.files(context.pod, context.container, dict(config.env), config.mounts)
+        files = self.volumes.files(context.pod, context.container, dict(config.env), config.mounts, late)
         for device in config.devices:
             files.root.write(device.path_in_container.strip("/"), "")
         return files
+
+    def _pid_namespace(self, context: ProcessContext, state: _PodState) -> PidNamespace | None:
+        """None: one of its own."""
+        mode = context.config.namespaces.pid
+        if mode == "CONTAINER":
+            return None
+        if mode == "NODE":
+            if self._host_pids is None:
+                self._host_pids = PidNamespace.begun_by(self.clock, "/sbin/init", "root")
+            return self._host_pids
+        if mode == "TARGET":
+            target = context.config.namespaces.target_id
+            found = [other for other in state.processes.values() if other.context.identifier == target]
+            return found[0].share_pids() if found else None
+        return state.pids
 
     def _state(self, context: ProcessContext) -> _PodState:
         """The pod's state; a new sandbox may have given it another address."""
@@ -129,9 +151,11 @@ class Programs:
         state = self._pods.get(pod.metadata.uid)
         if state is None:
             ports = self._host_ports if pod.spec.host_network else self.network.new_ports()
-            pids = count(2) if pod.spec.share_process_namespace else None
-            view = self.network.view(ports, self._hostname(pod))
-            state = self._pods[pod.metadata.uid] = _PodState(view, pids, pod_logs_directory(pod))
+            view = self.network.view(ports, context.sandbox.hostname or self.node)
+            files = PodFiles(self.node, self.volumes.read_file)
+            state = self._pods[pod.metadata.uid] = _PodState(view, pod_logs_directory(pod), files)
+        if context.config.namespaces.pid == "POD":
+            self._share_pids(context, state)
         state.view.ports.netns = context.netns
         address = context.ip or (self.host_ip if pod.spec.host_network else "")
         if address and address != state.view.address:
@@ -140,8 +164,12 @@ class Programs:
             self.network.attach(address, state.view.ports)
         return state
 
-    def _hostname(self, pod: Pod) -> str:
-        return self.node if pod.spec.host_network else pod.spec.hostname or pod.metadata.name
+    def _share_pids(self, context: ProcessContext, state: _PodState) -> None:
+        """The namespace of the sandbox; each has its own, with its pause process as the first."""
+        uid, attempt = context.pod.metadata.uid, context.sandbox.attempt
+        if state.pids is None or state.pids_attempt != attempt:
+            state.pids_attempt = attempt
+            state.pids = pause_namespace(self.clock, partial(self.on_pause_exit, uid, attempt))
 
     def _leave(self, state: _PodState) -> None:
         if state.view.ports is not self._host_ports:

@@ -6,7 +6,7 @@ Mirrors: what runc and containerd's exec make of it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from kubesim.api.pod import Container
@@ -31,6 +31,7 @@ from kubesim.shell import (
     VirtualFiles,
     Volume,
 )
+from kubesim.shell.kernel.pid_namespace import PidNamespace
 from kubesim.values import part
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -46,7 +47,7 @@ class ShellProcess:
     randomness: Randomness
     view: PodView
     files: VirtualFiles
-    pids: Iterator[int]
+    pids: PidNamespace | None  # None: one of its own
     note: Callable[[str], None]
     exec_time: Callable[[], int]
     injected: Mapping[str, str]  # the environment that CDI devices give, of which the command line knows nothing
@@ -72,10 +73,11 @@ class ShellProcess:
             self.view,
             memory_limit=_memory_limit(container),
             stdin_open=container.stdin,
-            pids=self.pids,
             randomness=self.randomness,
             note=self._assumed,
         )
+        if self.pids is not None:
+            self.pids.join(kernel)
         self._process = ShellContainer(
             command_line(container, environment),
             kernel,
@@ -87,6 +89,10 @@ class ShellProcess:
     def start(self, on_exit: Callable[[Exit], None]) -> None:
         self._on_exit = on_exit
         self._process.start()
+
+    def share_pids(self) -> PidNamespace:
+        """Its PID namespace, for another container to join."""
+        return PidNamespace.of(self._process.kernel)
 
     def _assumed(self, text: str) -> None:
         """An unknown program is taken for a server, and a server listens on the ports that its container declares."""

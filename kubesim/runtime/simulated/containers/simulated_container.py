@@ -30,3 +30,14 @@ class SimulatedContainer:
         self.info = replace(self.info, resources=now)
         if self.process is not None:
             self.process.resources_updated(now)
+
+
+def target_problem(target: SimulatedContainer | None, sandbox_id: str, target_id: str) -> str:
+    """Why another container of the sandbox cannot join the process namespace of this one; empty if it can."""
+    if target is None:
+        return f'container "{target_id}" does not exist: not found'
+    if target.info.sandbox_id != sandbox_id:
+        where = f"(sandbox {target.info.sandbox_id}) does not belong to sandbox {sandbox_id}"
+        return f'container "{target_id}" {where}'
+    state = target.info.state
+    return "" if target.runs() else f'container "{target_id}" is not running - in state CONTAINER_{state.upper()}'

@@ -12,7 +12,7 @@ from kubesim.cni.cache import RuntimeConf
 from kubesim.cni.exec.context import BACKGROUND, Context
 from kubesim.cni.exec.plugin_files import plugin_failure
 from kubesim.cni.libcni import CNIConfig
-from kubesim.cni.pod_network import PodNetworkConfig
+from kubesim.cni.pod_config import PodNetworkConfig
 from kubesim.cni.spec.results import Result
 from kubesim.runtime.containerd.home import Home
 from kubesim.runtime.containerd.leaks.cleaner import Cleaner

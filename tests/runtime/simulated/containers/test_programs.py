@@ -13,7 +13,7 @@ from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.network.node_network import ConnectError, NetworkError, NodeRequest
-from kubesim.runtime.protocol import ContainerConfig
+from kubesim.runtime.protocol import ContainerConfig, SandboxConfig
 from kubesim.runtime.simulated.containers.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.containers.command_line import command_line
 from kubesim.runtime.simulated.containers.container_process import ContainerProcess, Exit, ProcessContext
@@ -52,7 +52,8 @@ class Bench:
         metadata = {"name": "web", "namespace": "default", "uid": "u"}
         pod = Pod.from_json({"metadata": metadata, "spec": {"containers": [made.to_json()], **spec}})
         config = ContainerConfig(made, attempt, "", {}, {}, env=tuple((v.name, v.value) for v in made.env))
-        return ProcessContext(pod, made, config, IP, "id")
+        name = "" if pod.spec.host_network else pod.metadata.name
+        return ProcessContext(pod, made, config, IP, "id", SandboxConfig(pod, 0, {}, {}, name))
 
     def start(self, container: dict[str, Any], attempt: int = 0, **spec: Any) -> ContainerProcess:
         process = self.programs.make(self.context(container, attempt, **spec))
