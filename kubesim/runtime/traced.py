@@ -105,7 +105,9 @@ class TracedRuntime:
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox: SandboxConfig) -> str:
         pod = self._pods.get(sandbox_id, ("", ""))[0]
         name = config.container.name
-        args = {"attempt": config.attempt, "name": name, "sandbox": sandbox_id}
+        args: dict[str, Any] = {"attempt": config.attempt, "name": name, "sandbox": sandbox_id}
+        if config.resources is not None and (config.resources.cpuset_cpus or config.resources.cpuset_mems):
+            args |= _shown(config.resources)
         making = self._inner.create_container(sandbox_id, config, sandbox)
         identifier = await self._call("CreateContainer", args, making, pod=pod, container=name)
         self._pods[identifier] = (pod, name)

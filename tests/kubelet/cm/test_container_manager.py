@@ -75,10 +75,14 @@ def test_full_cores_only() -> None:
 
 def test_a_pod_with_cpus_of_its_own_has_no_quota() -> None:
     """DisableCPUQuotaWithExclusiveCPUs"""
-    story = Played(objects=[guaranteed("two", 2)], **STATIC)
-    (created,) = [r for r in story.records if isinstance(r, CriCall) and r.call == "CreateContainer"]
-    assert "cpu_limit" not in str(created.args)
-    assert story.statuses("two")[-1]["phase"] == "Running"
+    shared = guaranteed("shared", 2)
+    del shared["spec"]["containers"][0]["resources"]["requests"]
+    shared["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "1500m"
+    story = Played(objects=[guaranteed("two", 2), shared], **STATIC)
+    created = {r.pod: r.args for r in story.records if isinstance(r, CriCall) and r.call == "CreateContainer"}
+    assert created["default/two"].get("cpu_limit") is None
+    assert created["default/two"]["cpuset_cpus"] == "1,5"
+    assert created["default/shared"]["cpu_limit"] == "1500m"
 
 
 def test_memory_comes_from_the_node_that_has_it() -> None:
@@ -151,7 +155,8 @@ def test_without_managers_there_is_nothing_to_do() -> None:
     assert manager.admit(POD) is ADMITTED
     assert manager.get_resources(POD, MAIN) is NO_OPTIONS
     assert manager.pre_create_container(POD, MAIN, config) is config
-    assert not manager.pod_has_exclusive_cpus(POD)
+    assert manager.has_cpu_quota(POD)
+    assert manager.has_cpu_quota(POD, MAIN)
     asyncio.run(manager.prepare_dynamic_resources(POD))
 
 

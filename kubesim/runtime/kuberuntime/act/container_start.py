@@ -123,6 +123,7 @@ class ContainerStarter:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, str(error)) from error
         except RuntimeCallError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, error.message) from error
+        has_quota = self.helper.internal_lifecycle.has_cpu_quota(pod, container)
         stop_signal = (container.lifecycle and container.lifecycle.stop_signal) or ""
         return ContainerConfig(
             container=container,
@@ -131,12 +132,7 @@ class ContainerStarter:
             labels=new_container_labels(container, pod),
             annotations=new_container_annotations(container, pod, attempt),
             log_path=container_log_path(container.name, attempt),
-            resources=linux_container_resources(
-                pod,
-                container,
-                self.gates,
-                exclusive_cpus=self.helper.internal_lifecycle.container_has_exclusive_cpus(pod, container),
-            ),
+            resources=linux_container_resources(pod, container, self.gates, has_quota=has_quota),
             env=options.env,
             stop_signal=stop_signal if self.gates.enabled("ContainerStopSignals") else "",
         )
