@@ -26,6 +26,8 @@ def new_container_manager(
     """Raises MachineError if the kubelet would not start."""
     settings, gates = context.settings.resource_managers, context.gates
     manager = ContainerManager(settings, gates)
+    if disk.state_files:
+        _check_policies(context, disk)
     if settings.cpu_policy == "none" and settings.memory_policy == "None":
         return manager
     from kubesim.kubelet.cm.active_pods import ActivePods
@@ -54,3 +56,15 @@ def new_container_manager(
         stored = disk.state_files.setdefault(MEMORY_MANAGER_STATE, MemoryState())
         manager.memory = memory.MemoryManager(memory.new_policy(settings, stored, affinity, gates), active, tell)
     return manager
+
+
+def _check_policies(context: KubeletContext, disk: KubeletDisk) -> None:
+    """Raises MachineError if an earlier kubelet had other policies: its state must be deleted first."""
+    from kubesim.kubelet.cm.cpumanager import state as cpus
+    from kubesim.kubelet.cm.memorymanager import state as memory
+
+    settings = context.settings.resource_managers
+    if CPU_MANAGER_STATE in disk.state_files:
+        cpus.restore(disk.state_files[CPU_MANAGER_STATE], settings.cpu_policy)
+    if MEMORY_MANAGER_STATE in disk.state_files:
+        memory.restore(disk.state_files[MEMORY_MANAGER_STATE], settings.memory_policy)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from kubesim.api.pod import Container, Pod
+from kubesim.features import DEFAULT_GATES
 from kubesim.kubelet.cm.admission import AllocationError
+from kubesim.kubelet.cm.compose import new_container_manager
 from kubesim.kubelet.cm.container_manager import ADMITTED, NO_OPTIONS, ContainerManager
+from kubesim.kubelet.cm.cpumanager.state import CpuState
+from kubesim.kubelet.cm.machine import MachineError
 from kubesim.kubelet.cm.topologymanager.hints import Hints
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.helper import DeviceInfo, DynamicResourcesError, RunContainerOptions
 from kubesim.runtime.protocol import ContainerConfig
 from kubesim.trace.records import CriCall, LogOutput
@@ -99,6 +106,13 @@ def test_memory_comes_from_the_node_that_has_it() -> None:
                    kubeletConfiguration=configuration)  # fmt: skip
     assert log(story, "big") == ["1"]
     assert log(story, "any")[0] == "0-1"
+
+
+def test_a_kubelet_with_another_policy_does_not_start() -> None:
+    disk = KubeletDisk(state_files={"cpu_manager_state": CpuState(policy="static")})
+    context: Any = SimpleNamespace(settings=KubeletSettings(), gates=DEFAULT_GATES)
+    with pytest.raises(MachineError, match='configured policy "none" differs from state checkpoint policy "static"'):
+        new_container_manager(context, cast(Any, None), cast(Any, None), disk)
 
 
 # -- the parts --------------------------------------------------------------------------------------------------

@@ -40,7 +40,12 @@ def test_threads_are_numbered_after_the_cores() -> None:
 
 
 def test_memory_and_huge_pages_of_each_numa_node() -> None:
-    capacity = {"cpu": 4, "memory": "5Gi", "hugepages-1Gi": "2Gi", "hugepages-2Mi": "64Mi"}
+    capacity: dict[str, str | int | float] = {
+        "cpu": 4,
+        "memory": "5Gi",
+        "hugepages-1Gi": "2Gi",
+        "hugepages-2Mi": "64Mi",
+    }
     given = topology(numaNodes=2, memory=["2Gi", "3Gi"], hugepages={"1Gi": ["2Gi", 0]}, distances=[[10, 11], [11, 10]])
     first, second = machine_info(capacity, given).topology
     assert (first.memory, second.memory) == (2 << 30, 3 << 30)
