@@ -108,6 +108,8 @@ class TracedRuntime:
         args: dict[str, Any] = {"attempt": config.attempt, "name": name, "sandbox": sandbox_id}
         if config.cdi_devices:
             args["cdiDevices"] = list(config.cdi_devices)
+        if config.resources is not None and (config.resources.cpuset_cpus or config.resources.cpuset_mems):
+            args |= _shown(config.resources)
         making = self._inner.create_container(sandbox_id, config, sandbox)
         identifier = await self._call("CreateContainer", args, making, pod=pod, container=name)
         self._pods[identifier] = (pod, name)

@@ -38,6 +38,8 @@ def new_container_manager(
     """Raises MachineError if the kubelet would not start."""
     settings, gates = context.settings.resource_managers, context.gates
     manager = ContainerManager(settings, gates)
+    if disk.state_files:
+        _check_policies(context, disk)
     if read is not None and gates.enabled("DynamicResourceAllocation"):
         _add_dra_manager(manager, context, views, disk, drivers, read)
     if plugins is not None:
@@ -114,3 +116,15 @@ def _add_dra_manager(
     if drivers is not None or disk.state_files.get(DRA_MANAGER_STATE):
         manager.updates = Channel("resource updates", UPDATES)
         manager.dra, manager.drivers = make(), drivers
+
+
+def _check_policies(context: KubeletContext, disk: KubeletDisk) -> None:
+    """Raises MachineError if an earlier kubelet had other policies: its state must be deleted first."""
+    from kubesim.kubelet.cm.cpumanager import state as cpus
+    from kubesim.kubelet.cm.memorymanager import state as memory
+
+    settings = context.settings.resource_managers
+    if CPU_MANAGER_STATE in disk.state_files:
+        cpus.restore(disk.state_files[CPU_MANAGER_STATE], settings.cpu_policy)
+    if MEMORY_MANAGER_STATE in disk.state_files:
+        memory.restore(disk.state_files[MEMORY_MANAGER_STATE], settings.memory_policy)

@@ -161,17 +161,13 @@ class ContainerManager:
         if self.memory is not None:
             self.memory.add_container(pod, container)
 
-    def container_has_exclusive_cpus(self, pod: Pod, container: Container) -> bool:
-        return self.cpu is not None and self.cpu.has_exclusive_cpus(pod, container)
-
-    def pod_has_exclusive_cpus(self, pod: Pod) -> bool:
-        """Of a pod with pod-level resources, all containers must have them."""
-        if (cpu := self.cpu) is None:
-            return False
-        from kubesim.kubelet.cm.cpumanager.requests import manages_pod_level
-
-        has = [cpu.has_exclusive_cpus(pod, each) for each in (*pod.spec.init_containers, *pod.spec.containers)]
-        return all(has) if manages_pod_level(pod, self.gates) else any(has)
+    def has_cpu_quota(self, pod: Pod, container: Container | None = None) -> bool:
+        """A container, or else a pod, with CPUs of its own needs none."""
+        if self.cpu is None or not self.gates.enabled("DisableCPUQuotaWithExclusiveCPUs"):
+            return True
+        if container is None:
+            return not self.cpu.pod_has_exclusive_cpus(pod)
+        return not self.cpu.has_exclusive_cpus(pod, container)
 
     # -- resource claims ----------------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from kubesim.golang.text import quoted
+
 CpuSet = frozenset[int]
 NO_CPUS: CpuSet = frozenset()
 _NUMBER = re.compile(r"[+-]?[0-9]+")
@@ -33,16 +35,12 @@ def parse_cpus(text: str) -> CpuSet:
         ends = part.split("-", 1)
         first, last = _number(ends[0]), _number(ends[-1])
         if first > last:
-            raise ValueError(f"invalid range {quote(part)} ({first} > {last})")
+            raise ValueError(f"invalid range {quoted(part)} ({first} > {last})")
         found.update(range(first, last + 1))
     return frozenset(found)
 
 
 def _number(text: str) -> int:
     if not _NUMBER.fullmatch(text):
-        raise ValueError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
+        raise ValueError(f"strconv.Atoi: parsing {quoted(text)}: invalid syntax")
     return int(text)
-
-
-def quote(text: str) -> str:
-    return f'"{text}"'

@@ -27,17 +27,13 @@ from kubesim.values import replace
 
 
 def linux_container_resources(
-    pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES, *, exclusive_cpus: bool = False
+    pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES, *, has_quota: bool = True
 ) -> RuntimeResources:
-    """What a runtime reports of a container that was created, or updated, with these resources.
-
-    One that has CPUs of its own needs no quota.
-    """
+    """What a runtime reports of a container that was created, or updated, with these resources."""
     pod_level = pod.spec.resources if gates.enabled("PodLevelResources") else None
     amounts = container_resources(container.resources, pod_level)
     asked = amounts.cpu_request_milli if CPU in container.resources.requests else amounts.cpu_limit_milli
-    unlimited = exclusive_cpus and gates.enabled("DisableCPUQuotaWithExclusiveCPUs")
-    return _reported(asked, 0 if unlimited else amounts.cpu_limit_milli, amounts.memory_limit)
+    return _reported(asked, amounts.cpu_limit_milli if has_quota else 0, amounts.memory_limit)
 
 
 @lru_cache(maxsize=4096)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from kubesim.api.pod import Container, Pod
+from kubesim.features import DEFAULT_GATES
 from kubesim.kubelet.cm.admission import AllocationError
+from kubesim.kubelet.cm.compose import new_container_manager
 from kubesim.kubelet.cm.container_manager import ADMITTED, NO_OPTIONS, ContainerManager
+from kubesim.kubelet.cm.cpumanager.state import CpuState
+from kubesim.kubelet.cm.machine import MachineError
 from kubesim.kubelet.cm.topologymanager.hints import Hints
+from kubesim.kubelet.settings import KubeletSettings
+from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.helper import DeviceInfo, DynamicResourcesError, RunContainerOptions
 from kubesim.runtime.protocol import ContainerConfig
 from kubesim.trace.records import CriCall, LogOutput
@@ -75,10 +82,14 @@ def test_full_cores_only() -> None:
 
 def test_a_pod_with_cpus_of_its_own_has_no_quota() -> None:
     """DisableCPUQuotaWithExclusiveCPUs"""
-    story = Played(objects=[guaranteed("two", 2)], **STATIC)
-    (created,) = [r for r in story.records if isinstance(r, CriCall) and r.call == "CreateContainer"]
-    assert "cpu_limit" not in str(created.args)
-    assert story.statuses("two")[-1]["phase"] == "Running"
+    shared = guaranteed("shared", 2)
+    del shared["spec"]["containers"][0]["resources"]["requests"]
+    shared["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "1500m"
+    story = Played(objects=[guaranteed("two", 2), shared], **STATIC)
+    created = {r.pod: r.args for r in story.records if isinstance(r, CriCall) and r.call == "CreateContainer"}
+    assert created["default/two"].get("cpu_limit") is None
+    assert created["default/two"]["cpuset_cpus"] == "1,5"
+    assert created["default/shared"]["cpu_limit"] == "1500m"
 
 
 def test_memory_comes_from_the_node_that_has_it() -> None:
@@ -95,6 +106,13 @@ def test_memory_comes_from_the_node_that_has_it() -> None:
                    kubeletConfiguration=configuration)  # fmt: skip
     assert log(story, "big") == ["1"]
     assert log(story, "any")[0] == "0-1"
+
+
+def test_a_kubelet_with_another_policy_does_not_start() -> None:
+    disk = KubeletDisk(state_files={"cpu_manager_state": CpuState(policy="static")})
+    context: Any = SimpleNamespace(settings=KubeletSettings(), gates=DEFAULT_GATES)
+    with pytest.raises(MachineError, match='configured policy "none" differs from state checkpoint policy "static"'):
+        new_container_manager(context, cast(Any, None), cast(Any, None), disk)
 
 
 # -- the parts --------------------------------------------------------------------------------------------------
@@ -151,7 +169,8 @@ def test_without_managers_there_is_nothing_to_do() -> None:
     assert manager.admit(POD) is ADMITTED
     assert manager.get_resources(POD, MAIN) is NO_OPTIONS
     assert manager.pre_create_container(POD, MAIN, config) is config
-    assert not manager.pod_has_exclusive_cpus(POD)
+    assert manager.has_cpu_quota(POD)
+    assert manager.has_cpu_quota(POD, MAIN)
     asyncio.run(manager.prepare_dynamic_resources(POD))
 
 

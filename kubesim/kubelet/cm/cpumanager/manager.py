@@ -19,7 +19,7 @@ from kubesim.errors import RuntimeCallError
 from kubesim.features import FeatureGates
 from kubesim.kubelet.cm.active_pods import ActivePods
 from kubesim.kubelet.cm.cpumanager.policy_static import POD_LEVEL, Affinity, StaticPolicy, new_static_policy
-from kubesim.kubelet.cm.cpumanager.requests import amount, is_container_equivalent_qos_guaranteed
+from kubesim.kubelet.cm.cpumanager.requests import amount, is_container_equivalent_qos_guaranteed, manages_pod_level
 from kubesim.kubelet.cm.cpumanager.state import CpuState, restore
 from kubesim.kubelet.cm.cpumanager.topology import discover
 from kubesim.kubelet.cm.cpumanager.topology_hints import pod_topology_hints, topology_hints
@@ -117,6 +117,11 @@ class CpuManager:
         limit = amount(container.resources.limits, "cpu")
         is_whole = limit.value() * 1000 == limit.milli_value()
         return not is_pod_level_resources_set(pod) or (is_container_equivalent_qos_guaranteed(container) and is_whole)
+
+    def pod_has_exclusive_cpus(self, pod: Pod) -> bool:
+        """Has any container them? Of a pod with pod-level resources, all must."""
+        has = [self.has_exclusive_cpus(pod, container) for container in all_containers(pod)]
+        return all(has) if manages_pod_level(pod, self.policy.gates) else any(has)
 
     def add_container(self, pod: Pod, container: Container) -> None:
         """It has been created with its CPUs."""

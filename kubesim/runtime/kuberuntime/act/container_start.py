@@ -125,6 +125,7 @@ class ContainerStarter:
         annotations = new_container_annotations(container, pod, attempt)
         if options.annotations:  # the kubelet's own override those of device plugins
             annotations = {**dict(options.annotations), **annotations}
+        has_quota = self.helper.internal_lifecycle.has_cpu_quota(pod, container)
         stop_signal = (container.lifecycle and container.lifecycle.stop_signal) or ""
         return ContainerConfig(
             container=container,
@@ -133,12 +134,7 @@ class ContainerStarter:
             labels=new_container_labels(container, pod),
             annotations=annotations,
             log_path=container_log_path(container.name, attempt),
-            resources=linux_container_resources(
-                pod,
-                container,
-                self.gates,
-                exclusive_cpus=self.helper.internal_lifecycle.container_has_exclusive_cpus(pod, container),
-            ),
+            resources=linux_container_resources(pod, container, self.gates, has_quota=has_quota),
             env=options.env,
             hosts_file=options.hosts_file,
             namespaces=namespaces,

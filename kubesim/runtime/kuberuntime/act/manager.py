@@ -170,15 +170,10 @@ class RuntimeManager:
         """Make the pod's control group, if it is not there yet."""
         uid = pod.metadata.uid
         if self._cgroups.get(uid) is None:
-            config = resource_config_for_pod(pod, enforce_cpu_limits=self._has_quota(pod), gates=self._gates)
+            has_quota = self._helper.internal_lifecycle.has_cpu_quota(pod)
+            config = resource_config_for_pod(pod, enforce_cpu_limits=has_quota, gates=self._gates)
             self._cgroups.create(uid, config)
             self.actuated.pod_cgroup_made(pod, self._gates)
-
-    def _has_quota(self, pod: Pod) -> bool:
-        """A pod with CPUs of its own needs no quota."""
-        if not self._gates.enabled("DisableCPUQuotaWithExclusiveCPUs"):
-            return True
-        return not self._helper.internal_lifecycle.pod_has_exclusive_cpus(pod)
 
     def pod_cgroup(self, uid: str) -> ResourceConfig | None:
         return self._cgroups.get(uid)

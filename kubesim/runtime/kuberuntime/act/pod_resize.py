@@ -137,10 +137,7 @@ class _Resize:
         self._actions = actions
         self._before = self._current = current
         # A limit that the pod has no more stays what it is: none can be taken away from a running pod.
-        has_quota = not (
-            resizer.gates.enabled("DisableCPUQuotaWithExclusiveCPUs")
-            and resizer.helper.internal_lifecycle.pod_has_exclusive_cpus(pod)
-        )
+        has_quota = resizer.helper.internal_lifecycle.has_cpu_quota(pod)
         wanted = resource_config_for_pod(pod, enforce_cpu_limits=has_quota, gates=resizer.gates)
         self._wanted = replace(
             wanted,
@@ -202,8 +199,8 @@ class _Resize:
         else:
             has = replace(has, cpu_limit_milli=wanted.cpu_limit_milli, cpu_request_milli=wanted.cpu_request_milli)
         container = update.container.changed(resources=_requirements(has, update.container.resources))
-        exclusive = self._resizer.helper.internal_lifecycle.container_has_exclusive_cpus(self._pod, container)
-        reported = linux_container_resources(self._pod, container, self._resizer.gates, exclusive_cpus=exclusive)
+        has_quota = self._resizer.helper.internal_lifecycle.has_cpu_quota(self._pod, container)
+        reported = linux_container_resources(self._pod, container, self._resizer.gates, has_quota=has_quota)
         await self._resizer.runtime.update_container_resources(bare_id(update.id), reported)
         self._resizer.actuated.started(self._pod, container, self._resizer.gates)
         self._now[update.id] = has

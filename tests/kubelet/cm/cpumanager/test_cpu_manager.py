@@ -159,3 +159,4 @@ def test_exclusive_cpus() -> None:
         )
         assert manager.has_exclusive_cpus(pod, first)
         assert not manager.has_exclusive_cpus(pod, second)
+        assert manager.pod_has_exclusive_cpus(pod)

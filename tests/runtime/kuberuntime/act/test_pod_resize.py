@@ -9,6 +9,7 @@ import pytest
 
 from kubesim.api.pod import Pod
 from kubesim.errors import RuntimeCallError
+from kubesim.kubelet.cm.container_manager import ContainerManager
 from kubesim.runtime.allocation.actuated import ActuatedState
 from kubesim.runtime.allocation.allocated import AllocationState
 from kubesim.runtime.allocation.cgroups import PodCgroups, ResourceConfig, resource_config_for_pod
@@ -52,6 +53,7 @@ class Node:
         self.cgroups = _NotedCgroups(self.log)
         self.cgroups.create("u", resource_config_for_pod(pod))
         self.reinspected = 0
+        self.internal_lifecycle = ContainerManager()
         self._usage = usage
         self._errors = errors or {}
 
