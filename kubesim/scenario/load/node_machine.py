@@ -130,7 +130,7 @@ def _node_allocatable_reservation(capacity: Capacity, configuration: KubeletConf
         if resource is not None and threshold.is_hard:
             kept = threshold.value.of(quantity(capacity[resource]))
             total[resource] = total[resource] + kept if resource in total else kept
-    return total
+    return {name: amount for name, amount in total.items() if name in capacity and not amount.is_zero}
 
 
 _KEPT_FREE = {signals.MEMORY_AVAILABLE: "memory", signals.NODEFS_AVAILABLE: "ephemeral-storage"}
@@ -142,6 +142,7 @@ def has_resource_managers(item: TopologyItem | None, configuration: KubeletConfi
     return (
         item is not None
         or values["cpuManagerPolicy"] != "none"
+        or bool(values["cpuManagerPolicyOptions"])
         or values["memoryManagerPolicy"] != "None"
         or values["topologyManagerPolicy"] != "none"
     )

@@ -77,31 +77,44 @@ class CpuAccumulator:
 
     # -- taking -------------------------------------------------------------------------------------------------
 
-    def _take_full(self, level: Level, ids: Iterable[int], size: int | None = None) -> None:
-        """Each of them that is free as a whole and not too large. A whole one has `size` CPUs, or all that it has."""
-        free = [one for one in ids if len(self.details.cpus_in(level, (one,))) == self._size(level, one, size)]
+    def free_numa_nodes(self) -> list[int]:
+        return [one for one in self.numa_nodes() if self._is_free("numa", one)]
+
+    def free_sockets(self) -> list[int]:
+        size = self.topology.cpus_per_socket
+        return [one for one in self.sockets() if len(self.details.cpus_in("socket", (one,))) == size]
+
+    def free_uncore_caches(self) -> list[int]:
+        return [one for one in self.uncore_caches() if self._is_free("uncore", one)]
+
+    def free_cores(self) -> list[int]:
+        size = self.topology.cpus_per_core
+        return [one for one in self.cores() if len(self.details.cpus_in("core", (one,))) == size]
+
+    def _is_free(self, level: Level, one: int) -> bool:
+        return len(self.details.cpus_in(level, (one,))) == len(self.topology.details.cpus_in(level, (one,)))
+
+    def _take_full(self, level: Level, free: list[int]) -> None:
+        """Each of them that is not too large."""
         for one in free:
             cpus = self.topology.details.cpus_in(level, (one,))
             if self.needed >= len(cpus):
                 self.take(cpus)
 
-    def _size(self, level: Level, one: int, size: int | None) -> int:
-        return len(self.topology.details.cpus_in(level, (one,))) if size is None else size
-
     def take_full_numa_nodes(self) -> None:
-        self._take_full("numa", self.numa_nodes())
+        self._take_full("numa", self.free_numa_nodes())
 
     def take_full_sockets(self) -> None:
-        self._take_full("socket", self.sockets(), self.topology.cpus_per_socket)
+        self._take_full("socket", self.free_sockets())
 
     def take_full_cores(self) -> None:
-        self._take_full("core", self.cores(), self.topology.cpus_per_core)
+        self._take_full("core", self.free_cores())
 
     def take_uncore_cache(self) -> None:
         """Whole caches as long as that many CPUs are needed, then a part of one that has all the rest."""
         for uncore in self.uncore_caches():
             if self.needed >= self.topology.cpus_per_uncore:
-                self._take_full("uncore", self.uncore_caches())
+                self._take_full("uncore", self.free_uncore_caches())
             if self.is_satisfied():
                 return
             self._take_partial_uncore(uncore)

@@ -20,7 +20,7 @@ from kubesim.runtime.allocation.cpuset import CpuSet
 from kubesim.values import mutable
 
 
-class Slice:
+class GoSlice:
     """A slice of a Go array, as `append` makes it: while there is room, several slices share one array.
 
     Upstream keeps the best combination as such a slice while it makes further ones. Combinations of four, six, seven
@@ -30,12 +30,12 @@ class Slice:
     def __init__(self, array: list[int], length: int) -> None:
         self._array, self._length = array, length
 
-    def append(self, value: int) -> Slice:
+    def append(self, value: int) -> GoSlice:
         array = self._array
         if self._length == len(array):
             array = [*array, *[0] * max(1, len(array))]  # the room doubles
         array[self._length] = value
-        return Slice(array, self._length + 1)
+        return GoSlice(array, self._length + 1)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._array[: self._length])
@@ -44,10 +44,10 @@ class Slice:
         return self._length
 
 
-def combinations(of: Sequence[int], size: int) -> Iterator[Slice]:
+def combinations(of: Sequence[int], size: int) -> Iterator[GoSlice]:
     """All choices of `size` values, in order."""
 
-    def further(start: int, left: int, chosen: Slice) -> Iterator[Slice]:
+    def further(start: int, left: int, chosen: GoSlice) -> Iterator[GoSlice]:
         if left == 0:
             yield chosen
             return
@@ -55,7 +55,7 @@ def combinations(of: Sequence[int], size: int) -> Iterator[Slice]:
             yield from further(place + 1, left - 1, chosen.append(of[place]))
 
     if size >= 1:
-        yield from further(0, size, Slice([], 0))
+        yield from further(0, size, GoSlice([], 0))
 
 
 @mutable
@@ -63,8 +63,8 @@ class _Best:
     """The NUMA nodes to take CPUs from, and those of them that give what cannot be divided evenly."""
 
     balance: float = math.inf  # how unevenly the free CPUs would be distributed afterwards
-    combo: Slice | None = None
-    remainder: Slice | None = None
+    combo: GoSlice | None = None
+    remainder: GoSlice | None = None
 
 
 def take_by_topology_numa_distributed(
@@ -100,7 +100,7 @@ def _numa_nodes_needed(acc: CpuAccumulator, group_size: int) -> tuple[int, int]:
     return (needed - 1) // groups_per_node + 1, min(needed, len(acc.details.ids("numa")))
 
 
-def _weigh(acc: CpuAccumulator, numas: list[int], combo: Slice, count: int, group_size: int, best: _Best) -> None:
+def _weigh(acc: CpuAccumulator, numas: list[int], combo: GoSlice, count: int, group_size: int, best: _Best) -> None:
     """Is this combination better than the best so far? Then it becomes that."""
     free = {numa: len(acc.details.cpus_in("numa", (numa,))) for numa in numas}
     if sum(free[numa] for numa in combo) < count:

@@ -46,6 +46,7 @@ class CpuManager:
     status: Callable[[str], PodStatus | None]  # what a pod's status reports, by uid
     tell: Tell
     _written: dict[tuple[str, str], CpuSet] = field(default_factory=dict)  # what each container was given last
+    _pods: dict[str, Pod] = field(default_factory=dict)  # by uid, for a reader who does not know the uid
 
     def start(self) -> None:
         """Raises MachineError if the state of an earlier kubelet cannot be used."""
@@ -81,6 +82,7 @@ class CpuManager:
 
     def _tell_assigned(self, pod: Pod, container: Container, cpus: CpuSet) -> None:
         nodes = self.policy.topology.details.keep_only(cpus).ids("numa")
+        self._pods[pod.metadata.uid] = pod
         own = f"CPUs {format_cpus(cpus)} of NUMA node {format_cpus(nodes)} are its own"
         shared = f"the shared pool is {format_cpus(self.policy.state.default_cpus)}"
         self.tell(pod, container.name, f"{own}: the pod is Guaranteed and requests whole CPUs; {shared}")
@@ -91,9 +93,12 @@ class CpuManager:
             cpus = state.get(uid, name) or NO_CPUS
             self.policy.remove_container(uid, name)
             self._written.pop((uid, name), None)
-            text = f"CPUs {format_cpus(cpus)} of container {name} of pod {uid} are free: the pod is not active any more"
-            self.tell(None, "", f"{text}; the shared pool is {format_cpus(state.default_cpus)}")
+            whose = "" if uid in self._pods else f" of pod {uid}"
+            text = f"CPUs {format_cpus(cpus)}{whose} are free again: the pod is not active any more"
+            self.tell(self._pods.get(uid), name, f"{text}; the shared pool is {format_cpus(state.default_cpus)}")
             some = True
+            if uid not in state.assignments:
+                self._pods.pop(uid, None)
         return some
 
     # -- containers ---------------------------------------------------------------------------------------------

@@ -43,17 +43,15 @@ class TopologyManager:
     scope: str
     gates: FeatureGates = DEFAULT_GATES
     providers: list[HintProvider] = field(default_factory=list)
-    _hints: dict[str, dict[str, TopologyHint]] = field(default_factory=dict)  # by pod uid and container name
+    _hints: dict[tuple[str, str], TopologyHint] = field(default_factory=dict)  # of the pod that was admitted last
 
     def affinity(self, uid: str, container: str) -> TopologyHint:
-        """The hint that was chosen for a container."""
-        return self._hints.get(uid, {}).get(container, NO_NODE)
-
-    def forget(self, uid: str) -> None:
-        self._hints.pop(uid, None)
+        """The hint that was chosen for a container of the pod that is being admitted."""
+        return self._hints.get((uid, container), NO_NODE)
 
     def admit(self, pod: Pod) -> None:
         """Raises AllocationError if the pod is not admitted."""
+        self._hints.clear()
         if self.scope == NONE_SCOPE:
             for container in all_containers(pod):
                 self._allocate(pod, container)
@@ -95,7 +93,7 @@ class TopologyManager:
         return self.gates.enabled("PodLevelResourceManagers") and is_pod_level_resources_set(pod)
 
     def _set(self, pod: Pod, container: Container, hint: TopologyHint) -> None:
-        self._hints.setdefault(pod.metadata.uid, {})[container.name] = hint
+        self._hints[pod.metadata.uid, container.name] = hint
 
     def _allocate(self, pod: Pod, container: Container) -> None:
         for provider in self.providers:
