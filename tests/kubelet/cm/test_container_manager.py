@@ -14,6 +14,8 @@ from kubesim.kubelet.cm.admission import AllocationError
 from kubesim.kubelet.cm.compose import new_container_manager
 from kubesim.kubelet.cm.container_manager import ADMITTED, NO_OPTIONS, ContainerManager
 from kubesim.kubelet.cm.cpumanager.state import CpuState
+from kubesim.kubelet.cm.devicemanager.manager import DeviceManager
+from kubesim.kubelet.cm.dra.manager import DraManager
 from kubesim.kubelet.cm.machine import MachineError
 from kubesim.kubelet.cm.topologymanager.hints import Hints
 from kubesim.kubelet.settings import KubeletSettings
@@ -177,9 +179,9 @@ def test_without_managers_there_is_nothing_to_do() -> None:
 def test_devices_and_claims_add_up() -> None:
     """container_manager_linux.go GetResources"""
     manager = ContainerManager()
-    manager.dra = cast(Any, Claims())
+    manager.dra = cast(DraManager, Claims())
     assert manager.get_resources(POD, MAIN) == RunContainerOptions(cdi_devices=("vendor/claim=1",))
-    manager.devices = cast(Any, Devices())
+    manager.devices = cast(DeviceManager, Devices())
     both = manager.get_resources(POD, MAIN)
     assert both.cdi_devices == ("vendor/claim=1", "vendor/gpu=0")
     assert (both.env, [device.path_on_host for device in both.devices]) == ((("GPU", "0"),), ["/dev/gpu0"])
@@ -188,7 +190,7 @@ def test_devices_and_claims_add_up() -> None:
 def test_a_manager_that_cannot_allocate_refuses_the_pod() -> None:
     manager = ContainerManager()
     devices = Devices()
-    manager.devices = cast(Any, devices)
+    manager.devices = cast(DeviceManager, devices)
     assert manager.admit(POD) == ADMITTED
     devices.error = "requested number of devices unavailable"
     message = "Allocate failed due to requested number of devices unavailable, which is unexpected"
@@ -197,9 +199,10 @@ def test_a_manager_that_cannot_allocate_refuses_the_pod() -> None:
 
 def test_claims_are_prepared_and_unprepared() -> None:
     manager = ContainerManager()
-    claims = Claims()
-    manager.dra = cast(Any, claims)
+    claims, claiming = Claims(), POD.changed(spec=POD.spec.changed(resource_claims=({"name": "gpu"},)))
+    manager.dra = cast(DraManager, claims)
     with pytest.raises(DynamicResourcesError, match="no driver"):
-        asyncio.run(manager.prepare_dynamic_resources(POD))
-    asyncio.run(manager.unprepare_dynamic_resources(POD))
+        asyncio.run(manager.prepare_dynamic_resources(claiming))
+    asyncio.run(manager.unprepare_dynamic_resources(claiming))
+    asyncio.run(manager.unprepare_dynamic_resources(POD))  # has none
     assert claims.calls == ["prepare", "unprepare"]
