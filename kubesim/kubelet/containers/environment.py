@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from kubesim.api.workloads.services import Service
 
 Find = Callable[[str, str, str], ApiObject | None]  # kind, namespace, name
-
-
 FindFile = Callable[[Pod, str, str], VolumeFile | None]  # volume, path in it; None: no such volume is mounted
 
 

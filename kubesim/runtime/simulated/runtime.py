@@ -340,9 +340,6 @@ class SimulatedRuntime:
 
     def _ended(self, container: SimulatedContainer, exit: Exit) -> None:
         """The program has ended; the runtime takes a moment to make something of a very short run."""
-        if container.info.state == "exited":  # lost with its node, on whose disk the message still is
-            container.info = replace(container.info, message=exit.message)
-            return
         assert container.info.started_at is not None
         noticed = container.info.started_at + self.settings.latencies.shortest_run
         if self._clock.now() < noticed:
@@ -351,6 +348,7 @@ class SimulatedRuntime:
             self._exited(container, exit)
 
     def _exited(self, container: SimulatedContainer, exit: Exit) -> None:
+        container.info = replace(container.info, message=exit.message)  # which outlives even the node
         if container.info.state != "running":
             return
         container.info = replace(
@@ -359,7 +357,6 @@ class SimulatedRuntime:
             finished_at=self._clock.now(),
             exit_code=exit.code,
             reason=exit.reason,
-            message=exit.message,
         )
         for listener in self._exit_listeners:
             listener(container.info.id, exit)
