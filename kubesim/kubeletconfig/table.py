@@ -114,7 +114,7 @@ configMapAndSecretChangeDetectionStrategy  string                .              
 showHiddenMetricsForVersion                string                .                                    .
 systemReservedCgroup                       string                system-reserved-cgroup               .
 kubeReservedCgroup                         string                kube-reserved-cgroup                 .
-enforceNodeAllocatable                     []string              enforce-node-allocatable             pods
+*enforceNodeAllocatable                    []string              enforce-node-allocatable             pods
 *allowedUnsafeSysctls                      []string              allowed-unsafe-sysctls               .
 volumePluginDir                            string                volume-plugin-dir                    .
 *providerID                                string                provider-id                          .

@@ -60,8 +60,8 @@ def test_what_is_reserved_is_not_for_pods() -> None:
     configuration = {"kubeReserved": {"cpu": "500m", "memory": "1Gi"}, "systemReserved": {"cpu": "500m"}}
     node = node_of(configuration, capacity={"cpu": "4", "memory": "4Gi"})
     assert (node.status.capacity["cpu"], node.status.allocatable["cpu"]) == ("4", "3")
-    assert node.status.allocatable["memory"] == "3Gi"
-    assert node_of({"kubeReserved": {"memory": "1Ti"}}).status.allocatable["memory"] == "0"
+    assert node.status.allocatable["memory"] == "2972Mi"  # 100Mi: the hard eviction threshold
+    assert node_of({"kubeReserved": {"memory": "16Gi"}, "evictionHard": {}}).status.allocatable["memory"] == "0"
     named = {"reservedSystemCPUs": "0-1,5", "kubeReserved": {"cpu": "7"}}
     assert node_of(named, capacity={"cpu": "8"}).status.allocatable["cpu"] == "5"
 
