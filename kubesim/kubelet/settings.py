@@ -14,6 +14,7 @@ from kubesim.kubelet.eviction.thresholds import EvictionConfig
 from kubesim.kubelet.images.image_gc import ImageGCPolicy
 from kubesim.kubelet.node.node_shutdown import ShutdownGracePeriod
 from kubesim.kubelet.resize.resize_feasibility import NodePolicies
+from kubesim.runtime.allocation.swap import NodeSwap
 from kubesim.runtime.images.image_manager import ImagePullSettings
 from kubesim.values import value_object
 
@@ -62,6 +63,8 @@ class KubeletSettings:
     max_container_restart_period: int = 300 * SECOND
     allowed_unsafe_sysctls: tuple[str, ...] = ()
     containers_to_keep: int = 1  # dead ones for each container name
+    swap: NodeSwap | None = None
+    app_armor_enabled: bool = True
     eviction: EvictionConfig = field(default_factory=EvictionConfig)
     image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)
     log_rotation: LogRotatePolicy = field(default_factory=LogRotatePolicy)

@@ -11,11 +11,16 @@ from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import KubesimError
+from kubesim.runtime.allocation.swap import NodeSwap
 from kubesim.values import value_object
 
 
 class ContainerConfigError(KubesimError):
     """A container's environment or mounts cannot be made (a missing ConfigMap, key or Secret)."""
+
+
+class SandboxConfigError(KubesimError):
+    """A pod's sandbox cannot be configured (its RuntimeClass is missing)."""
 
 
 class EventRecorder(Protocol):
@@ -41,6 +46,14 @@ class RunContainerOptions:
 
 class RuntimeHelper(Protocol):
     """The kubelet as the runtime manager sees it."""
+
+    @property
+    def swap(self) -> NodeSwap | None:
+        """None: the node has none."""
+
+    def lookup_runtime_handler(self, pod: Pod) -> str:
+        """The handler of the pod's RuntimeClass, empty for the default; raises SandboxConfigError."""
+        ...
 
     def is_pod_termination_requested(self, uid: str) -> bool: ...
     def on_pod_sandbox_ready(self, pod: Pod) -> None: ...

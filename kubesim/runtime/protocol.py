@@ -20,6 +20,7 @@ from kubesim.runtime.types import ContainerRuntimeState, RuntimeResources, Sandb
 from kubesim.values import value_object
 
 T = TypeVar("T")
+UNKNOWN_ERROR = "rpc error: code = Unknown desc = "
 CANCELLED = "rpc error: code = Canceled desc = context canceled"
 
 
@@ -42,6 +43,21 @@ class CallContext(Protocol):
 
 
 @value_object
+class SecurityProfile:
+    """A seccomp or AppArmor profile; `localhost_ref` is the path or the name of one on the node."""
+
+    profile_type: Literal["RuntimeDefault", "Unconfined", "Localhost"]
+    localhost_ref: str = ""
+
+
+@value_object
+class LinuxContainerSecurityContext:
+    privileged: bool
+    seccomp: SecurityProfile
+    apparmor: SecurityProfile | None = None  # None: the runtime's default
+
+
+@value_object
 class SandboxConfig:
     """RunPodSandbox' argument: the identity of the sandbox and what its set-up needs of the pod."""
 
@@ -51,6 +67,7 @@ class SandboxConfig:
     annotations: Mapping[str, str]
     hostname: str = ""
     log_directory: str = ""
+    runtime_handler: str = ""  # of the pod's RuntimeClass; empty: the runtime's default
 
 
 @value_object
@@ -66,6 +83,7 @@ class ContainerConfig:
     resources: RuntimeResources | None = None
     env: tuple[tuple[str, str], ...] = ()
     stop_signal: str = ""  # `SIGUSR1`; empty: the image's
+    security_context: LinuxContainerSecurityContext | None = None  # None: nothing is asked for
 
 
 @value_object

@@ -35,6 +35,7 @@ class RuntimeResources:
     cpu_limit: str | None = None
     memory_request: str | None = None
     memory_limit: str | None = None
+    unified: tuple[tuple[str, str], ...] = ()  # what else is written to the cgroup (v2), by file name
 
 
 @value_object

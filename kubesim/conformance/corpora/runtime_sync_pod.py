@@ -213,6 +213,11 @@ class _Recording:
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         self.events.append(f"{type} {reason} {_PULL_TIMES.sub(' in <duration>', message)}")
 
+    swap = None
+
+    def lookup_runtime_handler(self, pod: Pod) -> str:
+        return ""
+
     def is_pod_termination_requested(self, uid: str) -> bool:
         return False
 

@@ -13,6 +13,7 @@ from kubesim.api.timestamps import SECOND, format_micro_time, format_time
 from kubesim.clock import NEVER, LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.concurrency import JitteredTicker
+from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.cm.node_allocatable import (
     NOTHING_RESERVED,
     NodeAllocatableConfig,
@@ -20,6 +21,7 @@ from kubesim.kubelet.cm.node_allocatable import (
     node_allocatable_reservation,
 )
 from kubesim.kubelet.settings import KubeletSettings
+from kubesim.runtime.allocation.swap import NodeSwap
 
 KUBELET_VERSION = "v1.36.4"
 LEASE_NAMESPACE = "kube-node-lease"
@@ -45,6 +47,7 @@ def initial_node(
     capacity: Mapping[str, str | int | float] | None = None,
     config: NodeAllocatableConfig = NOTHING_RESERVED,
     provider_id: str = "",
+    gates: FeatureGates = DEFAULT_GATES,
 ) -> Node:
     """A healthy node without pods."""
     name = settings.node_name
@@ -79,9 +82,14 @@ def initial_node(
                 "containerRuntimeVersion": "containerd://2.3.0",
                 "operatingSystem": "linux",
                 "architecture": "amd64",
+                **_swap(settings.swap, gates),
             },
         ),
     )
+
+
+def _swap(swap: NodeSwap | None, gates: FeatureGates) -> dict[str, object]:
+    return {} if swap is None or not gates.enabled("NodeSwap") else {"swap": {"capacity": swap.capacity}}
 
 
 class Heartbeat(JitteredTicker):

@@ -21,16 +21,23 @@ from kubesim.runtime.allocation.cgroups import (
     milli_cpu_to_shares,
     shares_to_milli_cpu,
 )
+from kubesim.runtime.allocation.swap import SWAP_MAX, NodeSwap, container_swap_limit
 from kubesim.runtime.kuberuntime.decide.resize_actions import container_resources
 from kubesim.runtime.types import RuntimeResources
+from kubesim.values import replace
 
 
-def linux_container_resources(pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES) -> RuntimeResources:
+def linux_container_resources(
+    pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES, swap: NodeSwap | None = None
+) -> RuntimeResources:
     """What a runtime reports of a container that was created, or updated, with these resources."""
     pod_level = pod.spec.resources if gates.enabled("PodLevelResources") else None
     amounts = container_resources(container.resources, pod_level)
     asked = amounts.cpu_request_milli if CPU in container.resources.requests else amounts.cpu_limit_milli
-    return _reported(asked, amounts.cpu_limit_milli, amounts.memory_limit)
+    resources = _reported(asked, amounts.cpu_limit_milli, amounts.memory_limit)
+    if swap is None:
+        return resources
+    return replace(resources, unified=((SWAP_MAX, str(container_swap_limit(pod, container, swap, gates))),))
 
 
 @lru_cache(maxsize=4096)
@@ -58,4 +65,4 @@ def with_actuated(reported: RuntimeResources | None, actuated: ResourceRequireme
         )
     if reported.memory_request is not None or MEMORY not in requests or quantity(requests[MEMORY]).is_zero:
         return reported
-    return RuntimeResources(reported.cpu_request, reported.cpu_limit, str(requests[MEMORY]), reported.memory_limit)
+    return replace(reported, memory_request=str(requests[MEMORY]))

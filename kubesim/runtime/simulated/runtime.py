@@ -16,10 +16,12 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import Awaited, LoopClock, Randomness, go, wake
 from kubesim.errors import RuntimeCallError, SyncCancelled
+from kubesim.golang.text import quoted
 from kubesim.runtime.allocation.cgroups import ResourceConfig
 from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.protocol import (
     CANCELLED,
+    UNKNOWN_ERROR,
     CallContext,
     ContainerConfig,
     ContainerInfo,
@@ -33,11 +35,12 @@ from kubesim.runtime.protocol import (
 )
 from kubesim.runtime.simulated.addresses import Addresses
 from kubesim.runtime.simulated.containers.container_process import (
-    ContainerProcess,
     Exit,
     ProcessContext,
     ProcessFactory,
+    SimulatedContainer,
 )
+from kubesim.runtime.simulated.containers.security import security_problem
 from kubesim.runtime.simulated.containers.stop_signals import DEFAULT_STOP_SIGNAL, signal_number
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.simulated.image_store import ImageStore
@@ -57,22 +60,6 @@ class _NoTime:
 
 
 _NO_TIME = _NoTime()
-
-
-class SimulatedContainer:
-    """A container and the process inside it."""
-
-    __slots__ = ("config", "exited", "info", "process", "sandbox")
-
-    def __init__(self, info: ContainerInfo, config: ContainerConfig, sandbox: SandboxConfig) -> None:
-        self.info = info
-        self.config = config
-        self.sandbox = sandbox
-        self.process: ContainerProcess | None = None
-        self.exited: list[asyncio.Future[None]] = []  # who waits for its end
-
-    def runs(self) -> bool:
-        return self.info.state == "running"
 
 
 class SimulatedRuntime:
@@ -137,9 +124,15 @@ class SimulatedRuntime:
             raise RuntimeCallError(self.settings.sandbox_errors[self._sandbox_failures - 1])
         identifier = self._sandbox_id(config.pod.metadata.uid)
         self._made_sandboxes += 1
+        self._check_runtime_handler(identifier, config.runtime_handler)
         address = "" if config.pod.spec.host_network else self._address(identifier, config.attempt)
         self._enter_sandbox(identifier, config, SandboxNetwork(address))
         return identifier
+
+    def _check_runtime_handler(self, identifier: str, handler: str) -> None:
+        if handler and handler not in self.settings.runtime_handlers:
+            problem = f"unable to get OCI runtime for sandbox {quoted(identifier)}"
+            raise RuntimeCallError(f"{UNKNOWN_ERROR}{problem}: no runtime for {quoted(handler)} is configured")
 
     def _enter_sandbox(
         self, identifier: str, config: SandboxConfig, network: SandboxNetwork, *, ready: bool = True
@@ -258,7 +251,9 @@ class SimulatedRuntime:
         sandbox = self._sandboxes.get(container.info.sandbox_id)
         ip = sandbox.network.ip if sandbox is not None and sandbox.network is not None else ""
         config = container.config
-        return ProcessContext(container.sandbox.pod, config.container, config, ip, container.info.id)
+        return ProcessContext(
+            container.sandbox.pod, config.container, config, ip, container.info.id, cgroup=container.cgroup
+        )
 
     def knows_pod(self, uid: str) -> bool:
         """Is there anything left of a pod: a sandbox, a container, alive or dead?"""
@@ -289,6 +284,10 @@ class SimulatedRuntime:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.create_container)
         self._sandbox(sandbox_id)  # it may have been removed meanwhile
+        if config.security_context is not None:
+            problem = security_problem(config.security_context, self.settings.security_profiles)
+            if problem:
+                raise RuntimeCallError(f"{UNKNOWN_ERROR}{problem}")
         identifier = self._container_id(info.pod_uid, config)
         container = config.container
         self._containers[identifier] = SimulatedContainer(
@@ -445,6 +444,7 @@ class SimulatedRuntime:
         container = self._container(container_id)
         await self._take(self.settings.latencies.update_container)
         container.info = replace(container.info, resources=resources)
+        container.write_cgroup()
         self._changed(container.info.pod_uid)
 
     async def exec_sync(

@@ -20,12 +20,14 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from kubesim.api.quantity import quantity
 from kubesim.errors import GateError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
 from kubesim.kubeletconfig.decode import ConfigurationProblem
 from kubesim.scenario.language.cni_items import CniItem
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
+from kubesim.scenario.language.node_items import SecurityProfilesItem, why_no_kubelet_starts
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, wrap
@@ -82,8 +84,15 @@ class NodeItem(Strict):
     taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
     capacity: dict[str, str | int | float] = Field(default_factory=dict)
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
+    swap: Amount | None = None  # the size of its swap space; kubeletConfiguration.memorySwap says who may use it
+    security_profiles: SecurityProfilesItem = defaults()
+    runtime_handlers: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ("runc",)  # that a RuntimeClass can name
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+
+    @property
+    def has_swap(self) -> bool:
+        return self.swap is not None and quantity(self.swap).sign > 0
 
 
 class Credentials(Strict):
@@ -195,6 +204,11 @@ class Spec(Strict):
             raise configuration_error(problem) from None
         except GateError:
             pass  # told by with_feature_gates, which knows that the command line is to blame
+        for number, node in enumerate(self.nodes):
+            field, why = why_no_kubelet_starts(node.capacity, node.has_swap, configuration)
+            if why:
+                where = {"where": f"nodes[{number}].{field}", "problem": why}
+                raise PydanticCustomError("nodes", "{where}: {problem}", where)
         return self
 
     @model_validator(mode="after")

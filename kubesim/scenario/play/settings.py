@@ -17,12 +17,16 @@ from kubesim.golang.yaml import YamlError, yaml_to_json
 from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
 from kubesim.kubelet.node.node_status import DEFAULT_CAPACITY
 from kubesim.kubelet.settings import KubeletSettings
+from kubesim.runtime.allocation.swap import NodeSwap
 from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
+from kubesim.runtime.kuberuntime.decide.security_profiles import SECCOMP_PROFILE_ROOT
 from kubesim.runtime.simulated.containers.behaviour import Behaviour, LogEntry
+from kubesim.runtime.simulated.containers.security import SecurityProfiles
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
 from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.language.document import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, NodeItem, Spec
+from kubesim.scenario.language.node_items import SecurityProfilesItem
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.values import replace
 
@@ -62,11 +66,20 @@ def kubelet_settings(
         log_rotation_starts=stream.randrange(configuration.log_rotation.monitoring_period),
         volume_populator_starts=stream.randrange(base.volume_loop_period),
         volume_reconciler_starts=stream.randrange(base.volume_loop_period),
+        swap=_swap(item, configuration),
+        app_armor_enabled=item.security_profiles.app_armor_enabled,
         eviction=configuration.eviction,
         image_gc=configuration.image_gc,
         log_rotation=configuration.log_rotation,
         shutdown_periods=configuration.shutdown_periods,
     )
+
+
+def _swap(item: NodeItem, configuration: KubeletConfiguration) -> NodeSwap | None:
+    if item.swap is None or not item.has_swap:
+        return None
+    memory = quantity(item.capacity.get("memory", DEFAULT_CAPACITY["memory"])).value()
+    return NodeSwap(quantity(item.swap).value(), memory, configuration.values["memorySwap.swapBehavior"])
 
 
 def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
@@ -96,8 +109,20 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> Simulated
     own = spec.kubelet_configuration.values["podCIDR"] and len(spec.nodes) == 1
     first_ip = str(ipaddress.ip_network(cidr)[2 if own else 10])
     images = {name: _image(name, item) for name, item in _images(spec)}
-    errors = spec.nodes[number].sandbox_errors
-    return SimulatedSettings(latencies=latencies, images=images, first_ip=first_ip, sandbox_errors=errors)
+    node = spec.nodes[number]
+    return SimulatedSettings(
+        latencies=latencies,
+        images=images,
+        first_ip=first_ip,
+        sandbox_errors=node.sandbox_errors,
+        security_profiles=_security_profiles(node.security_profiles),
+        runtime_handlers=node.runtime_handlers,
+    )
+
+
+def _security_profiles(item: SecurityProfilesItem) -> SecurityProfiles:
+    paths = tuple(f"{SECCOMP_PROFILE_ROOT}/{path}" for path in item.seccomp)
+    return SecurityProfiles(item.app_armor_enabled, item.app_armor, paths)
 
 
 def pod_cidrs(number: int, spec: Spec) -> tuple[str, str]:

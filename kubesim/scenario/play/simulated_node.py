@@ -140,6 +140,7 @@ class SimulatedNode:
             capacity=item.capacity,
             config=configuration.node_allocatable,
             provider_id=configuration.values["providerID"],
+            gates=around.gates,
         )
         store.create(self._node)
         self.machine = Machine(clock, self.runtime, self._node, configuration.reserved, behaviours(spec), item.image_fs)

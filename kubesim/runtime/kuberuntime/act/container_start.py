@@ -16,6 +16,7 @@ from kubesim.runtime.images.image_manager import ImageError, ImageManager
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
 from kubesim.runtime.kuberuntime.act.hooks import HookFailed, HookRunner
 from kubesim.runtime.kuberuntime.decide.non_root import verify_run_as_non_root
+from kubesim.runtime.kuberuntime.decide.security_profiles import security_context_of
 from kubesim.runtime.kuberuntime.labels import new_container_annotations, new_container_labels
 from kubesim.runtime.kuberuntime.logs import LogDirectory
 from kubesim.runtime.kuberuntime.naming import container_log_path
@@ -116,6 +117,7 @@ class ContainerStarter:
             problem = verify_run_as_non_root(pod, container, uid, username)
             if problem:
                 raise ContainerConfigError(problem)
+            security = security_context_of(pod, container)
         except ContainerConfigError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, str(error)) from error
         except RuntimeCallError as error:
@@ -128,9 +130,10 @@ class ContainerStarter:
             labels=new_container_labels(container, pod),
             annotations=new_container_annotations(container, pod, attempt),
             log_path=container_log_path(container.name, attempt),
-            resources=linux_container_resources(pod, container, self.gates),
+            resources=linux_container_resources(pod, container, self.gates, self.helper.swap),
             env=options.env,
             stop_signal=stop_signal if self.gates.enabled("ContainerStopSignals") else "",
+            security_context=security,
         )
 
     def _failed(

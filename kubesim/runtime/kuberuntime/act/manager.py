@@ -19,7 +19,7 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.golang.text import quoted
 from kubesim.runtime.allocation.cgroups import ResourceConfig, resource_config_for_pod
 from kubesim.runtime.disk import KubeletDisk
-from kubesim.runtime.helper import EventRecorder, RuntimeHelper
+from kubesim.runtime.helper import EventRecorder, RuntimeHelper, SandboxConfigError
 from kubesim.runtime.images.image_manager import ImageManager
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
 from kubesim.runtime.kuberuntime.act.container_start import ContainerStarter, ContainerStartFailed, StartTarget
@@ -250,18 +250,24 @@ class RuntimeManager:
         pull_secrets: tuple[ApiObject, ...],
     ) -> StartTarget | None:
         """Steps 4 and 5: make the sandbox if there must be a new one, and tell the kubelet that it stands."""
-        config = _sandbox_config(pod, actions.attempt)
         if not actions.create_sandbox:
+            try:
+                config = self._sandbox_config(pod, actions.attempt)
+            except SandboxConfigError as error:
+                result.sync_error = f"GeneratePodSandboxConfig for pod {quoted(format_pod(pod))} failed: {error}"
+                return None
             return StartTarget(actions.sandbox_id, config, status.ips, pull_secrets)
         self.counts["started_pods",] += 1
         outcome = result.add("CreatePodSandbox", format_pod(pod))
+        what = "Failed to generate sandbox config"
         try:
+            config = self._sandbox_config(pod, actions.attempt)
+            what = "Failed to create sandbox"
             sandbox_id = await self.runtime.run_pod_sandbox(config)
-        except RuntimeCallError as error:
+        except (RuntimeCallError, SandboxConfigError) as error:
             if not self._helper.is_pod_termination_requested(pod.metadata.uid):
                 self.counts["started_pods_errors",] += 1
-                message = f"Failed to create sandbox for pod {quoted(format_pod(pod))}: {error}"
-                outcome.fail(CREATE_POD_SANDBOX_ERROR, message)
+                outcome.fail(CREATE_POD_SANDBOX_ERROR, f"{what} for pod {quoted(format_pod(pod))}: {error}")
                 reason = "FailedCreatePodSandBox"
                 self._events.event(pod, "Warning", reason, f"Failed to create pod sandbox: {error}")
             return None
@@ -275,6 +281,18 @@ class RuntimeManager:
         ips = status.ips if pod.spec.host_network else sandbox_ips(made.network)
         self._helper.on_pod_sandbox_ready(pod)
         return StartTarget(sandbox_id, config, ips, pull_secrets)
+
+    def _sandbox_config(self, pod: Pod, attempt: int) -> SandboxConfig:
+        """Raises SandboxConfigError."""
+        return SandboxConfig(
+            pod=pod,
+            attempt=attempt,
+            labels=new_pod_labels(pod),
+            annotations=new_pod_annotations(pod),
+            hostname=pod.spec.hostname or pod.metadata.name,
+            log_directory=pod_logs_directory(pod),
+            runtime_handler=self._helper.lookup_runtime_handler(pod) if pod.spec.runtime_class_name else "",
+        )
 
     async def _start(
         self,
@@ -391,14 +409,3 @@ def _summary(actions: PodActions) -> dict[str, object]:
         "resizePod": actions.update_pod_level_resources,
     }
     return {name: value for name, value in parts.items() if value}
-
-
-def _sandbox_config(pod: Pod, attempt: int) -> SandboxConfig:
-    return SandboxConfig(
-        pod=pod,
-        attempt=attempt,
-        labels=new_pod_labels(pod),
-        annotations=new_pod_annotations(pod),
-        hostname=pod.spec.hostname or pod.metadata.name,
-        log_directory=pod_logs_directory(pod),
-    )

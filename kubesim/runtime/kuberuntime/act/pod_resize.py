@@ -198,7 +198,7 @@ class _Resize:
         else:
             has = replace(has, cpu_limit_milli=wanted.cpu_limit_milli, cpu_request_milli=wanted.cpu_request_milli)
         container = update.container.changed(resources=_requirements(has, update.container.resources))
-        reported = linux_container_resources(self._pod, container, self._resizer.gates)
+        reported = linux_container_resources(self._pod, container, self._resizer.gates, self._resizer.helper.swap)
         await self._resizer.runtime.update_container_resources(bare_id(update.id), reported)
         self._resizer.actuated.started(self._pod, container, self._resizer.gates)
         self._now[update.id] = has

@@ -4,11 +4,13 @@ program inside one (its own command line in a small shell, a behaviour from a sc
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
-from kubesim.runtime.protocol import ContainerConfig, ExecResult
+from kubesim.runtime.protocol import ContainerConfig, ContainerInfo, ExecResult, SandboxConfig
+from kubesim.shell.kernel.files import Volume
 from kubesim.values import value_object
 
 
@@ -54,6 +56,7 @@ class ProcessContext:
     ip: str
     identifier: str
     netns: str = ""  # the path of its pod's network namespace, if that is a real one
+    cgroup: Volume | None = None  # what it sees at /sys/fs/cgroup
 
 
 class ProcessFactory(Protocol):
@@ -61,3 +64,27 @@ class ProcessFactory(Protocol):
 
     def make(self, context: ProcessContext) -> ContainerProcess: ...
     def start_error(self, context: ProcessContext) -> str: ...
+
+
+class SimulatedContainer:
+    """A container and the process inside it."""
+
+    __slots__ = ("cgroup", "config", "exited", "info", "process", "sandbox")
+
+    def __init__(self, info: ContainerInfo, config: ContainerConfig, sandbox: SandboxConfig) -> None:
+        self.info = info
+        self.config = config
+        self.sandbox = sandbox
+        self.process: ContainerProcess | None = None
+        self.exited: list[asyncio.Future[None]] = []  # who waits for its end
+        self.cgroup: Volume | None = None  # the files of its cgroup, if the kubelet writes any
+        self.write_cgroup()
+
+    def runs(self) -> bool:
+        return self.info.state == "running"
+
+    def write_cgroup(self) -> None:
+        resources = self.info.resources
+        if resources is not None and resources.unified:
+            self.cgroup = self.cgroup or Volume()
+            self.cgroup.replace({name: f"{text}\n" for name, text in resources.unified})

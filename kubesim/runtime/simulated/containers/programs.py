@@ -113,7 +113,10 @@ class Programs:
         return next((behaviour for behaviour in self.behaviours if behaviour.matches(context)), None)
 
     def _files(self, context: ProcessContext) -> VirtualFiles:
-        return self.volumes.files(context.pod, context.container, dict(context.config.env))
+        files = self.volumes.files(context.pod, context.container, dict(context.config.env))
+        if context.cgroup is not None:
+            files.mount("/sys/fs/cgroup", context.cgroup, read_only=True)
+        return files
 
     def _state(self, context: ProcessContext) -> _PodState:
         """The pod's state; a new sandbox may have given it another address."""
