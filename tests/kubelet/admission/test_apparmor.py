@@ -1,7 +1,7 @@
 """Admission by AppArmor.
 
-Re-tells pkg/security/apparmor/validate_test.go TestValidateBadHost (3 rows) and TestValidateValidHost (7 rows and the pod
-with several containers); and of pkg/kubelet/lifecycle/handlers.go that only pending pods are checked.
+Re-tells pkg/security/apparmor/validate_test.go TestValidateBadHost (3 rows) and TestValidateValidHost (7 rows and the
+pod with several containers); and of pkg/kubelet/lifecycle/handlers.go that only pending pods are checked.
 """
 
 from __future__ import annotations
@@ -58,9 +58,8 @@ def test_several_containers() -> None:
         f"{PREFIX}test2": "localhost/docker-default",
     }
     containers = [{"name": "test1"}, {"name": "test2"}, {"name": "no-profile"}]
-    made = {"metadata": {"annotations": annotations}, "spec": {"initContainers": [{"name": "init"}]}}
-    made["spec"]["containers"] = containers
-    assert validate(Pod.from_json(made)) == ""
+    spec = {"initContainers": [{"name": "init"}], "containers": containers}
+    assert validate(Pod.from_json({"metadata": {"annotations": annotations}, "spec": spec})) == ""
 
 
 def test_a_field_without_a_name() -> None:
