@@ -60,13 +60,10 @@ def test_of_two_pods_that_need_the_same_memory_the_older_one_runs() -> None:
     assert found == {"oldpod": "Running", "newpod": "Failed"}
 
 
-def node(labels: dict[str, str] | None = None, **allocatable: str) -> Node:
-    return Node.from_json(
-        {
-            "metadata": {"name": "node-1", "labels": labels or {}},
-            "status": {"allocatable": {"pods": "110", **allocatable}},
-        }
-    )
+def node(labels: dict[str, str] | None = None, allocatable: dict[str, str] | None = None) -> Node:
+    metadata = {"name": "node-1", "labels": labels or {}}
+    status = {"allocatable": {"pods": "110", **(allocatable or {})}}
+    return Node.from_json({"metadata": metadata, "status": status})
 
 
 def admitted(on: Node, **spec: Any) -> bool:
@@ -177,8 +174,8 @@ def test_a_pod_keeps_what_was_allocated_before_a_restart(asked: Json, existing: 
                 "InvalidNodeInfo", "InitContainerRestartPolicyForbidden", "SupplementalGroupsPolicyNotSupported",
                 "UnexpectedAdmissionError", "UnknownReason", "UnexpectedPredicateFailureType",
                 "node(s) had taints that the pod didn't tolerate", "Evicted", "SysctlForbidden",
-                "TopologyAffinityError", "NodeShutdown", "OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods",
-                "PodLevelResourcesNotSupported",
+                "TopologyAffinityError", "NodeShutdown", "OutOfcpu", "OutOfmemory", "OutOfephemeral-storage",
+                "OutOfpods", "PodLevelResourcesNotSupported",
             )
         ),
         ("OutOfgpu", "OutOfExtendedResources"),
