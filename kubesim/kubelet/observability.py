@@ -173,7 +173,7 @@ def _counted(kubelet: Kubelet) -> Iterator[Metric]:
         samples: dict[Labels, float] = {tuple(sorted(zip(labels, key, strict=True))): n for key, n in counts.items()}
         yield Metric(f"kubelet_{name}_total", "counter", help, samples)
     rejections: Counter[Labels] = Counter()
-    for reason, count in kubelet.handlers.rejections.items():
+    for reason, count in kubelet.views.rejections.items():
         rejections[(("reason", rejection_label(reason)),)] += count
     yield Metric("kubelet_admission_rejections_total", "counter", "Pods that were rejected.", dict(rejections))
     again = kubelet.housekeeping.restarted
