@@ -27,7 +27,7 @@ from kubesim.kubeletconfig.decode import ConfigurationProblem
 from kubesim.scenario.language.cni_items import CniItem
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
-from kubesim.scenario.language.node_items import SecurityProfilesItem, why_no_kubelet_starts
+from kubesim.scenario.language.node_items import UNSTARTABLE, SecurityProfilesItem, why_no_kubelet_starts
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, wrap
@@ -207,8 +207,7 @@ class Spec(Strict):
         for number, node in enumerate(self.nodes):
             field, why = why_no_kubelet_starts(node.capacity, node.has_swap, configuration)
             if why:
-                where = {"where": f"nodes[{number}].{field}", "problem": why}
-                raise PydanticCustomError("nodes", "{where}: {problem}", where)
+                raise PydanticCustomError(UNSTARTABLE, "{problem}", {"problem": why, "path": ("nodes", number, field)})
         return self
 
     @model_validator(mode="after")

@@ -15,6 +15,7 @@ from kubesim.kubelet.node.node_status import DEFAULT_CAPACITY
 from kubesim.scenario.language.strict import Strict, as_list
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 
+UNSTARTABLE = "unstartable_node"  # the type of the error
 SWAP_IS_ON = "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false"
 
 Names = Annotated[tuple[str, ...], BeforeValidator(as_list)]
