@@ -47,6 +47,10 @@ def is_scalar_resource_name(name: str) -> bool:
     )
 
 
+def is_huge_page_resource_name(name: str) -> bool:
+    return name.startswith("hugepages-")
+
+
 def is_dra_extended_resource_name(name: str) -> bool:
     """An extended resource that a device class may stand for."""
     return is_extended_resource_name(name) or name.startswith(_DEVICE_CLASS_PREFIX)

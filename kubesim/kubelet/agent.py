@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
 from kubesim.cluster.api_client import ApiClient
+from kubesim.kubelet.admission.apparmor import AppArmorAdmission
 from kubesim.kubelet.admission.preemption import CriticalPodAdmission
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
 from kubesim.kubelet.cm.compose import new_container_manager
@@ -25,6 +26,7 @@ from kubesim.kubelet.containers.container_deletor import ContainerDeletor
 from kubesim.kubelet.containers.environment import EnvironmentSources, Find, make_environment
 from kubesim.kubelet.containers.http_hook import HttpHook
 from kubesim.kubelet.containers.reason_cache import ReasonCache
+from kubesim.kubelet.containers.runtime_class import lookup_runtime_handler
 from kubesim.kubelet.containers.service_variables import ServiceLister
 from kubesim.kubelet.context import KubeletContext, PodSources, PodViews
 from kubesim.kubelet.loop.handlers import Handlers
@@ -49,6 +51,7 @@ from kubesim.podworkers.requeue import Delays, Intervals
 from kubesim.podworkers.resyncs import Resyncs
 from kubesim.podworkers.state import PodSyncStatuses
 from kubesim.podworkers.workers import PodWorkers
+from kubesim.runtime.allocation.swap import NodeSwap
 from kubesim.runtime.disk import KubeletDisk
 from kubesim.runtime.helper import (
     ContainerConfigError,
@@ -260,6 +263,7 @@ class Kubelet:
             )
             self.allocation.admit_before.append(self.care.eviction.admit)
             self.allocation.admit_after.append(self.care.shutdown.admit)
+        self.allocation.admit_after.insert(0, AppArmorAdmission(enabled=self.settings.app_armor_enabled).admit)
         self.allocation.admit_before.append(SysctlAllowlist(self.settings.allowed_unsafe_sysctls).admit)
         self.allocation.admit_before.append(self.container_manager.admit)
         if (devices := self.container_manager.devices) is not None:
@@ -352,6 +356,13 @@ class Kubelet:
 
     def is_pod_termination_requested(self, uid: str) -> bool:
         return self.views.states.is_pod_termination_requested(uid)
+
+    @property
+    def swap(self) -> NodeSwap | None:
+        return self.settings.swap
+
+    def lookup_runtime_handler(self, pod: Pod) -> str:
+        return lookup_runtime_handler(pod, self._dependencies.find)
 
     def request_pod_reinspect(self, uid: str) -> None:
         self.pleg.request_reinspect(uid)

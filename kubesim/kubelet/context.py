@@ -5,11 +5,13 @@ Mirrors: pkg/kubelet/config/sources.go; pkg/kubelet/kubelet_pods.go filterOutIna
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import field
 
-from kubesim.api.pod import Pod
+from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.pods.phases import TERMINAL_PHASES
+from kubesim.api.pods.resources import pod_qos_class
 from kubesim.clock import LoopClock, Randomness
 from kubesim.concurrency import TaskSet
 from kubesim.features import DEFAULT_GATES, FeatureGates
@@ -59,6 +61,16 @@ class PodViews:
     statuses: StatusManager
     resyncs: Resyncs
     sources: PodSources
+    rejections: Counter[str] = field(default_factory=Counter)  # by reason
+
+    def reject_pod(self, pod: Pod, reason: str, message: str, events: EventRecorder) -> None:
+        """The pod has failed. Mirrors: kubelet.go rejectPod, recordAdmissionRejection"""
+        self.rejections[reason] += 1
+        events.event(pod, "Warning", reason, message)
+        status = PodStatus(
+            qos_class=pod_qos_class(pod), phase="Failed", reason=reason, message=f"Pod was rejected: {message}"
+        )
+        self.statuses.set_pod_status(pod, status)
 
     def active_pods(self) -> list[Pod]:
         """Pods that may use resources: not finished, not rejected, not known to have ended."""

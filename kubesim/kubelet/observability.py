@@ -28,7 +28,7 @@ KNOWN_REJECTIONS = frozenset(
         "OutOfephemeral-storage", "OutOfmemory", "OutOfpods", "PodFeatureUnsupported", "PodLevelResourcesNotSupported",
         "PodOSNotSupported", "PodOSSelectorNodeLabelDoesNotMatch", "SupplementalGroupsPolicyNotSupported",
         "SysctlForbidden", "TopologyAffinityError", "UnexpectedAdmissionError", "UnexpectedPredicateFailureType",
-        "UnknownReason", "VolumeAttachmentLimitExceeded",
+        "UnknownReason", "VolumeAttachmentLimitExceeded", "node(s) had taints that the pod didn't tolerate",
     }
 )  # fmt: skip
 _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
@@ -173,8 +173,8 @@ def _counted(kubelet: Kubelet) -> Iterator[Metric]:
         samples: dict[Labels, float] = {tuple(sorted(zip(labels, key, strict=True))): n for key, n in counts.items()}
         yield Metric(f"kubelet_{name}_total", "counter", help, samples)
     rejections: Counter[Labels] = Counter()
-    for reason, count in kubelet.handlers.rejections.items():
-        rejections[(("reason", _rejection(reason)),)] += count
+    for reason, count in kubelet.views.rejections.items():
+        rejections[(("reason", rejection_label(reason)),)] += count
     yield Metric("kubelet_admission_rejections_total", "counter", "Pods that were rejected.", dict(rejections))
     again = kubelet.housekeeping.restarted
     restarted: dict[Labels, float] = {(("static", "true" if static else ""),): n for static, n in again.items()}
@@ -183,7 +183,7 @@ def _counted(kubelet: Kubelet) -> Iterator[Metric]:
     yield Metric("kubelet_orphaned_runtime_pods_total", "counter", "Pods that only the runtime knew.", orphans)
 
 
-def _rejection(reason: str) -> str:
+def rejection_label(reason: str) -> str:
     """Reasons are a label, so only known ones are told."""
     if reason in KNOWN_REJECTIONS:
         return reason

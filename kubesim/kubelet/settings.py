@@ -16,6 +16,7 @@ from kubesim.kubelet.images.image_gc import ImageGCPolicy
 from kubesim.kubelet.node.node_shutdown import ShutdownGracePeriod
 from kubesim.kubelet.resize.resize_feasibility import NodePolicies
 from kubesim.kubelet.sandbox.settings import SandboxSettings
+from kubesim.runtime.allocation.swap import NodeSwap
 from kubesim.runtime.images.image_manager import ImagePullSettings
 from kubesim.values import value_object
 
@@ -66,6 +67,8 @@ class KubeletSettings:
     allowed_unsafe_sysctls: tuple[str, ...] = ()
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     containers_to_keep: int = 1  # dead ones for each container name
+    swap: NodeSwap | None = None
+    app_armor_enabled: bool = True
     eviction: EvictionConfig = field(default_factory=EvictionConfig)
     image_gc: ImageGCPolicy = field(default_factory=ImageGCPolicy)
     log_rotation: LogRotatePolicy = field(default_factory=LogRotatePolicy)

@@ -101,8 +101,8 @@ makeIPTablesUtilChains                     *bool                 make-iptables-u
 iptablesMasqueradeBit                      *int32                .                                    14
 iptablesDropBit                            *int32                .                                    15
 *featureGates                              map[string]bool       feature-gates                        .
-failSwapOn                                 *bool                 fail-swap-on                         true
-memorySwap                                 MemorySwap            .                                    .
+*failSwapOn                                *bool                 fail-swap-on                         true
+*memorySwap                                MemorySwap            .                                    .
 *containerLogMaxSize                       string                container-log-max-size               10Mi
 *containerLogMaxFiles                      *int32                container-log-max-files              5
 containerLogMaxWorkers                     *int32                .                                    1
@@ -114,7 +114,7 @@ configMapAndSecretChangeDetectionStrategy  string                .              
 showHiddenMetricsForVersion                string                .                                    .
 systemReservedCgroup                       string                system-reserved-cgroup               .
 kubeReservedCgroup                         string                kube-reserved-cgroup                 .
-enforceNodeAllocatable                     []string              enforce-node-allocatable             pods
+*enforceNodeAllocatable                    []string              enforce-node-allocatable             pods
 *allowedUnsafeSysctls                      []string              allowed-unsafe-sysctls               .
 volumePluginDir                            string                volume-plugin-dir                    .
 *providerID                                string                provider-id                          .
@@ -165,7 +165,7 @@ cacheAuthorizedTTL                         Duration              authorization-w
 cacheUnauthorizedTTL                       Duration              authorization-webhook-cache-unauthorized-ttl 30s
 """,
     "MemorySwap": """\
-swapBehavior                               string                .                                    .
+*swapBehavior                              string                .                                    .
 """,
     "CrashLoopBackOff": """\
 *maxContainerRestartPeriod                 *Duration             .                                    .

@@ -12,6 +12,7 @@ from typing import Protocol
 from kubesim.api.pod import Container, Pod
 from kubesim.cni.pod_config import DNSConfig
 from kubesim.errors import KubesimError
+from kubesim.runtime.allocation.swap import NodeSwap
 from kubesim.runtime.hosts_file import HostsFile
 from kubesim.runtime.protocol import ContainerConfig, UserNamespace
 from kubesim.values import value_object
@@ -26,7 +27,7 @@ class DynamicResourcesError(KubesimError):
 
 
 class SandboxConfigError(KubesimError):
-    """A pod's sandbox cannot be configured (its host name, its DNS, its user namespace)."""
+    """A pod's sandbox cannot be configured (its host name, its DNS, its user namespace, its RuntimeClass)."""
 
 
 class EventRecorder(Protocol):
@@ -101,8 +102,16 @@ class RuntimeHelper(Protocol):
     @property
     def internal_lifecycle(self) -> InternalContainerLifecycle: ...
 
+    @property
+    def swap(self) -> NodeSwap | None:
+        """None: the node has none."""
+
     async def prepare_dynamic_resources(self, pod: Pod) -> None:
         """Raises DynamicResourcesError."""
+
+    def lookup_runtime_handler(self, pod: Pod) -> str:
+        """The handler of the pod's RuntimeClass, empty for the default; raises SandboxConfigError."""
+        ...
 
     def is_pod_termination_requested(self, uid: str) -> bool: ...
     def on_pod_sandbox_ready(self, pod: Pod) -> None: ...

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kubesim.runtime.helper import ContainerMount, DeviceInfo
 
 T = TypeVar("T")
+UNKNOWN_ERROR = "rpc error: code = Unknown desc = "
 CANCELLED = "rpc error: code = Canceled desc = context canceled"
 
 
@@ -98,6 +99,21 @@ PLAIN_LINUX = LinuxSandboxConfig()
 
 
 @value_object
+class SecurityProfile:
+    """A seccomp or AppArmor profile; `localhost_ref` is the path or the name of one on the node."""
+
+    profile_type: Literal["RuntimeDefault", "Unconfined", "Localhost"]
+    localhost_ref: str = ""
+
+
+@value_object
+class LinuxContainerSecurityContext:
+    privileged: bool
+    seccomp: SecurityProfile
+    apparmor: SecurityProfile | None = None  # None: the runtime's default
+
+
+@value_object
 class SandboxConfig:
     """RunPodSandbox' argument: the identity of the sandbox and what its set-up needs of the pod."""
 
@@ -109,6 +125,7 @@ class SandboxConfig:
     log_directory: str = ""
     dns: DNSConfig | None = None
     linux: LinuxSandboxConfig = PLAIN_LINUX
+    runtime_handler: str = ""  # of the pod's RuntimeClass; empty: the runtime's default
 
 
 @value_object
@@ -129,6 +146,7 @@ class ContainerConfig:
     cdi_devices: tuple[str, ...] = ()
     hosts_file: HostsFile | None = None  # that the kubelet mounts at /etc/hosts
     namespaces: NamespaceOptions = PLAIN_NAMESPACES
+    security_context: LinuxContainerSecurityContext | None = None  # None: nothing is asked for
 
 
 @value_object

@@ -40,6 +40,10 @@ class RuntimeResources:
     memory_limit: str | None = None
     cpuset_cpus: str = ""  # `0-3,7`; empty: all
     cpuset_mems: str = ""
+    unified: tuple[tuple[str, str], ...] = ()  # what else is written to the cgroup (v2), by file name
+
+
+NO_RESOURCES = RuntimeResources()
 
 
 @value_object

@@ -20,6 +20,7 @@ def node_scenario(node_name: str, node: Node | None, config: str | None = None) 
     if node is not None:
         item["labels"] = dict(node.metadata.labels)
         item["capacity"] = {name: node.status.capacity[name] for name in _CAPACITY if name in node.status.capacity}
+    item["securityProfiles"] = {"appArmor": ["*"], "seccomp": ["*"]}
     spec = {"nodes": [item], "images": [{"name": "*", "present": True}]}
     value = {"apiVersion": "kubesim.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "agent"}, "spec": spec}
     return parse_scenario(json.dumps(value), "the scenario of the agent", around=make_overlay(config))

@@ -30,6 +30,7 @@ _REJECTIONS = {
     "SMTAlignmentError": ("its CPUs are not a whole number of cores", "ask for whole cores"),
     "PodOSNotSupported": ("it is made for another operating system", "correct spec.os or the node selector"),
     "PodOSSelectorNodeLabelDoesNotMatch": ("its OS label does not match the node", "correct the label"),
+    "AppArmor": ("the node cannot enforce its AppArmor profile", "use another node, or correct the profile"),
     "Evicted": ("the node is under pressure", "relieve the node, or use another one"),
     "VolumeAttachmentLimitExceeded": ("the node cannot attach as many volumes", "use another node"),
 }

@@ -1,13 +1,12 @@
-"""What may change in a pod: its main resource, its status, its ephemeral containers.
+"""What may change in a pod: its main resource, its ephemeral containers. (Its status: `subresources/pod_status.py`.)
 
 All functions take JSON objects with their defaults, and add to the errors in the API's order.
 
-Mirrors: pkg/apis/core/validation ValidatePodUpdate, ValidatePodStatusUpdate, ValidatePodEphemeralContainersUpdate
+Mirrors: pkg/apis/core/validation ValidatePodUpdate, ValidatePodEphemeralContainersUpdate
 """
 
 from __future__ import annotations
 
-import ipaddress
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -16,12 +15,12 @@ from kubesim.api.meta import CONFIG_MIRROR
 from kubesim.api.schema.codec import encode
 from kubesim.api.validation import formats
 from kubesim.api.validation.annotations import validate_pod_annotations
-from kubesim.api.validation.field import Errors, FieldError, JsonObject, Named, Raw
+from kubesim.api.validation.field import Errors, JsonObject
 from kubesim.api.validation.metadata import validate_object_meta
 from kubesim.api.validation.options import PodValidationOptions
 from kubesim.api.validation.pod import validate_pod_spec
 from kubesim.api.validation.scheduling import validate_tolerations
-from kubesim.cluster.registry.metadata_updates import FIELD_IS_IMMUTABLE, validate_object_meta_update
+from kubesim.cluster.registry.metadata_updates import validate_object_meta_update
 from kubesim.golang.text import quoted
 
 OPTIONS = PodValidationOptions(resource_is_pod=True)
@@ -31,14 +30,12 @@ _UPDATABLE = (
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
 _APP_ARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/"
-_SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
-_NOT_BACK = "may not be transitioned to non-terminated state"
 
 
 def validate_pod_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
     """An update by a user: images, tolerations, the deadline and scheduling gates, each in one direction only."""
     validate_metadata_and_spec(errors, new, old)
-    _validate_annotation_updates(errors, new, old)
+    validate_annotation_updates(errors, new, old)
     new_spec, old_spec = new["spec"], old["spec"]
     for kind in ("containers", "initContainers"):
         if not _validate_container_updates(errors, new_spec.get(kind) or [], old_spec.get(kind) or [], f"spec.{kind}"):
@@ -71,7 +68,7 @@ def validate_metadata_and_spec(errors: Errors, new: JsonObject, old: JsonObject)
     validate_pod_spec(errors, new["spec"], new["metadata"], "spec", OPTIONS)
 
 
-def _validate_annotation_updates(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+def validate_annotation_updates(errors: Errors, new: JsonObject, old: JsonObject) -> None:
     after, before = new["metadata"].get("annotations") or {}, old["metadata"].get("annotations") or {}
     for key in sorted({*after, *before}):
         if after.get(key) == before.get(key):
@@ -199,7 +196,7 @@ def validate_ephemeral_containers_update(errors: Errors, new: JsonObject, old: J
         errors.forbidden("", "static pods do not support ephemeral containers")
         return
     validate_metadata_and_spec(errors, new, old)
-    _validate_annotation_updates(errors, new, old)
+    validate_annotation_updates(errors, new, old)
     path = "spec.ephemeralContainers"
     after = {container.get("name", ""): container for container in spec_of(new).get("ephemeralContainers") or ()}
     for container in spec_of(old).get("ephemeralContainers") or ():
@@ -210,107 +207,3 @@ def validate_ephemeral_containers_update(errors: Errors, new: JsonObject, old: J
             difference = "\n".join(_difference(container, after[name], ""))
             detail = f"existing ephemeral containers {quoted(name)} may not be changed\n{difference}"
             errors.forbidden(path, detail)
-
-
-def validate_pod_status_update(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    validate_object_meta_update(errors, new["metadata"], old["metadata"])
-    _validate_annotation_updates(errors, new, old)
-    status, before, spec = new.get("status") or {}, old.get("status") or {}, old["spec"]
-    for n, condition in enumerate(status.get("conditions") or ()):
-        where = f"status.conditions[{n}]"
-        if condition.get("observedGeneration", 0) < 0:
-            errors.invalid(f"{where}.observedGeneration", condition["observedGeneration"], _NON_NEGATIVE)
-        if condition.get("type") not in _SYSTEM_CONDITIONS:
-            errors.all_invalid(f"{where}.Type", condition.get("type", ""), formats.label_key(condition.get("type", "")))
-    nominated = status.get("nominatedNodeName", "")
-    if nominated and nominated != before.get("nominatedNodeName", ""):
-        errors.all_invalid("status.nominatedNodeName", nominated, formats.dns1123_subdomain(nominated))
-        if spec.get("nodeName"):
-            detail = "may not be set on pods that are already bound to a node"
-            errors.forbidden("status.nominatedNodeName", detail)
-    if status.get("observedGeneration", 0) < 0:
-        errors.invalid("status.observedGeneration", status["observedGeneration"], _NON_NEGATIVE)
-    if status.get("qosClass", "") != before.get("qosClass", ""):
-        errors.invalid("status.qosClass", Named(status.get("qosClass", "")), FIELD_IS_IMMUTABLE)
-    for kind, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
-        _validate_transitions(errors, status, before, kind, spec, spec.get(containers) or [])
-    _validate_transitions(errors, status, before, "ephemeralContainerStatuses", spec, None)
-    _validate_ips(errors, status, before)
-
-
-_NON_NEGATIVE = "must be a non-negative integer"
-
-
-def _validate_transitions(
-    errors: Errors, new: JsonObject, old: JsonObject, kind: str, spec: JsonObject, containers: list[JsonObject] | None
-) -> None:
-    """A container that has ended for good cannot be said to run again; `containers` is None if none ever restarts."""
-    if containers is not None and _all_could_restart(spec):
-        return
-    after = {status.get("name", ""): status.get("state") or {} for status in reversed(new.get(kind) or [])}
-    for n, status in enumerate(old.get(kind) or ()):
-        terminated = (status.get("state") or {}).get("terminated")
-        if (
-            terminated is None
-            or status.get("name", "") not in after
-            or after[status.get("name", "")].get("terminated") is not None
-        ):
-            continue
-        container = next((c for c in containers or () if c.get("name", "") == status.get("name", "")), None)
-        if container is None or not _should_restart(container, spec, terminated.get("exitCode", 0)):
-            errors.forbidden(f"status.{kind}[{n}].state", _NOT_BACK)
-
-
-def _all_could_restart(spec: JsonObject) -> bool:
-    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-    return any(
-        rule.get("action") == "RestartAllContainers"
-        for container in containers
-        for rule in container.get("restartPolicyRules") or ()
-    )
-
-
-def _should_restart(container: JsonObject, spec: JsonObject, exit_code: int) -> bool:
-    for rule in container.get("restartPolicyRules") or ():
-        codes = rule.get("exitCodes") or {}
-        found = exit_code in (codes.get("values") or ())
-        if codes and found == (codes.get("operator") == "In"):
-            return True
-    policy = container.get("restartPolicy") or spec.get("restartPolicy")
-    return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
-
-
-def _validate_ips(errors: Errors, new: JsonObject, old: JsonObject) -> None:
-    _validate_ip_list(errors, new, old, "podIPs")
-    host_ips = [entry.get("ip", "") for entry in new.get("hostIPs") or ()]
-    if host_ips:
-        if new.get("hostIP", "") != host_ips[0]:
-            errors.invalid("status.hostIPs[0].ip", host_ips[0], "must be equal to `hostIP`")
-        _validate_ip_list(errors, new, old, "hostIPs")
-
-
-def _validate_ip_list(errors: Errors, new: JsonObject, old: JsonObject, kind: str) -> None:
-    """Addresses, at most one of each family. One that was accepted before stays accepted."""
-    path = f"status.{kind}"
-    addresses = [entry.get("ip", "") for entry in new.get(kind) or ()]
-    known = {entry.get("ip", "") for entry in old.get(kind) or ()}
-    for n, address in enumerate(addresses):
-        if address not in known:
-            errors.all_invalid(f"{path}[{n}]", address, formats.ip_address(address))
-    if len(addresses) < 2:
-        return
-    families = [_family(address) for address in addresses]
-    if None in families:
-        n = families.index(None)
-        detail = f"failed to check for dual stack with error:invalid IP[{n}]: {addresses[n]}"
-        errors.append(FieldError("Internal error", path, detail=detail))
-    if None in families or len(set(families)) < 2 or len(addresses) > 2:
-        value = Raw(json.dumps([{"IP": address} for address in addresses], separators=(",", ":")))
-        errors.invalid(path, value, "may specify no more than one IP for each IP family")
-
-
-def _family(address: str) -> int | None:
-    try:
-        return ipaddress.ip_address(address).version
-    except ValueError:
-        return None

@@ -12,10 +12,15 @@ from kubesim.api.pod import Pod
 from kubesim.api.pods.resources import compute_pod_qos, pod_qos_class
 from kubesim.api.schema.codec import encode
 from kubesim.api.validation.field import Errors, JsonObject, Named
-from kubesim.cluster.registry.pod_updates import spec_of, validate_metadata_and_spec
+from kubesim.api.validation.options import PodValidationOptions
+from kubesim.cluster.registry.pod_updates import OPTIONS, spec_of, validate_metadata_and_spec
 
 _RESIZABLE = ("cpu", "memory")
 _ONLY = "only cpu and memory resources"
+_NO_POD_LEVEL = (
+    "resize of pods with pod-level resources is forbidden when "
+    "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
+)
 
 
 def drop_other_updates(new: JsonObject, old: JsonObject) -> JsonObject:
@@ -44,7 +49,9 @@ def _with_new_resources(new: list[JsonObject], old: list[JsonObject]) -> list[Js
     ]
 
 
-def validate_pod_resize(errors: Errors, new: JsonObject, old: JsonObject) -> None:
+def validate_pod_resize(
+    errors: Errors, new: JsonObject, old: JsonObject, options: PodValidationOptions = OPTIONS
+) -> None:
     if CONFIG_MIRROR in (old["metadata"].get("annotations") or {}):
         errors.forbidden("", "static pods cannot be resized")
         return
@@ -58,9 +65,16 @@ def validate_pod_resize(errors: Errors, new: JsonObject, old: JsonObject) -> Non
     if not _is_supported(old):
         errors.forbidden("spec", "Pod running on node without support for resize")
     masked = dict(new["spec"])
-    _validate_pod_level(errors, masked, old["spec"])
+    if _has_pod_level(new["spec"]) or _has_pod_level(old["spec"]):
+        if not options.gates.enabled("InPlacePodLevelResourcesVerticalScaling"):
+            errors.forbidden("", _NO_POD_LEVEL)
+            return
+        _validate_pod_level(errors, masked, old["spec"])
+    if (old.get("status") or {}).get("nodeAllocatableResourceClaimStatuses"):
+        errors.forbidden("spec", "pods with node allocatable resource claims cannot be resized")
     if _validate_order(errors, new["spec"], old["spec"]):
-        _validate_containers(errors, masked, old["spec"])
+        resizable_init = options.gates.enabled("InPlacePodVerticalScalingInitContainers")
+        _validate_containers(errors, masked, old["spec"], resizable_init)
         if not errors and encode("PodSpec", masked) != spec_of(old):
             errors.forbidden("spec", f"{_ONLY} are mutable")
 
@@ -86,10 +100,13 @@ def _validate_order(errors: Errors, new: JsonObject, old: JsonObject) -> bool:
     return len(errors) == before
 
 
+def _has_pod_level(spec: JsonObject) -> bool:
+    resources = spec.get("resources") or {}
+    return bool(resources.get("requests") or resources.get("limits"))
+
+
 def _validate_pod_level(errors: Errors, masked: JsonObject, old: JsonObject) -> None:
     new, before = masked.get("resources"), old.get("resources")
-    if not any((resources or {}).get(kind) for resources in (new, before) for kind in ("requests", "limits")):
-        return
     if before is not None and new is None:
         errors.forbidden("spec.resources", "pod-level resources cannot be removed")
         return
@@ -106,15 +123,22 @@ def _requirements(resources: JsonObject) -> JsonObject:
     return encode("ResourceRequirements", resources)
 
 
-def _validate_containers(errors: Errors, masked: JsonObject, old: JsonObject) -> None:
+def _validate_containers(errors: Errors, masked: JsonObject, old: JsonObject, resizable_init: bool) -> None:
     for kind in ("initContainers", "containers"):
         for n, before in enumerate(old.get(kind) or ()):
+            if not _is_resizable(before, kind, resizable_init):
+                continue
             for what in ("requests", "limits"):
                 if _removed((masked[kind][n].get("resources") or {}).get(what), _resources(before).get(what)):
                     errors.forbidden(f"spec.{kind}[{n}].resources.{what}", f"resource {what} cannot be removed")
     for kind in ("containers", "initContainers"):
         containers = []
         for n, (container, before) in enumerate(zip(masked.get(kind) or (), old.get(kind) or (), strict=True)):
+            if not _is_resizable(container, kind, resizable_init):
+                containers.append(container)
+                if encode("Container", container) != encode("Container", before):
+                    errors.forbidden("spec", "resources for non-sidecar init containers are immutable")
+                continue
             kept = {**container, "resources": _with_old_cpu_and_memory(_resources(container), _resources(before))}
             containers.append(kept)
             if encode("Container", kept) != encode("Container", before):
@@ -124,6 +148,10 @@ def _validate_containers(errors: Errors, masked: JsonObject, old: JsonObject) ->
                 errors.forbidden(f"spec.{kind}[{n}]", _NOT_RESTARTED)
         if kind in masked:
             masked[kind] = containers
+
+
+def _is_resizable(container: JsonObject, kind: str, resizable_init: bool) -> bool:
+    return resizable_init or kind == "containers" or container.get("restartPolicy") == "Always"
 
 
 _INIT = " for init or sidecar containers"

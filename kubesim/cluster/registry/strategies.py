@@ -23,10 +23,10 @@ from kubesim.cluster.registry.pod_updates import (
     OPTIONS,
     spec_of,
     validate_ephemeral_containers_update,
-    validate_pod_status_update,
     validate_pod_update,
 )
 from kubesim.cluster.registry.resize import drop_other_updates, validate_pod_resize
+from kubesim.cluster.registry.subresources.pod_status import validate_pod_status_update
 from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.values import value_object
 

@@ -216,12 +216,17 @@ class _Recording:
     def event(self, pod: Pod, type: str, reason: str, message: str, container: str = "") -> None:
         self.events.append(f"{type} {reason} {_PULL_TIMES.sub(' in <duration>', message)}")
 
+    swap = None
+
     @property
     def internal_lifecycle(self) -> ContainerManager:
         return ContainerManager()
 
     async def prepare_dynamic_resources(self, pod: Pod) -> None:
         pass
+
+    def lookup_runtime_handler(self, pod: Pod) -> str:
+        return ""
 
     def is_pod_termination_requested(self, uid: str) -> bool:
         return False

@@ -38,7 +38,7 @@ SCENARIO: dict[str, Any] = {
     "kind": "Scenario",
     "metadata": {"name": "story"},
     "spec": {
-        "nodes": [{"name": NODE, "capacity": {"cpu": "2", "memory": "24580016Ki"}}],
+        "nodes": [{"name": NODE, "capacity": {"cpu": "2", "memory": "24682416Ki"}}],
         "images": [{"name": "docker.io/library/busybox:*", "present": True}],
     },
 }

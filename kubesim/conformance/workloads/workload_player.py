@@ -144,6 +144,7 @@ def _scenario(story: Story) -> Scenario:
     ]
     spec = {
         "nodes": nodes or [{"name": "real-0", "capacity": _REAL_NODE}],
+        "kubeletConfiguration": {"evictionHard": {}},  # what is recorded is allocatable already
         "images": [_image(name) for name in sorted(set(_images([story["manifests"], story["actions"]])))],
         "scheduler": "on",
     }

@@ -23,7 +23,7 @@ from kubesim.kubelet.cm.topologymanager.hints import HintProvider
 from kubesim.runtime.allocation.cpuset import format_cpus
 from kubesim.runtime.helper import RunContainerOptions
 from kubesim.runtime.protocol import ContainerConfig, Runtime
-from kubesim.runtime.types import RuntimeResources
+from kubesim.runtime.types import NO_RESOURCES
 from kubesim.values import replace
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 ADMITTED = ("", "")
 NO_OPTIONS = RunContainerOptions()
-NO_RESOURCES = RuntimeResources()
 
 Begin = Callable[[str, int, Callable[[], Coroutine[Any, Any, None]]], None]
 

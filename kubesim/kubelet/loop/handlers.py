@@ -6,15 +6,13 @@ HandlePodSyncs
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import field
 
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import find_condition
 from kubesim.api.pods.pod_kinds import is_mirror_pod
-from kubesim.api.pods.resources import CPU, MEMORY, Resources, asks_for_resources, pod_qos_class, pod_requests
+from kubesim.api.pods.resources import CPU, MEMORY, Resources, asks_for_resources, pod_requests
 from kubesim.api.quantity import ZERO
 from kubesim.api.timestamps import parse_time
 from kubesim.kubelet.containers.container_deletor import ContainerDeletor
@@ -36,7 +34,6 @@ class Handlers:
     deletor: ContainerDeletor
     allocation: AllocationManager
     volumes: VolumeManager
-    rejections: Counter[str] = field(default_factory=Counter)  # by reason
 
     async def handle_pod_additions(self, pods: Sequence[Pod]) -> None:
         """Oldest first, so that earlier pods are admitted before later ones.
@@ -76,12 +73,7 @@ class Handlers:
         reason, message = await self.allocation.add_pod(pod)
         if not reason:
             return True
-        self.rejections[reason] += 1
-        self.context.events.event(pod, "Warning", reason, message)
-        status = PodStatus(
-            qos_class=pod_qos_class(pod), phase="Failed", reason=reason, message=f"Pod was rejected: {message}"
-        )
-        self.views.statuses.set_pod_status(pod, status)
+        self.views.reject_pod(pod, reason, message, self.context.events)
         return False
 
     async def handle_pod_updates(self, pods: Sequence[Pod]) -> None:

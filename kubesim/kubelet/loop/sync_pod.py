@@ -23,6 +23,8 @@ from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.resize.resize_events import resize_event_message
 from kubesim.kubelet.sandbox.userns import UsernsManager
 from kubesim.kubelet.status.pod_status import StatusGenerator
+from kubesim.kubelet.volumes.attach_limits import REASON as ATTACH_LIMIT
+from kubesim.kubelet.volumes.attach_limits import VolumeAttachLimitExceeded
 from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType
@@ -82,8 +84,8 @@ class PodSync:
             self.volumes.objects.register_pod(pod)
             self.runtime.ensure_pod_cgroup(pod)
         is_mirrored = not await self.mirrors.reconcile(pod, mirror_pod)
-        if pod.spec.volumes:
-            await self._wait_for_volumes(context, pod)
+        if pod.spec.volumes and not await self._wait_for_volumes(context, pod):
+            return SyncOutcome(terminal=True)
         pull_secrets, some_missing = pull_secrets_for_pod(pod, self.find, self.context.events)
         self.probes.add_pod(pod, context)
         restarting = gates.enabled("RestartAllContainersOnContainerExits") and _restart_all_containers(api_status)
@@ -108,10 +110,15 @@ class PodSync:
         """Nothing of the pod is under way."""
         return self.volumes.is_up_to_date(uid) and not self.views.statuses.resize.is_in_progress(uid)
 
-    async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> None:
-        """What is wrong with a single volume its own Events tell; here only what keeps volumes from being tried."""
+    async def _wait_for_volumes(self, context: SyncContext, pod: Pod) -> bool:
+        """False if the pod was rejected. What is wrong with a single volume its own Events tell; here only what keeps
+        volumes from being tried."""
         try:
             await self.volumes.wait_for_attach_and_mount(context, pod)
+            return True
+        except VolumeAttachLimitExceeded as error:
+            self.views.reject_pod(pod, ATTACH_LIMIT, str(error), self.context.events)
+            return False
         except VolumesNotReady as error:
             self.context.events.event(pod, "Warning", "FailedMount", f"Unable to attach or mount volumes: {error}")
             raise

@@ -9,12 +9,19 @@ from collections.abc import Callable, Mapping
 
 from kubesim.api.meta import ApiObject, ObjectMeta
 from kubesim.api.node import Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, Taint
-from kubesim.api.quantity import Quantity, quantity
 from kubesim.api.timestamps import SECOND, format_micro_time, format_time
 from kubesim.clock import NEVER, LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.concurrency import JitteredTicker
+from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.cm.node_allocatable import (
+    NOTHING_RESERVED,
+    NodeAllocatableConfig,
+    node_allocatable,
+    node_allocatable_reservation,
+)
 from kubesim.kubelet.settings import KubeletSettings
+from kubesim.runtime.allocation.swap import NodeSwap
 
 KUBELET_VERSION = "v1.36.4"
 LEASE_NAMESPACE = "kube-node-lease"
@@ -38,11 +45,11 @@ def initial_node(
     labels: Mapping[str, str] | None = None,
     taints: tuple[Taint, ...] = (),
     capacity: Mapping[str, str | int | float] | None = None,
-    reserved: Mapping[str, Quantity] | None = None,
+    config: NodeAllocatableConfig = NOTHING_RESERVED,
     provider_id: str = "",
+    gates: FeatureGates = DEFAULT_GATES,
 ) -> Node:
-    """A node that is well, with nothing on it. What is reserved is not for pods; what a hard eviction threshold keeps
-    free is not subtracted: a scenario's capacity is what pods can have."""
+    """A healthy node without pods."""
     name = settings.node_name
     own = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
     resources = {**DEFAULT_CAPACITY, "pods": str(settings.max_pods), **(capacity or {})}
@@ -54,7 +61,7 @@ def initial_node(
         spec=NodeSpec(taints=taints).changed(**({"provider_id": provider_id} if provider_id else {})),
         status=NodeStatus(
             capacity=resources,
-            allocatable=allocatable(resources, reserved or {}),
+            allocatable=node_allocatable(resources, node_allocatable_reservation(resources, config)),
             conditions=tuple(
                 NodeCondition(
                     type=type,
@@ -75,20 +82,14 @@ def initial_node(
                 "containerRuntimeVersion": "containerd://2.3.0",
                 "operatingSystem": "linux",
                 "architecture": "amd64",
+                **_swap(settings.swap, gates),
             },
         ),
     )
 
 
-def allocatable(
-    capacity: Mapping[str, str | int | float], reserved: Mapping[str, Quantity]
-) -> dict[str, str | int | float]:
-    """What is left for pods, never less than nothing."""
-    left = dict(capacity)
-    for resource in reserved.keys() & capacity.keys():
-        remaining = quantity(capacity[resource]) - reserved[resource]
-        left[resource] = str(remaining) if remaining.sign > 0 else "0"
-    return left
+def _swap(swap: NodeSwap | None, gates: FeatureGates) -> dict[str, object]:
+    return {} if swap is None or not gates.enabled("NodeSwap") else {"swap": {"capacity": swap.capacity}}
 
 
 class Heartbeat(JitteredTicker):

@@ -229,7 +229,8 @@ class AllocationManager:
         if allocated is pod:
             self.views.statuses.resize.clear_pending(uid)
             return False
-        infeasible = why_infeasible(pod, allocated, self.context.settings.policies, self.context.gates)
+        settings = self.context.settings
+        infeasible = why_infeasible(pod, allocated, settings.policies, self.context.gates, settings.swap)
         if infeasible:
             result = AdmissionResult(False, INFEASIBLE, infeasible)
         else:

@@ -1,15 +1,16 @@
 """Resizes that this node can never do, whatever room it has.
 
-Mirrors: pkg/kubelet/allocation/handlers.go podResizesAdmitHandler
+Mirrors: pkg/kubelet/allocation/handlers.go podResizesAdmitHandler, disallowResizeForSwappableContainers
 """
 
 from __future__ import annotations
 
-from kubesim.api.pod import Pod
+from kubesim.api.pod import Container, Pod
 from kubesim.api.pods.resources import CPU, GUARANTEED, MEMORY, pod_qos_class
-from kubesim.api.quantity import quantity
+from kubesim.api.quantity import Quantity, quantity
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.runtime.allocation.allocated import resizable_containers
+from kubesim.runtime.allocation.swap import NO_SWAP, NodeSwap, container_swap_behavior
 from kubesim.values import value_object
 
 STATIC = "static"
@@ -24,8 +25,16 @@ class NodePolicies:
     memory_manager: str = "None"
 
 
-def why_infeasible(pod: Pod, allocated: Pod, policies: NodePolicies, gates: FeatureGates = DEFAULT_GATES) -> str:
+def why_infeasible(
+    pod: Pod,
+    allocated: Pod,
+    policies: NodePolicies,
+    gates: FeatureGates = DEFAULT_GATES,
+    swap: NodeSwap | None = None,
+) -> str:
     """Empty if the resize is possible as such."""
+    if swap is not None and _changes_swap(pod, allocated, swap, gates):
+        return "In-place resize of containers with swap is not supported."
     pod_level = "InPlacePodLevelResourcesVerticalScaling"
     if pod.spec.resources != allocated.spec.resources and not gates.enabled(pod_level):
         return f"{pod_level} is disabled"
@@ -39,6 +48,31 @@ def why_infeasible(pod: Pod, allocated: Pod, policies: NodePolicies, gates: Feat
         if policy == static and not gates.enabled(exclusive) and _changes(pod, allocated, resource, gates):
             return f'Resize is infeasible for Guaranteed Pods alongside {kind} Manager policy "{policy}"'
     return ""
+
+
+def _changes_swap(pod: Pod, allocated: Pod, swap: NodeSwap, gates: FeatureGates) -> bool:
+    """Would the memory request of a running container with swap change?"""
+    before = {container.name: container for container in (*allocated.spec.containers, *allocated.spec.init_containers)}
+    for wanted in (*pod.spec.containers, *pod.spec.init_containers):
+        has = before.get(wanted.name)
+        if has is None or _memory_request(wanted) == _memory_request(has) or _restarts_for_memory(has):
+            continue
+        behaviors = {
+            container_swap_behavior(pod, wanted, swap.behavior, gates),
+            container_swap_behavior(allocated, has, swap.behavior, gates),
+        }
+        if behaviors != {NO_SWAP}:
+            return True
+    return False
+
+
+def _memory_request(container: Container) -> Quantity:
+    return quantity(container.resources.requests.get(MEMORY, 0))
+
+
+def _restarts_for_memory(container: Container) -> bool:
+    found = (policy.restart_policy for policy in container.resize_policy if policy.resource_name == MEMORY)
+    return next(found, "") == "RestartContainer"
 
 
 def _changes(pod: Pod, allocated: Pod, resource: str, gates: FeatureGates) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import field
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
 from kubesim.golang.text import quoted
+from kubesim.kubelet.containers.runtime_class import lookup_runtime_handler
 from kubesim.kubelet.context import KubeletContext
 from kubesim.kubelet.sandbox.dns import pod_dns
 from kubesim.kubelet.sandbox.host_name import generate_pod_host_name_and_domain
@@ -116,14 +117,7 @@ class SandboxHelper:
         return to_systemd(name) if cgroups.driver == "systemd" else to_cgroupfs(name)
 
     def get_or_create_user_namespace_mappings(self, pod: Pod) -> UserNamespace | None:
-        handler = self._runtime_handler(pod.spec.runtime_class_name) if pod.spec.runtime_class_name else ""
-        return self.userns.get_or_create(pod, handler)
-
-    def _runtime_handler(self, name: str) -> str:
-        found = self.find("RuntimeClass", "", name)
-        if found is None:
-            raise SandboxConfigError(f"runtimeclass.node.k8s.io {quoted(name)} not found")
-        return str(found.to_json().get("handler") or "")
+        return self.userns.get_or_create(pod, lookup_runtime_handler(pod, self.find))
 
     def _supports_user_namespaces(self, handler: str) -> bool:
         handlers = self.handlers()

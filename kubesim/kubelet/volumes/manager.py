@@ -18,10 +18,11 @@ from kubesim.concurrency import Ticker
 from kubesim.errors import SyncCancelled, SyncError
 from kubesim.golang.text import listed
 from kubesim.kubelet.context import KubeletContext, PodViews
+from kubesim.kubelet.volumes.attach_limits import VolumeAttachLimitExceeded, has_exhausted_resource
 from kubesim.kubelet.volumes.claims import Read
 from kubesim.kubelet.volumes.object_manager import ObjectManager
 from kubesim.kubelet.volumes.reconcile.actual_state import ActualStateOfWorld
-from kubesim.kubelet.volumes.reconcile.desired_state import DesiredStateOfWorld
+from kubesim.kubelet.volumes.reconcile.desired_state import DesiredStateOfWorld, VolumeToMount
 from kubesim.kubelet.volumes.reconcile.operations import Operations
 from kubesim.kubelet.volumes.reconcile.populator import DesiredStateOfWorldPopulator
 from kubesim.kubelet.volumes.reconcile.reconciler import Reconciler
@@ -57,6 +58,7 @@ class VolumeManager:
         self._clock = clock = context.clock
         self._views = views
         self._directories = parts.directories
+        self._read = parts.read
         self._desired = DesiredStateOfWorld()
         self._actual = ActualStateOfWorld()
         self.objects = ObjectManager(clock, parts.objects, self._object_changed)
@@ -164,14 +166,25 @@ class VolumeManager:
             f"unmounted volumes={listed(unmounted)}, unattached volumes={listed(self._unattached(uid))}, "
             f"failed to process volumes={listed(lost)}: {error}"
         )
+        if self._is_attach_limit_exceeded(uid):
+            rejected = "Node has reached its volume attachment limit, rejecting pod. "
+            raise VolumeAttachLimitExceeded(rejected + text) from None
         if isinstance(error, VolumeError):
             raise VolumesNotReady(text) from None
         raise (SyncCancelled(text) if isinstance(error, SyncCancelled) else SyncError(text)) from None
 
     def _unattached(self, uid: str) -> list[str]:
+        return sorted(name for volume in self._unattached_volumes(uid) for name in volume.outer_names)
+
+    def _unattached_volumes(self, uid: str) -> list[VolumeToMount]:
         volumes = self._desired.volumes_of(uid).values()
-        waiting = (one for one in volumes if one.attachable and not self._actual.is_attached(one.volume_name))
-        return sorted(name for volume in waiting for name in volume.outer_names)
+        return [one for one in volumes if one.attachable and not self._actual.is_attached(one.volume_name)]
+
+    def _is_attach_limit_exceeded(self, uid: str) -> bool:
+        if not self._context.gates.enabled("MutableCSINodeAllocatableCount"):
+            return False
+        node = self._context.settings.node_name
+        return any(has_exhausted_resource(one.spec, node, self._read) for one in self._unattached_volumes(uid))
 
     async def wait_for_unmount(self, context: SyncContext, pod: Pod) -> None:
         """Return when no volume of the pod is mounted any more."""

@@ -21,19 +21,28 @@ from kubesim.runtime.allocation.cgroups import (
     milli_cpu_to_shares,
     shares_to_milli_cpu,
 )
+from kubesim.runtime.allocation.swap import SWAP_MAX, NodeSwap, container_swap_limit
 from kubesim.runtime.kuberuntime.decide.resize_actions import container_resources
 from kubesim.runtime.types import RuntimeResources
 from kubesim.values import replace
 
 
 def linux_container_resources(
-    pod: Pod, container: Container, gates: FeatureGates = DEFAULT_GATES, *, has_quota: bool = True
+    pod: Pod,
+    container: Container,
+    gates: FeatureGates = DEFAULT_GATES,
+    *,
+    has_quota: bool = True,
+    swap: NodeSwap | None = None,
 ) -> RuntimeResources:
     """What a runtime reports of a container that was created, or updated, with these resources."""
     pod_level = pod.spec.resources if gates.enabled("PodLevelResources") else None
     amounts = container_resources(container.resources, pod_level)
     asked = amounts.cpu_request_milli if CPU in container.resources.requests else amounts.cpu_limit_milli
-    return _reported(asked, amounts.cpu_limit_milli if has_quota else 0, amounts.memory_limit)
+    resources = _reported(asked, amounts.cpu_limit_milli if has_quota else 0, amounts.memory_limit)
+    if swap is None:
+        return resources
+    return replace(resources, unified=((SWAP_MAX, str(container_swap_limit(pod, container, swap, gates))),))
 
 
 @lru_cache(maxsize=4096)
@@ -48,12 +57,12 @@ def _reported(milli_cpu_request: int, milli_cpu_limit: int, memory_limit: int) -
 
 
 def updated_resources(before: RuntimeResources | None, update: RuntimeResources) -> RuntimeResources:
-    """What UpdateContainerResources leaves: a cpuset that is not given stays, and so do amounts."""
+    """What UpdateContainerResources leaves: a cpuset that is not given stays, and so do amounts and swap."""
     if before is None:
         return update
     amounts = before if update.cpu_request is None else update
     cpus, mems = update.cpuset_cpus or before.cpuset_cpus, update.cpuset_mems or before.cpuset_mems
-    return replace(amounts, cpuset_cpus=cpus, cpuset_mems=mems)
+    return replace(amounts, cpuset_cpus=cpus, cpuset_mems=mems, unified=update.unified or before.unified)
 
 
 def with_actuated(reported: RuntimeResources | None, actuated: ResourceRequirements | None) -> RuntimeResources | None:
@@ -70,4 +79,4 @@ def with_actuated(reported: RuntimeResources | None, actuated: ResourceRequireme
         )
     if reported.memory_request is not None or MEMORY not in requests or quantity(requests[MEMORY]).is_zero:
         return reported
-    return RuntimeResources(reported.cpu_request, reported.cpu_limit, str(requests[MEMORY]), reported.memory_limit)
+    return replace(reported, memory_request=str(requests[MEMORY]))

@@ -17,7 +17,7 @@ from kubesim.errors import KubesimError, RuntimeCallError
 from kubesim.runtime.containerd.leaks.cleaner import Cleaner
 from kubesim.runtime.containerd.sandbox import PodSandbox, PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.containerd.sandbox_parts import CniNetworking, pod_network_config
-from kubesim.runtime.protocol import RuntimeConditions, SandboxConfig, UserNamespace
+from kubesim.runtime.protocol import UNKNOWN_ERROR, RuntimeConditions, SandboxConfig, UserNamespace
 from kubesim.runtime.simulated.containers.container_process import ProcessContext, ProcessFactory
 from kubesim.runtime.simulated.containers.simulated_container import SimulatedContainer
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
@@ -25,7 +25,6 @@ from kubesim.runtime.simulated.service import LATE, REQUEST_TIMEOUT
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import SandboxNetwork
 
-UNKNOWN_ERROR = "rpc error: code = Unknown desc = "
 WALL_LIMIT_S = 10.0
 CLEAN_PERIOD = MINUTE
 
@@ -78,6 +77,7 @@ class SandboxedRuntime(SimulatedRuntime):
             pod_level(config.linux.namespaces.users),
         )
         self._made_sandboxes += 1
+        self._check_runtime_handler(request.id, config.runtime_handler)
         with with_timeout(self._wall_limit_s) as ctx:
             running = go(self._run(request, config, ctx), f"RunPodSandbox {metadata.namespace}/{metadata.name}")
             self._running.add(running)

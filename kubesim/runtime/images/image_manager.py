@@ -112,7 +112,7 @@ class ImageManager:
         self._runtime = runtime
         self._events = events
         self._clock = clock
-        self.backoff = backoff or new_image_backoff()
+        self.backoff = new_image_backoff() if backoff is None else backoff  # an empty one is falsy
         self._records = records or PullRecords()
         self._check_access = gates.enabled("KubeletEnsureSecretPulledImages")
         self._previous_errors: dict[str, str] = {}  # by back-off key: what the last pull said

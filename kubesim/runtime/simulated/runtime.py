@@ -16,10 +16,12 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import Awaited, LoopClock, Randomness, go, wake
 from kubesim.errors import RuntimeCallError, SyncCancelled
+from kubesim.golang.text import quoted
 from kubesim.runtime.allocation.cgroups import ResourceConfig
 from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.protocol import (
     CANCELLED,
+    UNKNOWN_ERROR,
     CallContext,
     ContainerConfig,
     ContainerInfo,
@@ -38,6 +40,7 @@ from kubesim.runtime.simulated.containers.container_process import (
     ProcessContext,
     ProcessFactory,
 )
+from kubesim.runtime.simulated.containers.security import security_problem
 from kubesim.runtime.simulated.containers.simulated_container import SimulatedContainer, target_problem
 from kubesim.runtime.simulated.containers.stop_signals import DEFAULT_STOP_SIGNAL, signal_number
 from kubesim.runtime.simulated.draws import NO_TIME, Draw
@@ -112,9 +115,15 @@ class SimulatedRuntime:
             raise RuntimeCallError(self.settings.sandbox_errors[self._sandbox_failures - 1])
         identifier = self._sandbox_id(config.pod.metadata.uid)
         self._made_sandboxes += 1
+        self._check_runtime_handler(identifier, config.runtime_handler)
         address = "" if config.pod.spec.host_network else self._address(identifier, config.attempt)
         self._enter_sandbox(identifier, config, SandboxNetwork(address))
         return identifier
+
+    def _check_runtime_handler(self, identifier: str, handler: str) -> None:
+        if all(handler != known.name for known in self.settings.handlers):
+            problem = f"unable to get OCI runtime for sandbox {quoted(identifier)}"
+            raise RuntimeCallError(f"{UNKNOWN_ERROR}{problem}: no runtime for {quoted(handler)} is configured")
 
     def _enter_sandbox(
         self, identifier: str, config: SandboxConfig, network: SandboxNetwork, *, ready: bool = True
@@ -270,6 +279,10 @@ class SimulatedRuntime:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.create_container)
         self._sandbox(sandbox_id)  # it may have been removed meanwhile
+        if config.security_context is not None:
+            problem = security_problem(config.security_context, self.settings.security_profiles)
+            if problem:
+                raise RuntimeCallError(f"{UNKNOWN_ERROR}{problem}")
         identifier = self._container_id(info.pod_uid, config)
         self._check_target(identifier, sandbox_id, config.namespaces)
         container = config.container

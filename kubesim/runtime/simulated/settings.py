@@ -11,6 +11,7 @@ from dataclasses import field
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock.randomness import Stream
 from kubesim.runtime.protocol import RuntimeConditions, RuntimeHandler
+from kubesim.runtime.simulated.containers.security import NO_PROFILES, SecurityProfiles
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.values import value_object
 
@@ -61,6 +62,7 @@ class SimulatedSettings:
     latencies: Latencies = Latencies()
     images: Mapping[str, ImageBehaviour] = field(default_factory=dict)
     sandbox_errors: tuple[str, ...] = ()  # the first RunPodSandbox calls fail with these texts
+    security_profiles: SecurityProfiles = NO_PROFILES
     first_ip: str = "10.88.0.10"
     reports_log_paths: bool = True  # a runtime that does not leaves the log files of removed containers behind
     sandbox_id: Callable[[str, int], str] | None = None  # (pod uid, number of the sandbox on this node)

@@ -20,6 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from kubesim.api.quantity import quantity
 from kubesim.errors import GateError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
 from kubesim.kubeletconfig.decode import ConfigurationProblem
@@ -27,7 +28,13 @@ from kubesim.scenario.language.cni_items import CniItem
 from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
-from kubesim.scenario.language.node_items import NodeFiles, TopologyItem
+from kubesim.scenario.language.node_items import (
+    UNSTARTABLE,
+    NodeFiles,
+    SecurityProfilesItem,
+    TopologyItem,
+    why_no_kubelet_starts,
+)
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, wrap
@@ -92,6 +99,9 @@ class NodeItem(Strict):
     files: NodeFiles = Field(default_factory=dict)  # of its own file system, by absolute path
     user_namespaces: bool = True  # does its container runtime support them?
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
+    swap: Amount | None = None  # the size of its swap space; kubeletConfiguration.memorySwap says who may use it
+    security_profiles: SecurityProfilesItem = defaults()
+    runtime_handlers: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ("runc",)  # that a RuntimeClass can name
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()  # one for each resource
@@ -106,6 +116,10 @@ class NodeItem(Strict):
         if len({*drivers}) < len(drivers):
             raise PydanticCustomError("plugins", "draDrivers: two drivers have the same name")
         return self
+
+    @property
+    def has_swap(self) -> bool:
+        return self.swap is not None and quantity(self.swap).sign > 0
 
 
 class Credentials(Strict):
@@ -218,6 +232,10 @@ class Spec(Strict):
             raise configuration_error(problem) from None
         except GateError:
             pass  # told by with_feature_gates, which knows that the command line is to blame
+        for number, node in enumerate(self.nodes):
+            field, why = why_no_kubelet_starts(node.capacity, node.has_swap, configuration)
+            if why:
+                raise PydanticCustomError(UNSTARTABLE, "{problem}", {"problem": why, "path": ("nodes", number, field)})
         return self
 
     def _check_machines(self, gates: FeatureGates) -> None:

@@ -19,6 +19,7 @@ from kubesim.features import FeatureGates, configured_gates
 from kubesim.golang.addresses import ip_text, parse_ip_sloppy
 from kubesim.golang.durations import parse_duration
 from kubesim.kubelet.admission.sysctls import namespace_of
+from kubesim.kubelet.cm.node_allocatable import NodeAllocatableConfig
 from kubesim.kubelet.containers.log_rotation import LogRotatePolicy
 from kubesim.kubelet.eviction.thresholds import (
     DEFAULT_EVICTION_HARD,
@@ -143,18 +144,32 @@ class KubeletConfiguration:
 
     @cached_property
     def eviction(self) -> EvictionConfig:
-        """Hard thresholds that are given replace all the defaults, unless they are to be merged with them."""
         values = self.values
-        hard = values["evictionHard"]
-        if hard is None or values["mergeDefaultEvictionSettings"]:
-            hard = {**DEFAULT_EVICTION_HARD, **(hard or {})}
         graces = {name: parse_duration(text) for name, text in (values["evictionSoftGracePeriod"] or {}).items()}
         thresholds = parse_threshold_config(
-            hard, values["evictionSoft"] or {}, graces, values["evictionMinimumReclaim"] or {}
+            self._eviction_hard,
+            values["evictionSoft"] or {},
+            graces,
+            values["evictionMinimumReclaim"] or {},
+            enforce_node_allocatable="pods" in values["enforceNodeAllocatable"],
         )
         return EvictionConfig(
             thresholds, values["evictionPressureTransitionPeriod"], values["evictionMaxPodGracePeriod"]
         )
+
+    @property
+    def _eviction_hard(self) -> Mapping[str, str]:
+        """Hard thresholds that are given replace all the defaults, unless they are to be merged with them."""
+        hard: Mapping[str, str] | None = self.values["evictionHard"]
+        if hard is None or self.values["mergeDefaultEvictionSettings"]:
+            hard = {**DEFAULT_EVICTION_HARD, **(hard or {})}
+        return hard
+
+    @property
+    def node_allocatable(self) -> NodeAllocatableConfig:
+        """Whether the kubelet enforces it on a cgroup or not: the thresholds come off what the node reports."""
+        thresholds = parse_threshold_config(self._eviction_hard, enforce_node_allocatable=False)
+        return NodeAllocatableConfig(self.reserved, thresholds)
 
     @property
     def policies(self) -> NodePolicies:

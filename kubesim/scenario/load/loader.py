@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from kubesim.errors import InputError, UsageError
 from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
+from kubesim.scenario.language.node_items import UNSTARTABLE
 from kubesim.scenario.load import overlay
 from kubesim.scenario.load.manifests import Problem, field_name, find_problem
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
@@ -247,6 +248,8 @@ def _invalid(error: ValidationError, document: Marked, source: str, around: Over
         return _invalid_configuration(tuple(context["path"]), details["msg"], document, source, around)
     if details["type"] == "unknown_field":
         path = (*path, context["field"])
+    if details["type"] == UNSTARTABLE:
+        path = (*path, *context["path"])
     path = _shown(path, document)
     text = _MESSAGES.get(details["type"], details["msg"][:1].lower() + details["msg"][1:])
     if details["type"] == "literal_error":

@@ -13,6 +13,7 @@ from kubesim.api.node import Node
 from kubesim.api.pod import Container
 from kubesim.api.quantity import BINARY_SI, DECIMAL_SI, Quantity, quantity
 from kubesim.clock import LoopClock
+from kubesim.kubelet.cm.node_allocatable import node_allocatable_absolute
 from kubesim.kubelet.eviction import signals
 from kubesim.kubelet.eviction.stats import ContainerUsage, FsUsage, Observations, PodUsage, SignalObservation
 from kubesim.runtime.simulated.containers.behaviour import Behaviour
@@ -41,6 +42,7 @@ class Machine:
         clock: LoopClock,
         runtime: SimulatedRuntime,
         node: Node,
+        reserved: Mapping[str, Quantity],
         behaviours: Sequence[Behaviour] = (),
         image_fs: str | int | float | None = None,
     ) -> None:
@@ -50,9 +52,10 @@ class Machine:
         self.dedicated_image_fs = image_fs is not None
         disk = quantity(node.status.capacity["ephemeral-storage"]).value()
         image_disk = disk if image_fs is None else quantity(image_fs).value()
+        of_pods = node_allocatable_absolute(node.status.capacity, reserved)
         self._capacity: Mapping[str, int] = {
             signals.MEMORY_AVAILABLE: quantity(node.status.capacity["memory"]).value(),
-            signals.ALLOCATABLE_MEMORY_AVAILABLE: quantity(node.status.allocatable["memory"]).value(),
+            signals.ALLOCATABLE_MEMORY_AVAILABLE: quantity(of_pods["memory"]).value(),
             signals.NODEFS_AVAILABLE: disk,
             signals.NODEFS_INODES_FREE: disk // BYTES_PER_INODE,
             signals.IMAGEFS_AVAILABLE: image_disk,

@@ -17,13 +17,17 @@ from kubesim.golang.yaml import YamlError, yaml_to_json
 from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
 from kubesim.kubelet.node.node_status import DEFAULT_CAPACITY
 from kubesim.kubelet.settings import KubeletSettings
+from kubesim.runtime.allocation.swap import NodeSwap
 from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
+from kubesim.runtime.kuberuntime.decide.security_profiles import SECCOMP_PROFILE_ROOT
 from kubesim.runtime.protocol import RuntimeHandler
 from kubesim.runtime.simulated.containers.behaviour import Behaviour, LogEntry
+from kubesim.runtime.simulated.containers.security import SecurityProfiles
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
 from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.language.document import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, NodeItem, Spec
+from kubesim.scenario.language.node_items import SecurityProfilesItem
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.node_machine import has_resource_managers, resource_manager_settings
 from kubesim.values import replace
@@ -69,11 +73,20 @@ def kubelet_settings(
         log_rotation_starts=stream.randrange(configuration.log_rotation.monitoring_period),
         volume_populator_starts=stream.randrange(base.volume_loop_period),
         volume_reconciler_starts=stream.randrange(base.volume_loop_period),
+        swap=_swap(item, configuration),
+        app_armor_enabled=item.security_profiles.app_armor_enabled,
         eviction=configuration.eviction,
         image_gc=configuration.image_gc,
         log_rotation=configuration.log_rotation,
         shutdown_periods=configuration.shutdown_periods,
     )
+
+
+def _swap(item: NodeItem, configuration: KubeletConfiguration) -> NodeSwap | None:
+    if item.swap is None or not item.has_swap:
+        return None
+    memory = quantity(item.capacity.get("memory", DEFAULT_CAPACITY["memory"])).value()
+    return NodeSwap(quantity(item.swap).value(), memory, configuration.values["memorySwap.swapBehavior"])
 
 
 def coming_up(settings: KubeletSettings, stream: Stream) -> KubeletSettings:
@@ -104,8 +117,20 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> Simulated
     first_ip = str(ipaddress.ip_network(cidr)[2 if own else 10])
     images = {name: _image(name, item) for name, item in _images(spec)}
     node = spec.nodes[number]
-    handlers = tuple(RuntimeHandler(name, node.user_namespaces) for name in ("", "runc"))
-    return SimulatedSettings(latencies, images, node.sandbox_errors, first_ip, handlers=handlers)
+    names = ("", *node.runtime_handlers)
+    return SimulatedSettings(
+        latencies=latencies,
+        images=images,
+        first_ip=first_ip,
+        sandbox_errors=node.sandbox_errors,
+        security_profiles=_security_profiles(node.security_profiles),
+        handlers=tuple(RuntimeHandler(name, node.user_namespaces) for name in names),
+    )
+
+
+def _security_profiles(item: SecurityProfilesItem) -> SecurityProfiles:
+    paths = tuple(f"{SECCOMP_PROFILE_ROOT}/{path}" for path in item.seccomp)
+    return SecurityProfiles(item.app_armor_enabled, item.app_armor, paths)
 
 
 def pod_cidrs(number: int, spec: Spec) -> tuple[str, str]:

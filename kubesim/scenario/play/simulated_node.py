@@ -148,11 +148,12 @@ class SimulatedNode:
             labels=item.labels,
             taints=(*(Taint.from_json(taint) for taint in item.taints), *configuration.taints),
             capacity=item.capacity,
-            reserved=configuration.reserved,
+            config=configuration.node_allocatable,
             provider_id=configuration.values["providerID"],
+            gates=around.gates,
         )
         self._publish_devices(store.create(self._node))
-        self.machine = Machine(clock, self.runtime, self._node, behaviours(spec), item.image_fs)
+        self.machine = Machine(clock, self.runtime, self._node, configuration.reserved, behaviours(spec), item.image_fs)
         self._heartbeat = Heartbeat(
             clock,
             item.name,

@@ -6,104 +6,19 @@ Cases marked so are those of upstream's pkg/kubelet/allocation/allocation_manage
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import MINUTE, SECOND
-from kubesim.clock import LoopClock, Randomness, run_virtual
-from kubesim.concurrency import TaskSet
-from kubesim.kubelet.admission.node_admission import NodeAdmission
-from kubesim.kubelet.admission.preemption import CriticalPodAdmission
-from kubesim.kubelet.context import KubeletContext, PodSources, PodViews
-from kubesim.kubelet.loop.pod_manager import PodManager
-from kubesim.kubelet.resize.allocation_manager import AllocationManager, is_resized
+from kubesim.kubelet.resize.allocation_manager import is_resized
 from kubesim.kubelet.resize.resize_events import resize_event_message
 from kubesim.kubelet.resize.resize_feasibility import NodePolicies
-from kubesim.kubelet.settings import KubeletSettings
-from kubesim.kubelet.status.manager import StatusManager
-from kubesim.podworkers.resyncs import Resyncs
-from kubesim.podworkers.state import PodSyncStatuses
-from kubesim.runtime.allocation.allocated import AllocationState
-from kubesim.runtime.pod_cache import PodCache
-from kubesim.trace import Recorder
 from kubesim.trace.records import CriCall
-from tests.support.fakes.events import RecordedEvents
+from tests.support.allocation import AllocatingKubelet, make, played
 from tests.support.played import Played, pod
-
-NODE = Node.from_json(
-    {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "4", "memory": "4Gi", "pods": "110"}}}
-)
-
-
-def make(uid: str, cpu: str, memory: str = "500Mi", *, generation: int = 1, **more: Any) -> Pod:
-    resources: dict[str, Any] = {"requests": {"cpu": cpu, "memory": memory}}
-    if more.pop("limited", False):
-        resources["limits"] = resources["requests"]
-    status = more.pop("status", {})
-    spec = {"containers": [{"name": "c1", "resources": resources}], **more}
-    return Pod.from_json(
-        {"metadata": {"name": uid, "uid": uid, "generation": generation}, "spec": spec, "status": status}
-    )
-
-
-class Kubelet(RecordedEvents):
-    """An allocation manager with all that it asks, on a node of 4 cpus and 4Gi."""
-
-    def __init__(self, policies: NodePolicies | None = None, state: AllocationState | None = None) -> None:
-        super().__init__()
-        self.clock = LoopClock()
-        self.pods = PodManager()
-        self.state = state or AllocationState()
-        self.synced: list[str] = []
-
-        async def kill(pod: Pod, **_: Any) -> None:
-            raise AssertionError("nobody is preempted here")
-
-        settings = KubeletSettings(policies=policies or NodePolicies())
-        context = KubeletContext(self.clock, Randomness(1), Recorder(self.clock), TaskSet(), settings, self)
-        statuses = StatusManager(None, self.pods, lambda pod: False, self.clock, context.recorder)
-        self.conditions = statuses.resize
-        self.sources = PodSources(lambda seen: True, all_ready=True)
-        self.manager = AllocationManager(
-            context,
-            PodViews(self.pods, PodSyncStatuses(), PodCache(), statuses, Resyncs(self.clock), self.sources),
-            self.state,
-            NodeAdmission(lambda: NODE),
-            CriticalPodAdmission(self.pods.pods, kill, self),
-            lambda pod: self.synced.append(pod.metadata.uid),
-        )
-
-    async def add(self, *pods: Pod) -> list[tuple[str, str]]:
-        answers = []
-        for added in pods:
-            self.pods.update(added)
-            answers.append(await self.manager.add_pod(added))
-        return answers
-
-    async def resize(self, pod: Pod) -> list[tuple[str, str, int]]:
-        """Type, reason and generation of the conditions that follow."""
-        self.pods.update(pod)
-        self.manager.pods_changed()
-        await self.manager.push_pending_resize(pod.metadata.uid)
-        await self.manager.retry_pending_resizes()
-        return self.told(pod.metadata.uid)
-
-    def told(self, uid: str) -> list[tuple[str, str, int]]:
-        return [(c.type, c.reason, c.observed_generation) for c in self.conditions.get(uid)]
-
-    def allocated_cpu(self, uid: str) -> str:
-        allocation = self.state.get(uid)
-        assert allocation is not None
-        return str(allocation.containers["c1"].requests["cpu"])
-
-
-def played(story: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
-    run_virtual(story, *args)
-
 
 IN_PROGRESS, PENDING = "PodResizeInProgress", "PodResizePending"
 
@@ -112,7 +27,7 @@ def test_a_pod_that_fits_gets_what_it_asks_for() -> None:
     """Upstream: TestAllocationManagerAddPod."""
 
     async def story() -> None:
-        kubelet = Kubelet()
+        kubelet = AllocatingKubelet()
         assert await kubelet.add(make("a", "3"), make("b", "2")) == [
             ("", ""),
             ("OutOfcpu", "Node didn't have enough resource: cpu, requested: 2000, used: 3000, capacity: 4000"),
@@ -127,9 +42,9 @@ def test_after_a_restart_a_pod_is_admitted_with_what_it_had() -> None:
     """Upstream: TestAllocationManagerAddPod, request different from current allocation."""
 
     async def story() -> None:
-        before = Kubelet()
+        before = AllocatingKubelet()
         await before.add(make("a", "1"))
-        kubelet = Kubelet(state=before.state)
+        kubelet = AllocatingKubelet(state=before.state)
         assert await kubelet.add(make("a", "8")) == [("", "")]
         assert kubelet.allocated_cpu("a") == "1"
 
@@ -140,7 +55,7 @@ def test_a_resize_from_request_to_request() -> None:
     """Upstream: TestRetryPendingResizesMultipleConditions."""
 
     async def story() -> None:
-        kubelet = Kubelet()
+        kubelet = AllocatingKubelet()
         await kubelet.add(make("a", "500m"))
 
         def told() -> list[str]:
@@ -179,7 +94,7 @@ def test_only_what_fits_beside_the_others_is_allocated(cpu: str, memory: str, re
     """Upstream: TestRetryPendingResizes."""
 
     async def story() -> None:
-        kubelet = Kubelet()
+        kubelet = AllocatingKubelet()
         await kubelet.add(make("a", "1", "500Mi"), make("b", "1", "500Mi"))
         kind = PENDING if reason else IN_PROGRESS
         assert await kubelet.resize(make("a", cpu, memory)) == [(kind, reason, 1)]
@@ -206,7 +121,7 @@ def test_what_a_node_gave_away_for_good_cannot_be_resized(
     """Upstream: TestRetryPendingResizesGuanteedQOSPods."""
 
     async def story() -> None:
-        kubelet = Kubelet(policies)
+        kubelet = AllocatingKubelet(policies)
         await kubelet.add(make("a", "1", "1Gi", limited=limited))
         told = await kubelet.resize(make("a", cpu, memory, limited=limited))
         if not message:
@@ -233,7 +148,7 @@ def test_who_comes_first() -> None:
             ]
 
         for order in (range(6), range(5, -1, -1)):
-            kubelet = Kubelet()
+            kubelet = AllocatingKubelet()
             for small in pods(lambda _: "500m"):
                 kubelet.pods.update(small)
                 kubelet.state.set(small)
@@ -252,7 +167,7 @@ def test_who_comes_first() -> None:
 
 def test_waiting_resizes_are_looked_at_every_three_minutes() -> None:
     async def story() -> None:
-        kubelet = Kubelet()
+        kubelet = AllocatingKubelet()
         retries = asyncio.create_task(kubelet.manager.run())
         await kubelet.clock.sleep(0)
         await kubelet.add(make("a", "1"), make("b", "3"))
@@ -272,7 +187,7 @@ def test_waiting_resizes_are_looked_at_every_three_minutes() -> None:
 
 def test_nothing_is_allocated_before_every_source_was_heard() -> None:
     async def story() -> None:
-        kubelet = Kubelet()
+        kubelet = AllocatingKubelet()
         retries = asyncio.create_task(kubelet.manager.run())
         await kubelet.clock.sleep(0)
         await kubelet.add(make("a", "1"))

@@ -10,11 +10,13 @@ import pytest
 from kubesim.api.images import InvalidReference, apply_default_image_tag, trim_image_tag_digest
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Pod
+from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.features import FeatureGates
 from kubesim.runtime.images.image_manager import ImageError, ImageManager, ImagePullSettings
 from kubesim.runtime.images.pull_credentials import PullSecret
 from kubesim.runtime.images.pull_records import PullRecords, verification_policy
+from kubesim.runtime.kuberuntime.decide.backoff import Backoff
 from kubesim.runtime.protocol import Runtime
 from tests.support.fakes.runtimes import Registry
 
@@ -193,3 +195,11 @@ def test_what_is_no_image_name(image: str, problem: str) -> None:
 
 def test_the_repository_as_it_was_written() -> None:
     assert trim_image_tag_digest("localhost:5000/a/b:v1@sha256:" + "0" * 64) == "localhost:5000/a/b"
+
+
+def test_a_back_off_that_is_given_is_used_although_it_is_empty() -> None:
+    async def main() -> None:
+        own = Backoff(SECOND, 4 * SECOND)
+        assert make(LoopClock(), backoff=own)[1].backoff is own
+
+    run_virtual(main)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from kubesim.api.node import Node
 from kubesim.api.timestamps import SECOND
@@ -19,6 +20,7 @@ from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.load.overlay import make_overlay
 from tests.support.played import Played, pod
 
+MI = 1 << 20
 FILE = """\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -60,8 +62,8 @@ def test_what_is_reserved_is_not_for_pods() -> None:
     configuration = {"kubeReserved": {"cpu": "500m", "memory": "1Gi"}, "systemReserved": {"cpu": "500m"}}
     node = node_of(configuration, capacity={"cpu": "4", "memory": "4Gi"})
     assert (node.status.capacity["cpu"], node.status.allocatable["cpu"]) == ("4", "3")
-    assert node.status.allocatable["memory"] == "3Gi"
-    assert node_of({"kubeReserved": {"memory": "1Ti"}}).status.allocatable["memory"] == "0"
+    assert node.status.allocatable["memory"] == "2972Mi"  # 100Mi: the hard eviction threshold
+    assert node_of({"kubeReserved": {"memory": "16Gi"}, "evictionHard": {}}).status.allocatable["memory"] == "0"
     named = {"reservedSystemCPUs": "0-1,5", "kubeReserved": {"cpu": "7"}}
     assert node_of(named, capacity={"cpu": "8"}).status.allocatable["cpu"] == "5"
 
@@ -283,3 +285,40 @@ def test_a_threshold_is_told_by_its_field(tmp_path: Path) -> None:
     assert problem(text, "", {}, tmp_path).startswith(
         "s.yaml:6: spec.kubeletConfiguration.evictionSoft.memory.available: grace period must be specified"
     )
+
+
+# -- machines on which no kubelet would start ---------------------------------------------------------------------
+
+
+def unstartable(configuration: dict[str, Any], **item: Any) -> str:
+    with pytest.raises(ValidationError) as error:
+        node_of(configuration, **item)
+    return error.value.errors()[0]["msg"]
+
+
+def test_a_kubelet_that_reserves_more_than_the_node_has_does_not_start() -> None:
+    assert unstartable({"kubeReserved": {"memory": "1Ti"}}, capacity={"memory": "1Gi"}) == (
+        "invalid Node Allocatable configuration. "
+        'Resource "memory" has a reservation of 1048676Mi but capacity of 1Gi. Expected capacity >= reservation.'
+    )
+    assert "capacity of 99Mi" in unstartable({}, capacity={"memory": "99Mi"})
+
+
+def test_swap_must_be_allowed() -> None:
+    assert unstartable({}, swap="1Gi") == (
+        "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false"
+    )
+    assert node_of({}, swap=0).status.node_info.get("swap") is None
+    assert node_of({"failSwapOn": False}, swap="1Gi").status.node_info["swap"] == {"capacity": 1 << 30}
+
+
+def test_thresholds_come_off_allocatable_whether_pods_are_limited_or_not() -> None:
+    given = {"evictionHard": {"memory.available": "10%"}, "mergeDefaultEvictionSettings": True}
+    node = node_of(given, capacity={"memory": "1000Mi", "ephemeral-storage": "1000Mi"})
+    assert node.status.allocatable["memory"] == str(1000 * MI - int(1000 * MI * 0.10000000149011612))
+    assert node.status.allocatable["ephemeral-storage"] == str(1000 * MI - int(1000 * MI * 0.10000000149011612))
+    replaced = node_of({"evictionHard": {"memory.available": "24Mi"}}, capacity={"memory": "1Gi"})
+    assert replaced.status.allocatable["memory"] == "1000Mi"
+    assert replaced.status.allocatable["ephemeral-storage"] == replaced.status.capacity["ephemeral-storage"]
+    unlimited = node_of({"enforceNodeAllocatable": ["none"]}, capacity={"memory": "1Gi"})
+    assert unlimited.status.allocatable["memory"] == "924Mi"

@@ -230,3 +230,13 @@ def test_of_a_key_that_is_given_twice_the_last_one_counts_as_for_kubectl(tmp_pat
     assert warnings == [f"{file}:9: metadata: given twice (first on line 3); the last one counts"]
     with pytest.raises(InputError, match="given twice"):
         load_scenarios([str(file)], strict=True)
+
+
+def test_a_machine_on_which_no_kubelet_would_start_is_named_with_its_line() -> None:
+    text = "kind: Scenario\nmetadata: {name: a}\nspec:\n  nodes:\n    - name: node-1\n      swap: 1Gi\n"
+    assert problem(text) == (
+        "f.yaml:6: spec.nodes[0].swap: running with swap on is not supported, please disable swap or set "
+        "--fail-swap-on flag to false"
+    )
+    text = "kind: Scenario\nmetadata: {name: a}\nspec:\n  nodes: [{name: node-1, capacity: {memory: 1Mi}}]\n"
+    assert problem(text).startswith("f.yaml:4: spec.nodes[0].capacity: invalid Node Allocatable configuration. ")

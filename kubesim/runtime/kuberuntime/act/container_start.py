@@ -16,6 +16,7 @@ from kubesim.runtime.images.image_manager import ImageError, ImageManager
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
 from kubesim.runtime.kuberuntime.act.hooks import HookFailed, HookRunner
 from kubesim.runtime.kuberuntime.decide.non_root import verify_run_as_non_root
+from kubesim.runtime.kuberuntime.decide.security_profiles import security_context_of
 from kubesim.runtime.kuberuntime.labels import new_container_annotations, new_container_labels
 from kubesim.runtime.kuberuntime.logs import LogDirectory
 from kubesim.runtime.kuberuntime.naming import container_log_path
@@ -118,6 +119,7 @@ class ContainerStarter:
             problem = verify_run_as_non_root(pod, container, uid, username)
             if problem:
                 raise ContainerConfigError(problem)
+            security = security_context_of(pod, container)
         except (ContainerConfigError, SandboxConfigError) as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, str(error)) from error
         except RuntimeCallError as error:
@@ -134,7 +136,7 @@ class ContainerStarter:
             labels=new_container_labels(container, pod),
             annotations=annotations,
             log_path=container_log_path(container.name, attempt),
-            resources=linux_container_resources(pod, container, self.gates, has_quota=has_quota),
+            resources=linux_container_resources(pod, container, self.gates, has_quota=has_quota, swap=self.helper.swap),
             env=options.env,
             hosts_file=options.hosts_file,
             namespaces=namespaces,
@@ -142,6 +144,7 @@ class ContainerStarter:
             mounts=options.mounts,
             devices=options.devices,
             cdi_devices=options.cdi_devices,
+            security_context=security,
         )
 
     def _failed(

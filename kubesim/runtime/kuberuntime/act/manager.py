@@ -55,7 +55,7 @@ from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxCo
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePod, RuntimePodStatus, bare_id
 from kubesim.trace import Recorder
 from kubesim.trace.records import Actions
-from kubesim.values import value_object
+from kubesim.values import replace, value_object
 
 _NOTHING_ACTUATED: Mapping[str, ResourceRequirements] = {}
 
@@ -276,6 +276,8 @@ class RuntimeManager:
         try:
             config, warned = generate_pod_sandbox_config(pod, actions.attempt, self._helper)
             what = "Failed to create sandbox"
+            if pod.spec.runtime_class_name:
+                config = replace(config, runtime_handler=self._helper.lookup_runtime_handler(pod))
             sandbox_id = await self.runtime.run_pod_sandbox(config)
         except (RuntimeCallError, SandboxConfigError) as error:
             if not self._helper.is_pod_termination_requested(pod.metadata.uid):

@@ -199,8 +199,9 @@ class _Resize:
         else:
             has = replace(has, cpu_limit_milli=wanted.cpu_limit_milli, cpu_request_milli=wanted.cpu_request_milli)
         container = update.container.changed(resources=_requirements(has, update.container.resources))
-        has_quota = self._resizer.helper.internal_lifecycle.has_cpu_quota(self._pod, container)
-        reported = linux_container_resources(self._pod, container, self._resizer.gates, has_quota=has_quota)
+        helper, gates = self._resizer.helper, self._resizer.gates
+        has_quota = helper.internal_lifecycle.has_cpu_quota(self._pod, container)
+        reported = linux_container_resources(self._pod, container, gates, has_quota=has_quota, swap=helper.swap)
         await self._resizer.runtime.update_container_resources(bare_id(update.id), reported)
         self._resizer.actuated.started(self._pod, container, self._resizer.gates)
         self._now[update.id] = has

@@ -18,7 +18,7 @@ from kubesim.runtime.simulated.containers.command_line import command_line
 from kubesim.runtime.simulated.containers.container_process import Exit, ProcessContext
 from kubesim.runtime.simulated.containers.termination_message import termination_message
 from kubesim.runtime.simulated.network import PodView, listen_on
-from kubesim.runtime.types import RuntimeResources
+from kubesim.runtime.types import NO_RESOURCES, RuntimeResources
 from kubesim.shell import (
     CommandNotFound,
     ExitStatus,
@@ -65,8 +65,7 @@ class ShellProcess:
             self._message = Volume({_MESSAGE_FILE: ""})
             path = "/" + container.termination_message_path.lstrip("/")
             self.files.mount(path, self._message, sub_path=_MESSAGE_FILE)
-        if self.cpuset[0]:
-            self.resources_updated(self.context.config.resources or RuntimeResources())
+        self.resources_updated(self.context.config.resources or NO_RESOURCES)
         kernel = Kernel(
             self.clock,
             self.files,
@@ -129,16 +128,18 @@ class ShellProcess:
         return ExecResult(outcome.exit_code, outcome.stdout, outcome.stderr)
 
     def resources_updated(self, resources: RuntimeResources) -> None:
-        """Show the cpuset as Linux does. A container without one has that of the machine."""
-        if not self.cpuset[0]:
+        """Show its control group as Linux does. A container without a cpuset has that of the machine."""
+        if not self.cpuset[0] and not resources.unified:
             return
-        cpus, mems = resources.cpuset_cpus, resources.cpuset_mems
-        shown = {
-            "cpuset.cpus": cpus,
-            "cpuset.cpus.effective": cpus or self.cpuset[0],
-            "cpuset.mems": mems,
-            "cpuset.mems.effective": mems or self.cpuset[1],
-        }
+        shown = dict(resources.unified)
+        if self.cpuset[0]:
+            cpus, mems = resources.cpuset_cpus, resources.cpuset_mems
+            shown |= {
+                "cpuset.cpus": cpus,
+                "cpuset.cpus.effective": cpus or self.cpuset[0],
+                "cpuset.mems": mems,
+                "cpuset.mems.effective": mems or self.cpuset[1],
+            }
         files = {name: f"{text}\n" for name, text in shown.items()}
         if self._cgroup is None:
             self._cgroup = Volume(files)

@@ -73,6 +73,8 @@ class Node:
             raise RuntimeCallError(self._errors[container_id])
         self.log.append(f"{container_id}: cpu {resources.cpu_limit}, memory {resources.memory_limit}")
 
+    swap = None
+
     def pod_memory_usage(self, uid: str) -> MemoryUsage | None:
         return self._usage
 

@@ -1,0 +1,68 @@
+"""Can this node enforce the AppArmor profiles of a pod? Asked for every new pod after the node's predicates.
+
+Whether a Localhost profile is loaded is not checked here: the runtime refuses to create the container.
+Mirrors: pkg/security/apparmor/validate.go, helpers.go isRequired; pkg/kubelet/lifecycle/handlers.go
+appArmorAdmitHandler
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesim.api.pod import Container, Pod
+from kubesim.golang.text import quoted
+from kubesim.runtime.kuberuntime.decide.security_profiles import APP_ARMOR_ANNOTATION_PREFIX, get_app_armor_profile
+
+REASON = "AppArmor"
+NOT_ENABLED = "AppArmor is not enabled on the host"
+
+
+class AppArmorAdmission:
+    """`enabled` is what the kubelet found when it started."""
+
+    def __init__(self, *, enabled: bool = True) -> None:
+        self._host_error = "" if enabled else NOT_ENABLED
+
+    def admit(self, pod: Pod) -> tuple[str, str]:
+        """Reason and message of a refusal, empty if there is none. A pod that ran before is not checked again."""
+        if pod.status.phase != "Pending":
+            return "", ""
+        problem = validate(pod, self._host_error)
+        return (REASON, f"Cannot enforce AppArmor: {problem}") if problem else ("", "")
+
+
+def validate(pod: Pod, host_error: str = "") -> str:
+    """Why the profiles of the pod cannot be enforced; empty if they can."""
+    if not _is_required(pod):
+        return ""
+    if host_error:
+        return host_error
+    for container in _containers(pod):
+        profile = get_app_armor_profile(pod, container)
+        if profile is None or profile.get("type") != "Localhost":
+            continue
+        name = profile.get("localhostProfile")
+        if name is None or not name.strip():
+            shown = "nil" if name is None else f"*{name}"
+            text = f"&AppArmorProfile{{Type:Localhost,LocalhostProfile:{shown},}}"
+            return f"invalid empty AppArmor profile name: {quoted(text)}"
+    return ""
+
+
+def _is_required(pod: Pod) -> bool:
+    """Does the pod or a container state a profile other than Unconfined? Of several annotations, upstream looks at one
+    of Go's choice; here it is the first by name."""
+    contexts = (pod.spec.security_context, *(container.security_context for container in _containers(pod)))
+    profiles = [context["appArmorProfile"] for context in contexts if context and context.get("appArmorProfile")]
+    if any(profile.get("type") != "Unconfined" for profile in profiles):
+        return True
+    annotations = pod.metadata.annotations
+    first = min((key for key in annotations if key.startswith(APP_ARMOR_ANNOTATION_PREFIX)), default=None)
+    return first is not None and annotations[first] != "unconfined"
+
+
+def _containers(pod: Pod) -> Iterator[Container]:
+    spec = pod.spec
+    yield from spec.init_containers
+    yield from spec.containers
+    yield from spec.ephemeral_containers

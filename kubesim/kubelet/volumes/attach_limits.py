@@ -1,0 +1,37 @@
+"""Has a node reached its limit of attached volumes? The driver's attach error says so.
+
+Asked when the volumes of a pod were not attached in time: such a pod is rejected, so that a controller makes another
+elsewhere. Only for drivers whose CSIDriver asks for it (nodeAllocatableUpdatePeriodSeconds).
+Mirrors: pkg/volume/csi/csi_plugin.go VerifyExhaustedResource; pkg/kubelet/volumemanager/volume_manager.go
+VolumeAttachLimitExceededError
+"""
+
+from __future__ import annotations
+
+from kubesim.cluster.controllers.volumes.attachments import attachment_name
+from kubesim.errors import ApiError, KubesimError
+from kubesim.kubelet.volumes.claims import Read
+from kubesim.kubelet.volumes.spec import VolumeSpec
+
+REASON = "VolumeAttachmentLimitExceeded"
+RESOURCE_EXHAUSTED = 8  # gRPC's code
+
+
+class VolumeAttachLimitExceeded(KubesimError):
+    """A volume of a pod cannot be attached because the node has no room for another one."""
+
+
+def has_exhausted_resource(spec: VolumeSpec, node_name: str, read: Read) -> bool:
+    source = spec.source.get("csi")
+    if spec.persistent_volume is None or source is None:
+        return False
+    driver = source.get("driver", "")
+    try:
+        declared = read("CSIDriver", "", driver).to_json().get("spec") or {}
+        if not declared.get("nodeAllocatableUpdatePeriodSeconds"):
+            return False
+        name = attachment_name(driver, source.get("volumeHandle", ""), node_name)
+        status = read("VolumeAttachment", "", name).to_json().get("status") or {}
+    except ApiError:
+        return False
+    return (status.get("attachError") or {}).get("errorCode") == RESOURCE_EXHAUSTED
