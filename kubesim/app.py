@@ -32,6 +32,7 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.ending.outcome import Witness
 from kubesim.scenario.language.document import Scenario, Spec
+from kubesim.scenario.play.effect_notes import EffectNotes
 from kubesim.scenario.play.expectations import Judge
 from kubesim.scenario.play.live_node import LiveNode
 from kubesim.scenario.play.player import Player
@@ -68,6 +69,7 @@ class RunResult:
     expectations_failed: tuple[str, ...]  # each with its reason
     failure_logs: tuple[tuple[str, ...], ...]  # for each failed expectation, the last output of its pod
     events: int  # Events told to the API server, repeated ones counted
+    without_effect: tuple[str, ...] = ()  # what the scenario asks for and nothing here acts on, a line each
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything had come to rest
     left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
 
@@ -185,6 +187,7 @@ class Simulation:
         controllers = ControllerContext(self.clock, self.store, self.recorder, self.randomness, self.gates)
         self.health = NodeMonitor(controllers)
         self.output = ContainerOutput(self.recorder, {})
+        self.effects = EffectNotes(self.recorder)
         around = NodeContext(
             self.clock,
             self.randomness,
@@ -202,6 +205,7 @@ class Simulation:
             output=self.output,
             real=real,
             live=live,
+            heard=self.effects.heard,
         )
         NodeTaints(controllers)
         TaintEviction(controllers)
@@ -252,6 +256,7 @@ class Simulation:
         self.clock.begin(speed)
         for sink in self._sinks:
             self.recorder.add(sink)
+        self.effects.begin(self.scenario.spec)
 
     def _tail(self, pattern: str) -> tuple[str, ...]:
         """The last lines of the containers of a pod, or of those that a glob matches."""
@@ -277,6 +282,7 @@ class Simulation:
             expectations_failed=tuple(f"{v.text}: {v.why}" for v in judge.verdicts if not v.met),
             failure_logs=tuple(self._tail(verdict.pod) for verdict in judge.verdicts if not verdict.met),
             events=witness.events,
+            without_effect=tuple(self.effects.lines),
             networks=tuple(self._networks),
         )
 

@@ -37,7 +37,8 @@ CAPACITY = 100_000  # upstream's source blocks at 50; here a source never waits,
 class ConfigStream:
     """The mux and the channel behind it. Items are (update, trace record that caused it).
 
-    `heard` is told every snapshot before it is looked at, `dropped` every pod of it that had the name of another.
+    `heard` is told the pods of every snapshot, and every pod that came or changed, before they are looked at; `dropped`
+    every pod of a snapshot that had the name of another.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class ConfigStream:
 
     def upsert(self, source: str, pod: Pod) -> None:
         """A source tells that one pod came or changed; the same as a snapshot with only that difference."""
+        self._heard(source, (pod,))
         self._send(self.mux.upsert(source, pod, self._clock.now()), source, None)
 
     def remove(self, source: str, namespace: str, name: str) -> None:

@@ -7,7 +7,7 @@ and from what its sources tell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from kubesim.api.node import Node, Taint
@@ -97,6 +97,7 @@ class NodeContext:
     output: ContainerOutput | None = None  # where lines of containers are shown
     real: CniNodes | None = None  # the nodes under these, for pods with real networks
     live: LiveNode | None = None  # where pods come from a live API server
+    heard: Callable[[Sequence[Pod]], None] = lambda pods: None  # is told of static pods and of those of a live node
 
 
 class SimulatedNode:
@@ -404,6 +405,8 @@ class _Agent:
         if source != memory.SOURCE:
             for pod in pods:
                 ensure_namespace(self._around.store, pod.metadata.namespace)
+        if source != memory.SOURCE or self._live is not None:
+            self._around.heard(pods)
 
     def _dropped(self, duplicate: DroppedPod) -> None:
         self._events.event(duplicate.pod, "Warning", "FailedValidation", duplicate.message)
