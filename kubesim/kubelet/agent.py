@@ -286,9 +286,10 @@ class Kubelet:
     def generate_run_container_options(
         self, pod: Pod, container: Container, pod_ips: tuple[str, ...]
     ) -> RunContainerOptions:
+        self.volumes.check_block_volumes(pod, container)
         hosts, node = self.settings.host_ips, self.settings.node_name
         env = make_environment(pod, container, pod_ips, hosts, node, self._find_for_environment, self.context.gates)
-        return RunContainerOptions(env)
+        return RunContainerOptions(env, mounts=self.volumes.make_mounts(pod, container, env))
 
     def _find_for_environment(self, kind: str, namespace: str, name: str) -> ApiObject | None:
         if kind not in (CONFIG_MAP, SECRET):

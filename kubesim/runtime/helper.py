@@ -11,6 +11,7 @@ from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import KubesimError
+from kubesim.runtime.types import Mount
 from kubesim.values import value_object
 
 
@@ -37,6 +38,7 @@ class RunContainerOptions:
     """What the kubelet adds to the configuration of a container (kubecontainer.RunContainerOptions)."""
 
     env: tuple[tuple[str, str], ...] = ()
+    mounts: tuple[Mount, ...] = ()
 
 
 class RuntimeHelper(Protocol):

@@ -28,6 +28,27 @@ def bare_id(identifier: str) -> str:
 
 
 @value_object
+class Mount:
+    """A volume in a container. On a simulated node its name and the path in it stand for the path on the host."""
+
+    name: str
+    container_path: str
+    sub_path: str = ""
+    read_only: bool = False
+    recursive_read_only: bool = False
+    propagation: str = "private"
+
+
+@value_object
+class ContainerUser:
+    """The user and the groups of a container's processes; `supplemental_groups` are those beside the group `gid`."""
+
+    uid: int = 0
+    gid: int = 0
+    supplemental_groups: tuple[int, ...] = ()
+
+
+@value_object
 class RuntimeResources:
     """Resources of a container as the runtime reports them, as quantity text; None = not reported."""
 

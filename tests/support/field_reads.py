@@ -31,11 +31,11 @@ def recorded_reads() -> Iterator[Reads]:
     _Struct.reads = reads
     model._READERS.clear()
     model._reader, model._read = _reading(reader), _with_extra(read)
-    Model.__getattribute__ = _attribute  # type: ignore[method-assign]
+    Model.__getattribute__ = _attribute  # type: ignore[assignment,method-assign]
     try:
         yield reads
     finally:
-        del Model.__getattribute__  # type: ignore[misc]
+        del Model.__getattribute__
         model._reader, model._read = reader, read
         model._READERS.clear()
 

@@ -9,11 +9,11 @@ Mirrors: pkg/volume/util/atomic_writer.go; pkg/kubelet/kubelet_pods.go makeMount
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubesim.api.pod import Container, Pod
-from kubesim.runtime.expansion import expand
-from kubesim.runtime.volume_directories import PathKind, VolumeDirectory
+from kubesim.runtime.types import Mount
+from kubesim.runtime.volume_directories import PathKind, SubPathProblem, VolumeDirectory
 from kubesim.shell import VirtualFiles, Volume
 from kubesim.shell.kernel.files import STANDARD_DIRECTORIES
 from kubesim.values import mutable
@@ -79,6 +79,28 @@ class NodeVolumes:
             for placed in volumes.values():
                 yield uid, placed.directory
 
+    def of_pod(self, uid: str) -> dict[str, VolumeDirectory]:
+        return {name: placed.directory for name, placed in self._named(uid).items()}
+
+    def _named(self, uid: str) -> dict[str, _Placed]:
+        volumes = self._pods.get(uid, {}).values()
+        return {name: placed for placed in volumes for name in placed.directory.names}
+
+    def prepare_sub_path(self, uid: str, name: str, path: str) -> SubPathProblem | None:
+        """A file on the way cannot be passed, and in a volume that is mounted read-only nothing can be made."""
+        placed = self._named(uid)[name]
+        path = posixpath.join(placed.path, posixpath.normpath(path)).strip("/")
+        above = posixpath.dirname(path)
+        while above:
+            if placed.volume.get(above) is not None:
+                return "prepare subPath"
+            above = posixpath.dirname(above)
+        if placed.volume.get(path) is None and not placed.volume.is_directory(path) and path not in _SPECIAL:
+            if placed.directory.read_only and not placed.atomic:
+                return "create subPath directory"
+            placed.volume.ensure_directory(path)
+        return None
+
     def pods(self) -> list[str]:
         return list(self._pods)
 
@@ -120,28 +142,25 @@ class NodeVolumes:
 
     # -- what a container sees ----------------------------------------------------------------------------------
 
-    def files(self, pod: Pod, container: Container, environment: Mapping[str, str]) -> VirtualFiles:
-        """Its root, with the volumes that it mounts; one that has not been set up is not there."""
+    def files(self, pod: Pod, container: Container, mounts: Sequence[Mount]) -> VirtualFiles:
+        """Its root, with its mounts; a volume that has not been set up is not there."""
         context = container.security_context or {}
         files = VirtualFiles(read_only=bool(context.get("readOnlyRootFilesystem")))
-        if not container.volume_mounts:
+        if not mounts:
             return files
-        volumes = self._pods.get(pod.metadata.uid, {}).values()
-        named = {name: placed for placed in volumes for name in placed.directory.names}
-        for mount in container.volume_mounts:
-            placed = named.get(mount.get("name", ""))
+        named = self._named(pod.metadata.uid)
+        for mount in mounts:
+            placed = named.get(mount.name)
             if placed is None:
                 continue
-            sub_path = mount.get("subPath") or expand(mount.get("subPathExpr") or "", environment)
             volume, path = placed.volume, placed.path
-            if sub_path:
-                path = posixpath.join(path, sub_path).strip("/")
+            if mount.sub_path:
+                path = posixpath.join(path, mount.sub_path).strip("/")
                 if placed.atomic:
                     volume = volume.copy()  # it goes on showing what was there when the container was made
             if volume.get(path) is None and path not in _SPECIAL:
                 volume.ensure_directory(path)
-            read_only = placed.directory.read_only or bool(mount.get("readOnly"))
-            files.mount(mount.get("mountPath", ""), volume, sub_path=path, read_only=read_only)
+            files.mount(mount.container_path, volume, sub_path=path, read_only=mount.read_only)
         return files
 
 

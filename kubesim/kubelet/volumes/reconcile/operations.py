@@ -24,7 +24,7 @@ from kubesim.kubelet.volumes.object_manager import NotListedYet, ObjectManager, 
 from kubesim.kubelet.volumes.payload import PAYLOADS
 from kubesim.kubelet.volumes.reconcile.actual_state import ActualStateOfWorld, MountedVolume
 from kubesim.kubelet.volumes.reconcile.desired_state import VolumeToMount
-from kubesim.kubelet.volumes.spec import VolumeError
+from kubesim.kubelet.volumes.spec import VolumeError, VolumePlugin, VolumeSpec
 from kubesim.kubelet.volumes.tokens import TokenManager
 from kubesim.runtime.volume_directories import VolumeDirectories, VolumeDirectory
 from kubesim.values import value_object
@@ -33,6 +33,7 @@ SET_UP = "MountVolume.SetUp failed"
 NEW_MOUNTER = "MountVolume.NewMounter initialization failed"
 NODE_AFFINITY = "MountVolume.NodeAffinity check failed"
 MAP_NODE_AFFINITY = "MapVolume.NodeAffinity check failed"
+_WITH_READ_ONLY = ("nfs", "iscsi", "fc", "csi")
 _GIT_REPO = (
     "git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the feature-gate "
     "`GitRepoVolumeDriver`"
@@ -193,6 +194,13 @@ def _directory(volume: VolumeToMount) -> VolumeDirectory:
         volume_name=volume.volume_name,
         plugin=plugin.field,
         names=volume.outer_names,
-        read_only=plugin.read_only or spec.read_only,
+        read_only=plugin.read_only or spec.read_only or _is_read_only(spec, plugin),
         in_memory=(spec.source.get("emptyDir") or {}).get("medium") == "Memory",
     )
+
+
+def _is_read_only(spec: VolumeSpec, plugin: VolumePlugin) -> bool:
+    """A volume of the pod itself may say so; a persistent volume is read-only only if its claim is used so."""
+    if plugin.field not in _WITH_READ_ONLY or spec.persistent_volume is not None:
+        return False
+    return bool((spec.source.get(plugin.field) or {}).get("readOnly"))

@@ -15,7 +15,7 @@ from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeH
 from kubesim.runtime.images.image_manager import ImageError, ImageManager
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
 from kubesim.runtime.kuberuntime.act.hooks import HookFailed, HookRunner
-from kubesim.runtime.kuberuntime.decide.non_root import verify_run_as_non_root
+from kubesim.runtime.kuberuntime.decide.non_root import container_user, verify_run_as_non_root
 from kubesim.runtime.kuberuntime.labels import new_container_annotations, new_container_labels
 from kubesim.runtime.kuberuntime.logs import LogDirectory
 from kubesim.runtime.kuberuntime.naming import container_log_path
@@ -130,6 +130,8 @@ class ContainerStarter:
             log_path=container_log_path(container.name, attempt),
             resources=linux_container_resources(pod, container, self.gates),
             env=options.env,
+            mounts=options.mounts,
+            user=container_user(pod, container, uid),
             stop_signal=stop_signal if self.gates.enabled("ContainerStopSignals") else "",
         )
 

@@ -113,7 +113,7 @@ class Programs:
         return next((behaviour for behaviour in self.behaviours if behaviour.matches(context)), None)
 
     def _files(self, context: ProcessContext) -> VirtualFiles:
-        return self.volumes.files(context.pod, context.container, dict(context.config.env))
+        return self.volumes.files(context.pod, context.container, context.config.mounts)
 
     def _state(self, context: ProcessContext) -> _PodState:
         """The pod's state; a new sandbox may have given it another address."""

@@ -30,6 +30,7 @@ from kubesim.shell import (
     VirtualFiles,
     Volume,
 )
+from kubesim.shell.kernel.users import User
 from kubesim.values import part
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -60,6 +61,7 @@ class ShellProcess:
             self._message = Volume({_MESSAGE_FILE: ""})
             path = "/" + container.termination_message_path.lstrip("/")
             self.files.mount(path, self._message, sub_path=_MESSAGE_FILE)
+        user = self.context.config.user
         kernel = Kernel(
             self.clock,
             self.files,
@@ -69,6 +71,7 @@ class ShellProcess:
             pids=self.pids,
             randomness=self.randomness,
             note=self._assumed,
+            user=User(user.uid, user.gid, user.supplemental_groups),
         )
         self._process = ShellContainer(
             command_line(container, environment),
