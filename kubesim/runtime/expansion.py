@@ -25,4 +25,4 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 
 def references(text: str) -> list[str]:
     """The names that the text refers to, in order."""
-    return [name for name in _REFERENCE.findall(text) if name]
+    return [found[1] for found in _REFERENCE.finditer(text) if found[1] is not None]

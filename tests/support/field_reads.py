@@ -20,22 +20,25 @@ from kubesim.api.schema.types import Type, model_of, parse_type, struct_fields
 Reads = dict[str, set[str]]  # `SecurityContext.runAsUser` -> the modules that read it
 
 _OWN = (__name__, "kubesim.api.model")
-_SAME_FIELDS = {"EphemeralContainer": "Container", "ProbeHandler": "Probe"}
+_WHOLE = ("kubesim.api.schema", "kubesim.api.validation")
+_SAME_FIELDS = {"ProbeHandler": "Probe"}
 
 
 @contextmanager
 def recorded_reads() -> Iterator[Reads]:
     """What is read between entering and leaving."""
     reads: Reads = defaultdict(set)
-    reader, read = model._reader, model._read
+    reader, read, with_extra = model._reader, model._read, Model.with_extra
     _Struct.reads = reads
     model._READERS.clear()
     model._reader, model._read = _reading(reader), _with_extra(read)
+    Model.with_extra = lambda self, extra: _wrap_extra(with_extra(self, extra))  # type: ignore[method-assign]
     Model.__getattribute__ = _attribute  # type: ignore[assignment,method-assign]
     try:
         yield reads
     finally:
         del Model.__getattribute__
+        Model.with_extra = with_extra  # type: ignore[method-assign]
         model._reader, model._read = reader, read
         model._READERS.clear()
 
@@ -44,7 +47,9 @@ def _note(struct: str, field: str) -> None:
     frame = sys._getframe(2)
     while frame.f_globals["__name__"] in _OWN and frame.f_back is not None:
         frame = frame.f_back
-    _Struct.reads[f"{struct}.{field}"].add(frame.f_globals["__name__"])
+    module: str = frame.f_globals["__name__"]
+    if not module.startswith(_WHOLE):
+        _Struct.reads[f"{struct}.{field}"].add(module)
 
 
 class _Struct(dict[str, Any]):
@@ -55,9 +60,8 @@ class _Struct(dict[str, Any]):
 
     def __init__(self, name: str, fields: dict[str, Any]) -> None:
         types = struct_fields(name)
-        super().__init__(
-            {key: _wrapped(types[key].type, fields[key]) if key in types else fields[key] for key in fields}
-        )
+        pairs = dict.items(fields)  # what is wrapped again is not read
+        super().__init__({key: _wrapped(types[key].type, item) if key in types else item for key, item in pairs})
         self.name = name
 
     def __getitem__(self, key: str) -> Any:
@@ -95,16 +99,15 @@ def _reading(original: Any) -> Any:
 
 
 def _with_extra(original: Any) -> Any:
+    return lambda cls, value: _wrap_extra(original(cls, value))
+
+
+def _wrap_extra(new: Model) -> Model:
     """Kinds that no class declares keep their fields in `extra`."""
-
-    def read(cls: type[Model], value: Any) -> Model:
-        new: Model = original(cls, value)
-        kind, extra = vars(new).get("kind", ""), vars(new).get("extra")
-        if extra and model_of(kind) is None and parse_type(kind).kind == "struct":
-            vars(new)["extra"] = _Struct(kind, extra)
-        return new
-
-    return read
+    kind, extra = vars(new).get("kind", ""), vars(new).get("extra")
+    if extra and model_of(kind) is None and parse_type(kind).kind == "struct":
+        vars(new)["extra"] = _Struct(kind, extra)
+    return new
 
 
 def _attribute(self: Model, name: str) -> Any:

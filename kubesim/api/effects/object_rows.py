@@ -42,8 +42,7 @@ OBJECT_ROWS: tuple[FieldRow, ...] = (
     ),
     FieldRow("NodeSpec.podCIDR NodeSpec.podCIDRs", "addresses for the node's pods", "the runtime chooses addresses"),
     FieldRow("NodeSpec.providerID", "the cloud's name of the machine", _NO_CLOUD),
-    FieldRow("RuntimeClass.handler", "the runtime starts sandboxes with this handler", "there is one handler"),
-    FieldRow("StorageClass.parameters", "is handed to the provisioner", _NO_OPTIONS),
+    FieldRow("StorageClass.parameters VolumeResourceRequirements.limits", "is handed to the provisioner", _NO_OPTIONS),
     FieldRow("PersistentVolumeSpec.mountOptions", "options of the mount", _NO_STORAGE),
     FieldRow(
         "PersistentVolumeClaimSpec.dataSource PersistentVolumeClaimSpec.dataSourceRef",
@@ -66,7 +65,9 @@ OBJECT_ROWS: tuple[FieldRow, ...] = (
         plain=("default",),
     ),
     FieldRow(
-        "CSIPersistentVolumeSource.volumeAttributes CSIPersistentVolumeSource.controllerPublishSecretRef "
+        "CSIPersistentVolumeSource.readOnly CinderPersistentVolumeSource.readOnly "
+        "AzureFilePersistentVolumeSource.readOnly CSIPersistentVolumeSource.volumeAttributes "
+        "CSIPersistentVolumeSource.controllerPublishSecretRef "
         "CSIPersistentVolumeSource.nodeStageSecretRef CSIPersistentVolumeSource.nodePublishSecretRef "
         "CSIPersistentVolumeSource.controllerExpandSecretRef CSIPersistentVolumeSource.nodeExpandSecretRef "
         "CinderPersistentVolumeSource.secretRef AzureFilePersistentVolumeSource.secretName "
@@ -105,6 +106,9 @@ INERT: Mapping[str, str] = {
     "ObjectReference.resourceVersion": "part of a reference",
     "ServiceAccount.secrets": "enforced only with an annotation that is deprecated",
     "PriorityClass.description": "text for people",
+    "CSINodeDriver.nodeID": "the driver's name of the node",
+    "CSINodeDriver.topologyKeys": "the kubelet writes it when a driver registers",
+    "ISCSIPersistentVolumeSource.readOnly": "the kubelet mounts it as the claim is used",
     "VolumeAttachmentSource.inlineVolumeSpec": "used for migrated inline volumes only",
     **dict.fromkeys(
         (

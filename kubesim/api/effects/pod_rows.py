@@ -22,6 +22,12 @@ POD_ROWS: tuple[FieldRow, ...] = (
         "PodSpec.schedulingGroup", "the scheduler places the pods of a group together", "pods are placed one by one"
     ),
     FieldRow("Container.stdinOnce", "closes stdin after the first attached session", "nothing attaches to a container"),
+    FieldRow(
+        "VolumeMount.mountPropagation",
+        "shows mounts of the node in the container, and the other way round",
+        "nothing else is mounted on a simulated node",
+        plain=("None",),
+    ),
     FieldRow("Container.tty", "gives the container a terminal", _NO_TERMINAL),
     FieldRow("SecurityContext.capabilities", "adds and drops Linux capabilities", _NO_LINUX),
     FieldRow("SecurityContext.privileged", "gives the container all rights and devices of the node", _NO_LINUX),
@@ -77,14 +83,21 @@ POD_ROWS: tuple[FieldRow, ...] = (
     ),
     FieldRow(
         "ISCSIVolumeSource.iscsiInterface ISCSIVolumeSource.portals ISCSIVolumeSource.chapAuthDiscovery "
-        "ISCSIVolumeSource.chapAuthSession ISCSIVolumeSource.initiatorName",
+        "ISCSIVolumeSource.chapAuthSession ISCSIVolumeSource.initiatorName ISCSIVolumeSource.secretRef",
         "how the node logs in to the iSCSI target",
         _NO_STORAGE,
         plain=("default",),
     ),
-    FieldRow("CSIVolumeSource.volumeAttributes", "is handed to the CSI driver", "the simulated driver has no options"),
     FieldRow(
-        "AzureDiskVolumeSource.cachingMode AzureDiskVolumeSource.kind "
+        "CSIVolumeSource.volumeAttributes CSIVolumeSource.nodePublishSecretRef",
+        "is handed to the CSI driver",
+        "the simulated driver has no options",
+    ),
+    FieldRow(
+        "GCEPersistentDiskVolumeSource.readOnly AWSElasticBlockStoreVolumeSource.readOnly "
+        "AzureDiskVolumeSource.readOnly AzureFileVolumeSource.readOnly CinderVolumeSource.readOnly "
+        "PortworxVolumeSource.readOnly AzureDiskVolumeSource.cachingMode AzureDiskVolumeSource.kind "
+        "CinderVolumeSource.secretRef AzureFileVolumeSource.secretName "
         "VsphereVirtualDiskVolumeSource.storagePolicyName VsphereVirtualDiskVolumeSource.storagePolicyID",
         "is handed to the cloud's CSI driver",
         "the simulated driver has no options",

@@ -122,7 +122,7 @@ EXPANDED = {
     "subpath with no expansion": ("foo", {}, "foo"),
     "volumes with expanded subpath": ("foo/$(POD_NAME)", {"POD_NAME": "bar"}, "foo/bar"),
     "volumes expanded with empty subpath": ("", {"POD_NAME": "bar"}, ""),
-    "volumes expanded with two variables": ("$(A)/$(B)", {"A": "a", "B": "b"}, "a/b"),
+    "volumes expanded with leading environment variable": ("$(POD_NAME)/bar", {"POD_NAME": "foo"}, "foo/bar"),
     "an escaped reference": ("$$(A)", {}, "$(A)"),
 }
 
@@ -134,9 +134,20 @@ def test_sub_path_expressions(expression: str, env: dict[str, str], expected: st
 
 
 MISSING = {
-    "volumes expanded with no variables in env": ("foo/$(POD_NAME)/$(ANNOTATION)", {}, "ANNOTATION, POD_NAME"),
-    "subpath expanded with an empty variable": ("$(POD_NAME)", {"POD_NAME": ""}, "POD_NAME"),
-    "subpath with a repeated name": ("$(A)/$(A)", {}, "A"),
+    "volumes expanded with no envs subpath": ("/foo/$(POD_NAME)", {}, "POD_NAME"),
+    "subpaths with empty environment variable": (
+        "foo/$(POD_NAME)/$(ANNOTATION)",
+        {"ANNOTATION": ""},
+        "ANNOTATION, POD_NAME",
+    ),
+    "subpaths with missing env variables": ("foo/$(ODD_NAME)/$(POD_NAME)", {"POD_NAME": "bar"}, "ODD_NAME"),
+    "subpaths with empty expansion": ("$()", {}, ""),
+    "subpaths with nested expandable envs": (
+        "$(POD_NAME$(ANNOTATION))",
+        {"POD_NAME": "foo", "ANNOTATION": "bar"},
+        "POD_NAME$(ANNOTATION",
+    ),
+    "a name that is missing twice": ("$(A)/$(A)", {}, "A"),
 }
 
 
@@ -157,16 +168,19 @@ RECURSIVE: list[tuple[bool, str | None, str | None, bool, bool | str]] = [
     (False, None, None, True, False),
     (True, None, None, True, False),
     (True, "Disabled", None, True, False),
-    (False, "Disabled", None, True, False),
     (True, "IfPossible", None, True, True),
     (True, "IfPossible", None, False, False),
     (True, "IfPossible", "None", True, True),
+    (True, "IfPossible", "HostToContainer", True, 'not compatible with propagation "HostToContainer"'),
+    (True, "IfPossible", "Bidirectional", True, 'not compatible with propagation "Bidirectional"'),
+    (False, "IfPossible", None, True, "not read-only"),
+    (False, "IfPossible", None, False, "not read-only"),
     (True, "Enabled", None, True, True),
-    (True, "Enabled", None, False, "but it is not supported by the runtime"),
-    (False, "Enabled", None, True, "but it is not read-only"),
-    (False, "IfPossible", None, True, "but it is not read-only"),
-    (True, "Enabled", "HostToContainer", True, 'but it is not compatible with propagation "HostToContainer"'),
-    (True, "IfPossible", "Bidirectional", True, 'but it is not compatible with propagation "Bidirectional"'),
+    (True, "Enabled", "None", True, True),
+    (True, "Enabled", "HostToContainer", True, 'not compatible with propagation "HostToContainer"'),
+    (True, "Enabled", "Bidirectional", True, 'not compatible with propagation "Bidirectional"'),
+    (False, "Enabled", None, True, "not read-only"),
+    (True, "Enabled", None, False, "not supported by the runtime"),
     (True, "foo", None, True, 'unknown recursive read-only mode "foo"'),
 ]
 

@@ -34,6 +34,7 @@ NEW_MOUNTER = "MountVolume.NewMounter initialization failed"
 NODE_AFFINITY = "MountVolume.NodeAffinity check failed"
 MAP_NODE_AFFINITY = "MapVolume.NodeAffinity check failed"
 _WITH_READ_ONLY = ("nfs", "iscsi", "fc", "csi")
+_CSI_SET_UP = "kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode"
 _GIT_REPO = (
     "git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the feature-gate "
     "`GitRepoVolumeDriver`"
@@ -150,12 +151,17 @@ class Operations:
         return False
 
     def _set_up_inline_csi(self, volume: VolumeToMount, driver: str) -> bool:
-        """A driver that the cluster knows of is taken to do its work."""
+        """A driver that the cluster knows of is taken to do its work, if inline volumes are its work."""
         try:
-            self._read("CSIDriver", "", driver)
+            found = self._read("CSIDriver", "", driver)
         except ApiError:
             problem = f'volume mode "Ephemeral" not supported by driver {driver} (no CSIDriver object)'
             raise OperationError(NEW_MOUNTER, volume.spec.name, problem) from None
+        modes = (found.extra.get("spec") or {}).get("volumeLifecycleModes") or ["Persistent"]
+        if "Ephemeral" not in modes:
+            listing = " ".join(quoted(mode) for mode in modes)
+            problem = f'volume mode "Ephemeral" not supported by driver {driver} (only supports [{listing}])'
+            raise VolumeError(f"{_CSI_SET_UP}: {problem}")
         return self._directories.set_up(volume.uid, _directory(volume), None)
 
     def _check_persistent_volume(self, volume: VolumeToMount) -> None:
