@@ -210,16 +210,20 @@ class Simulation:
         NodeTaints(controllers)
         TaintEviction(controllers)
         if live is None:  # a live cluster has controllers, a scheduler and classes of its own
-            create_standard_class(self.store)
-            start_when_needed(controllers)
-            if scenario.spec.scheduler == "off":
-                FirstNode(controllers, scenario.spec.nodes[0].name)
-            else:
-                SchedulerStarter(controllers)
+            self._start_cluster(controllers)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
         self.world = SimulatedWorld(
             self.clock, self.store, self.recorder, list(self.nodes), scenario.spec.scheduler, self.nodes, self.url
         )
+
+    def _start_cluster(self, controllers: ControllerContext) -> None:
+        create_standard_class(self.store)
+        start_when_needed(controllers)
+        spec = self.scenario.spec
+        if spec.scheduler == "off":
+            FirstNode(controllers, spec.nodes[0].name)
+        else:
+            SchedulerStarter(controllers)
 
     def kubelets(self) -> dict[str, Kubelet | None]:
         """The agent of each node, None while it is stopped."""

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
 from kubesim.errors import KubesimError
-from kubesim.runtime.types import Mount
+from kubesim.runtime.types import ContainerMount
 from kubesim.values import value_object
 
 
@@ -38,7 +38,7 @@ class RunContainerOptions:
     """What the kubelet adds to the configuration of a container (kubecontainer.RunContainerOptions)."""
 
     env: tuple[tuple[str, str], ...] = ()
-    mounts: tuple[Mount, ...] = ()
+    mounts: tuple[ContainerMount, ...] = ()
 
 
 class RuntimeHelper(Protocol):

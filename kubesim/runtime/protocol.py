@@ -16,7 +16,7 @@ from kubesim.api.pod import Container, Pod
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.allocation.cgroups import ResourceConfig
 from kubesim.runtime.images.pull_credentials import AuthConfig
-from kubesim.runtime.types import ContainerRuntimeState, ContainerUser, Mount, RuntimeResources, SandboxNetwork
+from kubesim.runtime.types import ContainerMount, ContainerRuntimeState, ContainerUser, RuntimeResources, SandboxNetwork
 from kubesim.values import value_object
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class ContainerConfig:
     log_path: str = ""
     resources: RuntimeResources | None = None
     env: tuple[tuple[str, str], ...] = ()
-    mounts: tuple[Mount, ...] = ()
+    mounts: tuple[ContainerMount, ...] = ()
     user: ContainerUser = ContainerUser()
     stop_signal: str = ""  # `SIGUSR1`; empty: the image's
 

@@ -28,7 +28,7 @@ def bare_id(identifier: str) -> str:
 
 
 @value_object
-class Mount:
+class ContainerMount:
     """A volume in a container. On a simulated node its name and the path in it stand for the path on the host."""
 
     name: str

@@ -32,7 +32,7 @@ def recorded_reads() -> Iterator[Reads]:
     _Struct.reads = reads
     model._READERS.clear()
     model._reader, model._read = _reading(reader), _with_extra(read)
-    Model.with_extra = lambda self, extra: _wrap_extra(with_extra(self, extra))  # type: ignore[method-assign]
+    Model.with_extra = lambda self, extra: _wrap_extra(with_extra(self, extra))  # type: ignore
     Model.__getattribute__ = _attribute  # type: ignore[assignment,method-assign]
     try:
         yield reads

@@ -30,7 +30,7 @@ from kubesim.kubelet.volumes.spec import VolumeError, used_names
 from kubesim.kubelet.volumes.tokens import TokenManager
 from kubesim.kubelet.volumes.waiting import WaitTimedOut, poll_until
 from kubesim.podworkers.syncer import SyncContext
-from kubesim.runtime.types import Mount
+from kubesim.runtime.types import ContainerMount
 from kubesim.runtime.volume_directories import VolumeDirectories
 from kubesim.values import value_object
 
@@ -212,7 +212,7 @@ class VolumeManager:
         if container.volume_devices:
             check_block_volumes(container, self._directories.of_pod(pod.metadata.uid))
 
-    def make_mounts(self, pod: Pod, container: Container, env: Sequence[tuple[str, str]]) -> tuple[Mount, ...]:
+    def make_mounts(self, pod: Pod, container: Container, env: Sequence[tuple[str, str]]) -> tuple[ContainerMount, ...]:
         """Raises ContainerConfigError."""
         if not container.volume_mounts:
             return ()

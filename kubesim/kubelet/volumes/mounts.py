@@ -17,7 +17,7 @@ from kubesim.features import FeatureGates
 from kubesim.golang.text import quoted
 from kubesim.runtime.expansion import expand, references
 from kubesim.runtime.helper import ContainerConfigError
-from kubesim.runtime.types import Mount
+from kubesim.runtime.types import ContainerMount
 from kubesim.runtime.volume_directories import SubPathProblem, VolumeDirectory
 
 _RRO_GATE = "RecursiveReadOnlyMounts"
@@ -35,7 +35,7 @@ def make_mounts(
     gates: FeatureGates,
     *,
     supports_recursive_read_only: bool = True,
-) -> tuple[Mount, ...]:
+) -> tuple[ContainerMount, ...]:
     """In the order of the container's volumeMounts. Raises ContainerConfigError."""
     return tuple(
         _mount(mount, container, volumes, env, prepare_sub_path, gates, supports_recursive_read_only)
@@ -51,7 +51,7 @@ def _mount(
     prepare_sub_path: PrepareSubPath,
     gates: FeatureGates,
     supports_rro: bool,
-) -> Mount:
+) -> ContainerMount:
     name = mount.get("name") or ""
     volume = volumes.get(name)
     if volume is None:
@@ -74,7 +74,7 @@ def _mount(
     if recursive and not gates.enabled(_RRO_GATE):
         raise ContainerConfigError(f"recursive read-only mount needs feature gate {quoted(_RRO_GATE)} to be enabled")
     path = mount.get("mountPath") or ""
-    return Mount(
+    return ContainerMount(
         name,
         path if path.startswith("/") else f"/{path}",
         sub_path,

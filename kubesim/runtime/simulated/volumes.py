@@ -12,7 +12,7 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubesim.api.pod import Container, Pod
-from kubesim.runtime.types import Mount
+from kubesim.runtime.types import ContainerMount
 from kubesim.runtime.volume_directories import PathKind, SubPathProblem, VolumeDirectory
 from kubesim.shell import VirtualFiles, Volume
 from kubesim.shell.kernel.files import STANDARD_DIRECTORIES
@@ -142,7 +142,7 @@ class NodeVolumes:
 
     # -- what a container sees ----------------------------------------------------------------------------------
 
-    def files(self, pod: Pod, container: Container, mounts: Sequence[Mount]) -> VirtualFiles:
+    def files(self, pod: Pod, container: Container, mounts: Sequence[ContainerMount]) -> VirtualFiles:
         """Its root, with its mounts; a volume that has not been set up is not there."""
         context = container.security_context or {}
         files = VirtualFiles(read_only=bool(context.get("readOnlyRootFilesystem")))

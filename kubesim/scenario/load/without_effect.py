@@ -1,7 +1,7 @@
 """What a scenario asks for that has no effect here, in lines to print: kinds that are only stored, fields of objects,
 fields of the kubelet's configuration.
 
-Static pods are not here: the kubelet reads them from text, and `scenario.play.effect_notes` looks at what it read.
+Static pods in files and text are not here: `scenario.play.effect_notes` looks at what the kubelet has read.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from kubesim.api.effects.findings import WITHOUT_EFFECT, Findings
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.served_kinds import stored_kind
 from kubesim.scenario.language.document import Spec
+from kubesim.scenario.language.source_items import Manifest
 from kubesim.scenario.language.step_items import Patch
 from kubesim.scenario.load.objects import items_of
 
@@ -27,9 +28,9 @@ def given_objects(spec: Spec) -> tuple[JsonObject, ...]:
 
 
 def find_fields(spec: Spec) -> Findings:
-    """The fields of all objects that the scenario applies or patches."""
+    """The fields of all objects that the scenario applies or patches, and of static pods that it gives as objects."""
     findings = Findings()
-    for manifest in given_objects(spec):
+    for manifest in (*given_objects(spec), *_static_pods(spec)):
         for _, item in items_of(manifest):
             resource = RESOURCES.get(stored_kind(item["apiVersion"], item["kind"]))
             if resource is not None:
@@ -42,6 +43,16 @@ def find_fields(spec: Spec) -> Findings:
             for patch in _patched(step.patch):
                 findings.add(step.patch.kind, patch, *step.patch.key)
     return findings
+
+
+def _static_pods(spec: Spec) -> Iterator[JsonObject]:
+    """Those that are given as text are only known when the kubelet has read them."""
+    given: list[Manifest | None] = list(spec.sources.file.manifests.values())
+    given += [step.write_static_pod.manifest for step in spec.steps if step.write_static_pod is not None]
+    for answer in (spec.sources.http, *(step.serve_manifest for step in spec.steps)):
+        if answer is not None:
+            given += [answer.manifest, *answer.manifests]
+    yield from (manifest for manifest in given if isinstance(manifest, dict))
 
 
 def configuration_line(spec: Spec) -> list[str]:

@@ -14,7 +14,7 @@ from kubesim.api.pod import Container
 from kubesim.features import DEFAULT_GATES
 from kubesim.kubelet.volumes.mounts import check_block_volumes, make_mounts, resolve_recursive_read_only
 from kubesim.runtime.helper import ContainerConfigError
-from kubesim.runtime.types import Mount
+from kubesim.runtime.types import ContainerMount
 from kubesim.runtime.volume_directories import SubPathProblem, VolumeDirectory
 from tests.support.played import Played, container, pod
 
@@ -31,12 +31,10 @@ VOLUMES = {
 
 
 def mounts(
-    *given: dict[str, Any], problem: SubPathProblem | None = None, supported: bool = True, **env: str
-) -> tuple[Mount, ...]:
+    *given: dict[str, Any], env: dict[str, str] | None = None, problem: SubPathProblem | None = None
+) -> tuple[ContainerMount, ...]:
     made = Container.from_json({"name": "main", "volumeMounts": list(given)})
-    return make_mounts(
-        made, VOLUMES, env, lambda name, path: problem, DEFAULT_GATES, supports_recursive_read_only=supported
-    )
+    return make_mounts(made, VOLUMES, env or {}, lambda name, path: problem, DEFAULT_GATES)
 
 
 MADE = {
@@ -48,34 +46,34 @@ MADE = {
             {"name": "disk5", "mountPath": "/mnt/path5"},
         ],
         [
-            Mount("disk", "/etc/hosts"),
-            Mount("disk", "/mnt/path3", read_only=True, propagation="host to container"),
-            Mount("disk4", "/mnt/path4"),
-            Mount("disk5", "/mnt/path5"),
+            ContainerMount("disk", "/etc/hosts"),
+            ContainerMount("disk", "/mnt/path3", read_only=True, propagation="host to container"),
+            ContainerMount("disk4", "/mnt/path4"),
+            ContainerMount("disk5", "/mnt/path5"),
         ],
     ),
     "valid mounts in privileged container": (
         [{"name": "disk4", "mountPath": "/mnt/path4", "mountPropagation": "Bidirectional"}],
-        [Mount("disk4", "/mnt/path4", propagation="bidirectional")],
+        [ContainerMount("disk4", "/mnt/path4", propagation="bidirectional")],
     ),
     "valid mounts in unprivileged container with image volumes": (
         [{"name": "image1", "mountPath": "/mnt/image", "subPath": "a"}],
-        [Mount("image1", "/mnt/image", "a", read_only=True)],
+        [ContainerMount("image1", "/mnt/image", "a", read_only=True)],
     ),
     "a volume that is read-only by itself": (
         [{"name": "config", "mountPath": "/config", "subPath": "key"}],
-        [Mount("config", "/config", "key", read_only=True)],
+        [ContainerMount("config", "/config", "key", read_only=True)],
     ),
-    "a relative path": ([{"name": "disk", "mountPath": "data"}], [Mount("disk", "/data")]),
+    "a relative path": ([{"name": "disk", "mountPath": "data"}], [ContainerMount("disk", "/data")]),
     "recursive read-only": (
         [{"name": "disk", "mountPath": "/a", "readOnly": True, "recursiveReadOnly": "Enabled"}],
-        [Mount("disk", "/a", read_only=True, recursive_read_only=True)],
+        [ContainerMount("disk", "/a", read_only=True, recursive_read_only=True)],
     ),
 }
 
 
 @pytest.mark.parametrize(("given", "expected"), MADE.values(), ids=MADE)
-def test_make_mounts(given: list[dict[str, Any]], expected: list[Mount]) -> None:
+def test_make_mounts(given: list[dict[str, Any]], expected: list[ContainerMount]) -> None:
     assert list(mounts(*given)) == expected
 
 
@@ -129,7 +127,7 @@ EXPANDED = {
 
 @pytest.mark.parametrize(("expression", "env", "expected"), EXPANDED.values(), ids=EXPANDED)
 def test_sub_path_expressions(expression: str, env: dict[str, str], expected: str) -> None:
-    [made] = mounts({"name": "disk", "mountPath": "/a", "subPathExpr": expression}, **env)
+    [made] = mounts({"name": "disk", "mountPath": "/a", "subPathExpr": expression}, env=env)
     assert made.sub_path == expected
 
 
@@ -154,13 +152,13 @@ MISSING = {
 @pytest.mark.parametrize(("expression", "env", "expected"), MISSING.values(), ids=MISSING)
 def test_missing_variables(expression: str, env: dict[str, str], expected: str) -> None:
     with pytest.raises(ContainerConfigError) as error:
-        mounts({"name": "disk", "mountPath": "/a", "subPathExpr": expression}, **env)
+        mounts({"name": "disk", "mountPath": "/a", "subPathExpr": expression}, env=env)
     assert str(error.value) == f"missing value for {expected}"
 
 
 def test_an_expanded_path_is_checked_too() -> None:
     with pytest.raises(ContainerConfigError, match="must not be an absolute path"):
-        mounts({"name": "disk", "mountPath": "/a", "subPathExpr": "$(A)"}, A="/etc")
+        mounts({"name": "disk", "mountPath": "/a", "subPathExpr": "$(A)"}, env={"A": "/etc"})
 
 
 # readOnly, recursiveReadOnly, mountPropagation, supported -> the answer, or the end of the problem

@@ -11,7 +11,7 @@ from kubesim.api.pod import Container, Pod
 from kubesim.features import DEFAULT_GATES
 from kubesim.kubelet.volumes.mounts import make_mounts
 from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
-from kubesim.runtime.types import Mount
+from kubesim.runtime.types import ContainerMount
 from kubesim.runtime.volume_directories import VolumeDirectory
 from kubesim.shell import FileFault, VirtualFiles
 
@@ -84,7 +84,7 @@ def test_host_paths_show_the_same_files_wherever_they_begin() -> None:
     seen.create("/top/below/file", 0).append("x", 0)
     assert files(machine, mount("below", "/here"), uid="other").read("/here/file") == "x"
     container = Container.from_json({"name": "c"})
-    assert node().files(make_pod(), container, (Mount("top", "/top"),)).exists("/top") is False
+    assert node().files(make_pod(), container, (ContainerMount("top", "/top"),)).exists("/top") is False
 
 
 def test_shared_storage_is_the_same_on_every_node() -> None:
