@@ -257,3 +257,34 @@ def test_users_and_groups_are_those_of_the_security_context() -> None:
     of_pod = {"runAsUser": 1000, "runAsGroup": 7, "fsGroup": 3000, "supplementalGroups": [2000]}
     played = story(container("main", script, securityContext={"runAsUser": 1001}), securityContext=of_pod)
     assert "terminated/7" in str(played.statuses("web"))
+
+
+READ_ONLY: dict[str, dict[str, Any]] = {
+    "nfs": {"server": "s", "path": "/"},
+    "iscsi": {"targetPortal": "10.0.0.1", "iqn": "iqn.2026-01.com.example:disk", "lun": 0},
+    "fc": {"targetWWNs": ["50060e801049cfd1"], "lun": 0},
+    "csi": {"driver": "inline.example.com"},
+}
+
+
+def inline(field: str, modes: list[str], read_only: bool) -> Played:
+    driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "inline.example.com"}}
+    volume = {"name": "v", field: {**READ_ONLY[field], "readOnly": read_only}}
+    writer = container("main", "echo x > /v/file || exit 7", volumeMounts=[{"name": "v", "mountPath": "/v"}])
+    whole = pod("web", containers=[writer], volumes=[volume], restartPolicy="Never")
+    return Played(objects=[{**driver, "spec": {"volumeLifecycleModes": modes}}, whole])
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+@pytest.mark.parametrize("field", READ_ONLY)
+def test_a_volume_of_the_pod_may_be_read_only(field: str, read_only: bool) -> None:
+    played = inline(field, ["Ephemeral"], read_only)
+    assert f"terminated/{7 if read_only else 0}" in str(played.statuses("web"))
+
+
+def test_a_driver_that_has_no_inline_volumes() -> None:
+    played = inline("csi", ["Persistent"], False)
+    assert played.messages("FailedMount", "web")[0] == (
+        'MountVolume.SetUp failed for volume "v" : kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle '
+        'mode: volume mode "Ephemeral" not supported by driver inline.example.com (only supports ["Persistent"])'
+    )
