@@ -7,13 +7,9 @@ The same field of several containers, pods or templates is one line, which names
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterable
 
-from kubesim.api.effects.scan import fields_without_effect
 from kubesim.values import mutable
-
-JsonObject = dict[str, Any]
 
 WITHOUT_EFFECT = "without effect here: "
 _INDEX = re.compile(r"\[\d+\]")
@@ -31,13 +27,12 @@ class Findings:
         self._known = known
         self._found: dict[str, _Found] = {}
 
-    def add(self, kind: str, manifest: JsonObject, namespace: str, name: str) -> None:
-        """Look at one object of a declared kind; `namespace` is empty if the kind has none."""
-        for path in fields_without_effect(kind, manifest):
+    def add(self, paths: Iterable[str], named: str) -> None:
+        """What `fields_without_effect` found in one object."""
+        for path in paths:
             pattern = _INDEX.sub("[]", path)
             if pattern not in self._known:
-                found = self._found.setdefault(pattern, _Found(path, {}))
-                found.objects[_named(kind, namespace, name)] = None
+                self._found.setdefault(pattern, _Found(path, {})).objects[named] = None
 
     def patterns(self) -> list[str]:
         return list(self._found)
@@ -51,6 +46,6 @@ def _line(found: _Found) -> str:
     return f"{found.path} ({first}{f' and {others} more' if others else ''})"
 
 
-def _named(kind: str, namespace: str, name: str) -> str:
-    """`pod default/web`, `Deployment default/web`, `Node far`."""
+def object_named(kind: str, namespace: str, name: str) -> str:
+    """`pod default/web`, `Deployment default/web`, `Node far`; the namespace is empty if the kind has none."""
     return f"{'pod' if kind == 'Pod' else kind} {namespace}{'/' if namespace else ''}{name}"

@@ -16,6 +16,7 @@ from kubesim.api.schema.types import parse_type, struct_fields
 from kubesim.values import value_object
 
 JsonObject = dict[str, Any]
+_Path = tuple["_Path", str, int | None] | None  # the way from the object: put into words only if something is found
 
 ROWS: Mapping[str, FieldRow] = {name: row for row in (*POD_ROWS, *OBJECT_ROWS) for name in row.fields.split()}
 _SKIPPED = ("status",)  # a client cannot set it
@@ -33,24 +34,31 @@ class _Step:
 def fields_without_effect(kind: str, manifest: JsonObject) -> list[str]:
     """Paths: `spec.containers[0].securityContext.seLinuxOptions`. `kind` is a declared one."""
     found: list[str] = []
-    _walk(_steps(parse_type(kind).struct), manifest, (), found)
+    _walk(_steps(parse_type(kind).struct), manifest, None, found)
     return found
 
 
-def _walk(steps: Mapping[str, _Step], value: JsonObject, path: tuple[str, ...], found: list[str]) -> None:
-    for name, item in value.items():
-        step = steps.get(name)
-        if step is None or item is None:
+def _walk(steps: Mapping[str, _Step], value: JsonObject, path: _Path, found: list[str]) -> None:
+    for name in value:
+        if name not in steps:
             continue
+        step, item = steps[name], value[name]
         if step.row is not None:
-            if not step.row.asks_for_nothing(item):
-                found.append(".".join((*path, name)))
-        elif isinstance(item, dict):
-            _walk(step.inside, item, (*path, name), found)
+            if item is not None and not step.row.asks_for_nothing(item):
+                found.append(_shown((path, name, None)))
         elif isinstance(item, list):
             for n, element in enumerate(item):
                 if isinstance(element, dict):
-                    _walk(step.inside, element, (*path, f"{name}[{n}]"), found)
+                    _walk(step.inside, element, (path, name, n), found)
+        elif isinstance(item, dict):
+            _walk(step.inside, item, (path, name, None), found)
+
+
+def _shown(path: _Path) -> str:
+    if path is None:
+        return ""
+    before, name, index = path
+    return f"{_shown(before)}{'.' if before else ''}{name}{'' if index is None else f'[{index}]'}"
 
 
 @cache

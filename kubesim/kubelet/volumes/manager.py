@@ -218,7 +218,7 @@ class VolumeManager:
             return ()
         uid = pod.metadata.uid
         prepare = partial(self._directories.prepare_sub_path, uid)
-        return make_mounts(container, self._directories.of_pod(uid), dict(env), prepare, self._context.gates)
+        return make_mounts(container, self._directories.of_pod(uid), env, prepare, self._context.gates)
 
     # -- questions ----------------------------------------------------------------------------------------------
 

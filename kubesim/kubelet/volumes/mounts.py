@@ -9,7 +9,7 @@ pkg/kubelet/container/helpers.go ExpandContainerVolumeMounts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kubesim.api.pod import Container
@@ -30,7 +30,7 @@ PrepareSubPath = Callable[[str, str], SubPathProblem | None]  # name of the volu
 def make_mounts(
     container: Container,
     volumes: PodVolumes,
-    env: Mapping[str, str],
+    env: Sequence[tuple[str, str]],
     prepare_sub_path: PrepareSubPath,
     gates: FeatureGates,
     *,
@@ -47,7 +47,7 @@ def _mount(
     mount: Mapping[str, Any],
     container: Container,
     volumes: PodVolumes,
-    env: Mapping[str, str],
+    env: Sequence[tuple[str, str]],
     prepare_sub_path: PrepareSubPath,
     gates: FeatureGates,
     supports_rro: bool,
@@ -84,13 +84,14 @@ def _mount(
     )
 
 
-def _sub_path(mount: Mapping[str, Any], env: Mapping[str, str]) -> str:
+def _sub_path(mount: Mapping[str, Any], env: Sequence[tuple[str, str]]) -> str:
     path: str = mount.get("subPath") or ""
     if expression := mount.get("subPathExpr"):
-        missing = sorted({name for name in references(expression) if not env.get(name)})
+        variables = dict(env)
+        missing = sorted({name for name in references(expression) if not variables.get(name)})
         if missing:
             raise ContainerConfigError(f"missing value for {', '.join(missing)}")
-        path = expand(expression, env)
+        path = expand(expression, variables)
     if path.startswith("/"):
         raise ContainerConfigError(f"error SubPath `{path}` must not be an absolute path")
     if ".." in path.split("/"):

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubesim.api.effects.findings import WITHOUT_EFFECT, Findings
-from kubesim.cluster.store.kinds import RESOURCES
-from kubesim.cluster.store.served_kinds import stored_kind
+from kubesim.api.effects.findings import WITHOUT_EFFECT, Findings, object_named
+from kubesim.api.effects.scan import fields_without_effect
+from kubesim.cluster.store.kinds import RESOURCES, Resource
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.language.source_items import Manifest
 from kubesim.scenario.language.step_items import Patch
-from kubesim.scenario.load.objects import items_of
+from kubesim.scenario.load.objects import has_effect, items_of, shown
 
 JsonObject = dict[str, Any]
 
@@ -23,26 +23,37 @@ STORED = "stored, no effect here: "
 PREFIXES = (STORED, WITHOUT_EFFECT)
 
 
-def given_objects(spec: Spec) -> tuple[JsonObject, ...]:
-    return (*spec.objects, *(step.apply for step in spec.steps if step.apply is not None))
-
-
-def find_fields(spec: Spec) -> Findings:
-    """The fields of all objects that the scenario applies or patches, and of static pods that it gives as objects."""
+def survey(spec: Spec) -> tuple[list[str], Findings]:
+    """The names of the objects that are only stored, and the fields of the others: of all that the scenario applies or
+    patches, and of static pods that it gives as objects."""
+    stored: dict[str, None] = {}
     findings = Findings()
-    for manifest in (*given_objects(spec), *_static_pods(spec)):
-        for _, item in items_of(manifest):
-            resource = RESOURCES.get(stored_kind(item["apiVersion"], item["kind"]))
-            if resource is not None:
-                metadata = item.get("metadata") or {}
-                namespace = (metadata.get("namespace") or "default") if resource.namespaced else ""
-                name = metadata.get("name") or metadata.get("generateName", "") + "*"
-                findings.add(resource.kind, item, namespace, name)
+    resources: dict[tuple[str, str], Resource | None] = {}
+    for manifest in (*spec.objects, *(step.apply for step in spec.steps if step.apply is not None)):
+        for item in [manifest] if not manifest["kind"].endswith("List") else [item for _, item in items_of(manifest)]:
+            key = item["apiVersion"], item["kind"]
+            if key not in resources:
+                resources[key] = RESOURCES[item["kind"]] if has_effect(item) else None
+            resource = resources[key]
+            if resource is None:
+                stored[shown(item)] = None
+            elif paths := fields_without_effect(resource.kind, item):
+                findings.add(paths, _named(resource, item))
+    for item in _static_pods(spec):
+        findings.add(fields_without_effect("Pod", item), _named(RESOURCES["Pod"], item))
     for step in spec.steps:
         if step.patch is not None and step.patch.kind in RESOURCES:
             for patch in _patched(step.patch):
-                findings.add(step.patch.kind, patch, *step.patch.key)
-    return findings
+                findings.add(
+                    fields_without_effect(step.patch.kind, patch), object_named(step.patch.kind, *step.patch.key)
+                )
+    return list(stored), findings
+
+
+def _named(resource: Resource, manifest: JsonObject) -> str:
+    metadata = manifest.get("metadata") or {}
+    namespace = (metadata.get("namespace") or "default") if resource.namespaced else ""
+    return object_named(resource.kind, namespace, metadata.get("name") or metadata.get("generateName", "") + "*")
 
 
 def _static_pods(spec: Spec) -> Iterator[JsonObject]:
@@ -52,7 +63,9 @@ def _static_pods(spec: Spec) -> Iterator[JsonObject]:
     for answer in (spec.sources.http, *(step.serve_manifest for step in spec.steps)):
         if answer is not None:
             given += [answer.manifest, *answer.manifests]
-    yield from (manifest for manifest in given if isinstance(manifest, dict))
+    for manifest in given:
+        if isinstance(manifest, dict):
+            yield from (item for _, item in items_of(manifest))
 
 
 def configuration_line(spec: Spec) -> list[str]:

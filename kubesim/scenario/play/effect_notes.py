@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import field
 
-from kubesim.api.effects.findings import Findings
+from kubesim.api.effects.findings import Findings, object_named
+from kubesim.api.effects.scan import fields_without_effect
 from kubesim.api.pod import Pod
 from kubesim.scenario.language.document import Spec
-from kubesim.scenario.load.objects import without_effect
-from kubesim.scenario.load.without_effect import STORED, configuration_line, find_fields, given_objects
+from kubesim.scenario.load.without_effect import STORED, configuration_line, survey
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 from kubesim.values import part
@@ -28,10 +28,10 @@ class EffectNotes:
 
     def begin(self, spec: Spec) -> None:
         """Name what the scenario itself asks for."""
-        stored = without_effect(given_objects(spec))
+        stored, findings = survey(spec)
         if stored:
             self._note([STORED + ", ".join(stored)])
-        self._found(find_fields(spec))
+        self._found(findings)
         self._note(configuration_line(spec))
 
     def heard(self, pods: Iterable[Pod]) -> None:
@@ -40,7 +40,8 @@ class EffectNotes:
         for pod in pods:
             if pod.metadata.uid not in self._pods:
                 self._pods[pod.metadata.uid] = None
-                findings.add("Pod", pod.to_json(), pod.metadata.namespace, pod.metadata.name)
+                named = object_named("Pod", pod.metadata.namespace, pod.metadata.name)
+                findings.add(fields_without_effect("Pod", pod.to_json()), named)
         self._found(findings)
 
     def _found(self, findings: Findings) -> None:

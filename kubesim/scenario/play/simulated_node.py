@@ -333,7 +333,9 @@ class _Agent:
         )
         url = url_plan(around.spec)
         sources = (file.SOURCE, memory.SOURCE) if url is None else (file.SOURCE, http.SOURCE, memory.SOURCE)
-        self._config = ConfigStream(clock, recorder, sources, name, heard=self._heard, dropped=self._dropped)
+        self._config = ConfigStream(
+            clock, recorder, sources, name, heard=self._heard, hears_changes=live is not None, dropped=self._dropped
+        )
         self._static_sources: list[tuple[StaticSource, bool]] = []  # and whether what they tell of is real
         self._add_file_source(node)
         if url is not None:

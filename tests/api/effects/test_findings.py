@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubesim.api.effects.findings import Findings
+from kubesim.api.effects.findings import Findings, object_named
 from kubesim.api.effects.scan import fields_without_effect
 
 
@@ -71,8 +71,8 @@ def test_one_line_for_each_path_names_the_first_object() -> None:
     findings = Findings()
     two = pod(containers=[{"tty": True}, {"tty": True}])
     for name in ("a", "b", "c", "a"):
-        findings.add("Pod", two, "default", name)
-    findings.add("Node", {"spec": {"providerID": "x"}}, "", "far")
+        findings.add(fields_without_effect("Pod", two), object_named("Pod", "default", name))
+    findings.add(fields_without_effect("Node", {"spec": {"providerID": "x"}}), object_named("Node", "", "far"))
     assert findings.lines() == [
         "without effect here: spec.containers[0].tty (pod default/a and 2 more)",
         "without effect here: spec.providerID (Node far)",
@@ -82,5 +82,5 @@ def test_one_line_for_each_path_names_the_first_object() -> None:
 
 def test_known_patterns_need_no_line() -> None:
     findings = Findings(known={"spec.containers[].tty"})
-    findings.add("Pod", pod(containers=[{}, {"tty": True}], hostIPC=True), "default", "a")
+    findings.add(fields_without_effect("Pod", pod(containers=[{}, {"tty": True}], hostIPC=True)), "pod default/a")
     assert findings.lines() == ["without effect here: spec.hostIPC (pod default/a)"]

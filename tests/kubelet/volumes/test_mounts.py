@@ -34,7 +34,7 @@ def mounts(
     *given: dict[str, Any], env: dict[str, str] | None = None, problem: SubPathProblem | None = None
 ) -> tuple[ContainerMount, ...]:
     made = Container.from_json({"name": "main", "volumeMounts": list(given)})
-    return make_mounts(made, VOLUMES, env or {}, lambda name, path: problem, DEFAULT_GATES)
+    return make_mounts(made, VOLUMES, list((env or {}).items()), lambda name, path: problem, DEFAULT_GATES)
 
 
 MADE = {

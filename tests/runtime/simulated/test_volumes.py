@@ -27,7 +27,7 @@ def directory(name: str, plugin: str = "emptyDir", **more: Any) -> VolumeDirecto
 def files(node: NodeVolumes, *mounts: dict[str, Any], uid: str = "u", **variables: str) -> VirtualFiles:
     container = Container.from_json({"name": "c", "volumeMounts": list(mounts)})
     prepare = partial(node.prepare_sub_path, uid)
-    made = make_mounts(container, node.of_pod(uid), variables, prepare, DEFAULT_GATES)
+    made = make_mounts(container, node.of_pod(uid), list(variables.items()), prepare, DEFAULT_GATES)
     return node.files(make_pod(uid), container, made)
 
 
