@@ -38,8 +38,10 @@ def make_mounts(
 ) -> tuple[ContainerMount, ...]:
     """In the order of the container's volumeMounts. Raises ContainerConfigError."""
     return tuple(
-        _mount(mount, container, volumes, env, prepare_sub_path, gates, supports_recursive_read_only)
-        for mount in container.volume_mounts
+        [
+            _mount(mount, container, volumes, env, prepare_sub_path, gates, supports_recursive_read_only)
+            for mount in container.volume_mounts
+        ]
     )
 
 
@@ -58,7 +60,7 @@ def _mount(
         raise ContainerConfigError(
             f"cannot find volume {quoted(name)} to mount into container {quoted(container.name)}"
         )
-    sub_path = _sub_path(mount, env)
+    sub_path = _sub_path(mount, env) if "subPath" in mount or "subPathExpr" in mount else ""
     if sub_path and volume.plugin != "image":  # the runtime looks into images
         problem = prepare_sub_path(name, sub_path)
         if problem is not None:
@@ -101,10 +103,10 @@ def _sub_path(mount: Mapping[str, Any], env: Sequence[tuple[str, str]]) -> str:
 
 def resolve_recursive_read_only(mount: Mapping[str, Any], supported: bool) -> bool:
     """Whether a read-only mount is recursively so. Raises ValueError if the mode cannot be had."""
-    mode, name = mount.get("recursiveReadOnly"), quoted(mount.get("name") or "")
+    mode = mount.get("recursiveReadOnly")
     if mode is None or mode == "Disabled":
         return False
-    requested = f"volume {name} requested recursive read-only mode, but it is not"
+    requested = f"volume {quoted(mount.get('name') or '')} requested recursive read-only mode, but it is not"
     if not mount.get("readOnly"):
         raise ValueError(f"{requested} read-only")
     propagation = mount.get("mountPropagation") or "None"
