@@ -33,6 +33,7 @@ from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
 from kubesim.scenario.ending.outcome import Witness
 from kubesim.scenario.language.document import Scenario, Spec
+from kubesim.scenario.play.effect_notes import EffectNotes
 from kubesim.scenario.play.expectations import Judge
 from kubesim.scenario.play.live_node import LiveNode
 from kubesim.scenario.play.player import Player
@@ -69,6 +70,7 @@ class RunResult:
     expectations_failed: tuple[str, ...]  # each with its reason
     failure_logs: tuple[tuple[str, ...], ...]  # for each failed expectation, the last output of its pod
     events: int  # Events told to the API server, repeated ones counted
+    without_effect: tuple[str, ...] = ()  # what the scenario asks for and nothing here acts on, a line each
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything had come to rest
     left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
 
@@ -186,6 +188,7 @@ class Simulation:
         controllers = ControllerContext(self.clock, self.store, self.recorder, self.randomness, self.gates)
         self.health = NodeMonitor(controllers)
         self.output = ContainerOutput(self.recorder, {})
+        self.effects = EffectNotes(self.recorder)
         around = NodeContext(
             self.clock,
             self.randomness,
@@ -203,6 +206,7 @@ class Simulation:
             output=self.output,
             real=real,
             live=live,
+            heard=self.effects.heard,
         )
         self._make_cluster(controllers, live)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
@@ -216,12 +220,16 @@ class Simulation:
         NodeTaints(controllers)
         TaintEviction(controllers)
         if live is None:  # a live cluster has controllers, a scheduler and classes of its own
-            create_standard_class(self.store)
-            start_when_needed(controllers)
-            if self.scenario.spec.scheduler == "off":
-                FirstNode(controllers, self.scenario.spec.nodes[0].name)
-            else:
-                SchedulerStarter(controllers)
+            self._start_cluster(controllers)
+
+    def _start_cluster(self, controllers: ControllerContext) -> None:
+        create_standard_class(self.store)
+        start_when_needed(controllers)
+        spec = self.scenario.spec
+        if spec.scheduler == "off":
+            FirstNode(controllers, spec.nodes[0].name)
+        else:
+            SchedulerStarter(controllers)
 
     def kubelets(self) -> dict[str, Kubelet | None]:
         """The agent of each node, None while it is stopped."""
@@ -258,6 +266,7 @@ class Simulation:
         self.clock.begin(speed)
         for sink in self._sinks:
             self.recorder.add(sink)
+        self.effects.begin(self.scenario.spec)
 
     def _tail(self, pattern: str) -> tuple[str, ...]:
         """The last lines of the containers of a pod, or of those that a glob matches."""
@@ -283,6 +292,7 @@ class Simulation:
             expectations_failed=tuple(f"{v.text}: {v.why}" for v in judge.verdicts if not v.met),
             failure_logs=tuple(self._tail(verdict.pod) for verdict in judge.verdicts if not verdict.met),
             events=witness.events,
+            without_effect=tuple(self.effects.lines),
             networks=tuple(self._networks),
         )
 

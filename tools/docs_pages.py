@@ -10,23 +10,30 @@ import argparse
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from kubesim.api.effects.object_rows import OBJECT_ROWS
+from kubesim.api.effects.pod_rows import POD_ROWS
+from kubesim.api.effects.rows import FieldRow
+from kubesim.api.schema.types import parse_type, struct_fields
 from kubesim.cli.lab import play
 from kubesim.cli.main import make_parser
+from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.conformance import narrowing
 from kubesim.conformance.frame import corpus_name, read_cases
+from kubesim.kubeletconfig.fields import all_fields
 from kubesim.labs.language import LabFile, Solution
 from kubesim.labs.load import find_labs, labs_directory
 from kubesim.labs.network import NetworkExercise
 from kubesim.labs.walk import pod_creation
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.strict import Strict
+from kubesim.scenario.load.objects import has_effect
 from kubesim.trace import records
 from kubesim.trace.stepping import conditions
 from tests.support.corpora import BY_CHANCE, CORPORA, NOT_RUNNABLE, STORIES, WORKLOADS
@@ -90,6 +97,10 @@ def scenarios() -> str:
         "A file holds YAML documents: plain Kubernetes objects, which are applied at time 0, and at most one of",
         "kind `Scenario`. A file with only objects is a scenario with defaults. Unknown fields are errors.",
         "Durations are written as Go writes them: `1m30s`, `250ms`.",
+        "",
+        "A run names each field of an object that nothing here acts on, as a note of the trace and on stderr:",
+        "`without effect here: spec.containers[0].tty (pod default/web)`.",
+        "[fidelity](fidelity.md#fields-without-effect) lists these fields.",
         "",
     ]
     return _page([*lines, *_models(Scenario)])
@@ -256,8 +267,94 @@ def fidelity() -> str:
         "Pods talk over a network in memory, or over a real one with `--runtime cni`. How long a call to the runtime",
         "takes is drawn from the seed. What controllers and scheduler leave out is in [workloads.md](workloads.md),",
         "what a container sees in [containers.md](containers.md).",
+        "",
+        *_without_effect(),
     ]
     return _page(lines)
+
+
+def _without_effect() -> Iterator[str]:
+    """The tables of fields that nothing acts on."""
+    yield from (
+        "## Fields without effect",
+        "",
+        "A run names each field that an object gives and that nothing here acts on, once and on stderr:",
+        "",
+        "    kubesim: without effect here: spec.containers[0].tty (pod default/web and 2 more)",
+        "",
+        "The same line is a `note` of the trace, and an element of `withoutEffect` with `-o json`. A value that asks",
+        "for nothing, such as `false` or a default of the API server, is not named. A test plays objects with every",
+        "field and records which fields are read, so the tables are complete.",
+        "",
+        "| field of a pod | a real cluster | here |",
+        "|---|---|---|",
+        *_effect_rows(POD_ROWS, ("Pod",)),
+        "",
+        "Init containers, ephemeral containers and pod templates have the same fields.",
+        "",
+        "| field of another object | a real cluster | here |",
+        "|---|---|---|",
+        *_effect_rows(OBJECT_ROWS, _OTHER_KINDS),
+        "",
+    )
+    yield f"Of the kubelet's configuration: {', '.join(f'`{name}`' for name in _configuration_fields())}."
+    kinds = [kind for kind, one in RESOURCES.items() if not has_effect({"apiVersion": one.api_version, "kind": kind})]
+    yield from (
+        "",
+        f"{', '.join(kinds)} and all kinds that [workloads.md](workloads.md) does not name, such as Ingress,",
+        "NetworkPolicy and HorizontalPodAutoscaler, are stored only. One line names such objects:",
+        "`stored, no effect here: Ingress/web`.",
+    )
+
+
+_OTHER_KINDS = ("Service", "EndpointSlice", "PersistentVolumeClaim", "StatefulSet", "Node", "StorageClass",
+                "PersistentVolume", "CSIDriver")  # fmt: skip
+
+
+def _effect_rows(rows: Sequence[FieldRow], kinds: Sequence[str]) -> Iterator[str]:
+    """A row each. Fields of one struct are shown together: `spec.volumes[].iscsi.` `portals`, `fsType`."""
+    paths = _paths(kinds)
+    for row in rows:
+        inside: dict[tuple[str, str], list[str]] = {}
+        for name in row.fields.split():
+            kind, _, path = paths[name].rpartition(" ")
+            before, _, last = path.rpartition(".")
+            inside.setdefault((kind, before), []).append(last)
+        shown = (_fields_shown(*where, names) for where, names in inside.items())
+        yield f"| {'; '.join(shown)} | {_cell(row.real)} | {_cell(row.here)} |"
+
+
+def _fields_shown(kind: str, path: str, names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"{kind} `{path}{'.' if path else ''}{names[0]}`".strip()
+    return f"{kind} `{path}`: {', '.join(f'`{name}`' for name in names)}".strip()
+
+
+def _paths(kinds: Sequence[str]) -> dict[str, str]:
+    """`Container.tty` -> `spec.containers[].tty`, by the shortest way from the first kind that has it."""
+    found: dict[str, str] = {}
+    for kind in kinds:
+        queue, seen = [(parse_type(kind).struct, "" if kind == "Pod" else f"{kind} ")], set()
+        while queue:
+            struct, before = queue.pop(0)
+            for name, field in struct_fields(struct).items() if struct not in seen else ():
+                found.setdefault(f"{struct}.{name}", before + name)
+                inner = field.type
+                while inner.element is not None:
+                    inner = inner.element
+                if inner.struct and name not in ("status", "initContainers", "ephemeralContainers"):
+                    queue.append((inner.struct, f"{before}{name}{'[]' if field.type.kind == 'list' else ''}."))
+            seen.add(struct)
+    return found
+
+
+def _configuration_fields() -> Iterator[str]:
+    """The dotted names; only the outermost where all inside of it is without effect."""
+    inside: dict[str, list[str]] = {}
+    for name, field in all_fields():
+        inside.setdefault(name.partition(".")[0], []).append("" if field.played else name)
+    for outer, names in inside.items():
+        yield from [outer] if all(names) else filter(None, names)
 
 
 def walk() -> str:

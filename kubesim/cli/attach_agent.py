@@ -100,6 +100,7 @@ class _Shown:
     """The timeline while it runs, and the verdict at the end."""
 
     def __init__(self, args: argparse.Namespace, output: str) -> None:
+        from kubesim.cli.output.effects import EffectSink
         from kubesim.cli.output.report import console
         from kubesim.trace import MemorySink
 
@@ -107,11 +108,12 @@ class _Shown:
         level: Level = "verbose" if args.verbose else "quiet" if args.quiet else "story"
         self._console = console(sys.stdout, level, attached=True)
         self._memory = MemorySink() if args.step else None
+        self._effects = EffectSink(sys.stderr)
         self._silent = args.once or args.step
         self._node = args.node
 
     def sinks(self) -> tuple[Sink, ...]:
-        return (self, *((self._memory,) if self._memory is not None else ()))
+        return (self, self._effects, *((self._memory,) if self._memory is not None else ()))
 
     def record(self, record: Record) -> None:
         if self._silent:

@@ -78,6 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     from kubesim.app import run_scenario
     from kubesim.cli.output.container_logs import ContainerLogs
+    from kubesim.cli.output.effects import EffectSink
     from kubesim.clock.garbage import collected_rarely
     from kubesim.trace import HashSink
 
@@ -95,15 +96,13 @@ def execute(args: argparse.Namespace) -> int:
     chosen = runtime_flags.chosen(args)
     runs = manifest_flags.load(args, gates, around)
     scenarios = [(name, scenario.with_runtime(*chosen)) for name, scenario in runs]
-    manifest_flags.tell_without_effect(scenario for _, scenario in scenarios)
-    used = {"logging"} if log_flags.file_name(args) else set()
-    kubelet_flags.tell_without_effect((scenario.spec.kubelet_configuration for _, scenario in scenarios), used)
     state = runtime_flags.host_state(args)
     if state:  # who is told to end ends as if interrupted: everything that it made on this machine is removed
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     _check_runtimes(args, scenarios, state)
     live = any(scenario.spec.sources.apiserver is not None for _, scenario in scenarios)
     report = _report(args, attached=live)
+    effects = EffectSink(sys.stderr)
     results: list[RunResult] = []
     with collected_rarely(), log_flags.opened(args) as log:
         for file, scenario in scenarios:
@@ -115,7 +114,7 @@ def execute(args: argparse.Namespace) -> int:
                 seed=seed,
                 until=until,
                 speed=speed,
-                sinks=(report, hashed, *logs.sinks(), *log.sinks(scenario)),
+                sinks=(report, hashed, effects, *logs.sinks(), *log.sinks(scenario)),
                 serve=serve,
                 host_state=state,
                 on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),

@@ -378,11 +378,13 @@ class Kubelet:
     ) -> RunContainerOptions:
         resources = self.container_manager.get_resources(pod, container)
         names = self.sandbox.generate_pod_host_name_and_domain(pod)
+        self.volumes.check_block_volumes(pod, container)
         env = resources.env + make_environment(pod, container, pod_ips, self._environment)
+        mounts = resources.mounts + self.volumes.make_mounts(pod, container, env)
         hosts_file = self.sandbox.hosts_file(pod, container, pod_ips, names)
         if resources is NO_OPTIONS:
-            return RunContainerOptions(env, hosts_file=hosts_file)
-        return replace(resources, env=env, hosts_file=hosts_file)
+            return RunContainerOptions(env, mounts, hosts_file=hosts_file)
+        return replace(resources, env=env, mounts=mounts, hosts_file=hosts_file)
 
     def get_pod_dns(self, pod: Pod) -> PodDNS:
         return self.sandbox.get_pod_dns(pod)

@@ -192,9 +192,9 @@ samplingRatePerMillion                     *int32                .              
 *idsPerPod                                 *int64                .                                    .
 """,
     "Logging": """\
-format                                     string                logging-format                       text
+*format                                    string                logging-format                       text
 flushFrequency                             TimeOrDuration        log-flush-frequency                  5s
-verbosity                                  uint32                v                                    .
+*verbosity                                 uint32                v                                    .
 vmodule                                    []VModuleItem         .                                    .
 options                                    FormatOptions         .                                    .
 """,

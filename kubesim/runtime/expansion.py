@@ -21,3 +21,8 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
         return "$" if name is None else variables.get(name, found.group(0))
 
     return _REFERENCE.sub(replacement, text)
+
+
+def references(text: str) -> list[str]:
+    """The names that the text refers to, in order."""
+    return [found[1] for found in _REFERENCE.finditer(text) if found[1] is not None]

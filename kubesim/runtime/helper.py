@@ -15,6 +15,7 @@ from kubesim.errors import KubesimError
 from kubesim.runtime.allocation.swap import NodeSwap
 from kubesim.runtime.hosts_file import HostsFile
 from kubesim.runtime.protocol import ContainerConfig, UserNamespace
+from kubesim.runtime.types import ContainerMount, DeviceInfo
 from kubesim.values import value_object
 
 
@@ -42,25 +43,6 @@ class MemoryUsage:
 
     pod: int | None
     containers: Mapping[str, int | None]
-
-
-@value_object
-class ContainerMount:
-    """A path of the host in a container (kubecontainer.Mount)."""
-
-    name: str
-    container_path: str
-    host_path: str
-    read_only: bool = False
-
-
-@value_object
-class DeviceInfo:
-    """A device of the host in a container (kubecontainer.DeviceInfo)."""
-
-    path_on_host: str
-    path_in_container: str
-    permissions: str
 
 
 @value_object

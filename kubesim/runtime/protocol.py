@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from kubesim.api.pod import Container, Pod
 from kubesim.cni.pod_config import DNSConfig
@@ -18,11 +18,15 @@ from kubesim.errors import RuntimeCallError
 from kubesim.runtime.allocation.cgroups import ResourceConfig
 from kubesim.runtime.hosts_file import HostsFile
 from kubesim.runtime.images.pull_credentials import AuthConfig
-from kubesim.runtime.types import ContainerRuntimeState, RuntimeResources, SandboxNetwork
+from kubesim.runtime.types import (
+    ContainerMount,
+    ContainerRuntimeState,
+    ContainerUser,
+    DeviceInfo,
+    RuntimeResources,
+    SandboxNetwork,
+)
 from kubesim.values import value_object
-
-if TYPE_CHECKING:
-    from kubesim.runtime.helper import ContainerMount, DeviceInfo
 
 T = TypeVar("T")
 UNKNOWN_ERROR = "rpc error: code = Unknown desc = "
@@ -140,8 +144,9 @@ class ContainerConfig:
     log_path: str = ""
     resources: RuntimeResources | None = None
     env: tuple[tuple[str, str], ...] = ()
+    mounts: tuple[ContainerMount, ...] = ()
+    user: ContainerUser = ContainerUser()
     stop_signal: str = ""  # `SIGUSR1`; empty: the image's
-    mounts: tuple[ContainerMount, ...] = ()  # beside the pod's volumes
     devices: tuple[DeviceInfo, ...] = ()
     cdi_devices: tuple[str, ...] = ()
     hosts_file: HostsFile | None = None  # that the kubelet mounts at /etc/hosts

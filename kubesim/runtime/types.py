@@ -28,6 +28,40 @@ def bare_id(identifier: str) -> str:
 
 
 @value_object
+class ContainerMount:
+    """A volume in a container, or a path of the host (kubecontainer.Mount).
+
+    On a simulated node the name of a volume and the path in it stand for the path on the host.
+    """
+
+    name: str
+    container_path: str
+    sub_path: str = ""
+    read_only: bool = False
+    recursive_read_only: bool = False
+    propagation: str = "private"
+    host_path: str = ""  # of a device plugin's mount, which is of no volume
+
+
+@value_object
+class DeviceInfo:
+    """A device of the host in a container (kubecontainer.DeviceInfo)."""
+
+    path_on_host: str
+    path_in_container: str
+    permissions: str
+
+
+@value_object
+class ContainerUser:
+    """The user and the groups of a container's processes; `supplemental_groups` are those beside the group `gid`."""
+
+    uid: int = 0
+    gid: int = 0
+    supplemental_groups: tuple[int, ...] = ()
+
+
+@value_object
 class RuntimeResources:
     """Resources of a container as the runtime reports them, as quantity text; None = not reported.
 

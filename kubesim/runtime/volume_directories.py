@@ -14,6 +14,8 @@ from kubesim.values import value_object
 
 PathKind = Literal["directory", "file", "socket", "character device", "block device"]
 
+SubPathProblem = Literal["create subPath directory", "prepare subPath"]
+
 
 @value_object
 class VolumeDirectory:
@@ -52,6 +54,14 @@ class VolumeDirectories(Protocol):
 
     def read_volume_file(self, uid: str, volume_name: str, path: str) -> str | None:
         """The text of a file in a volume; None if there is no such file."""
+        ...
+
+    def of_pod(self, uid: str) -> Mapping[str, VolumeDirectory]:
+        """Those of one pod, by the names that the pod gives them."""
+        ...
+
+    def prepare_sub_path(self, uid: str, name: str, path: str) -> SubPathProblem | None:
+        """Make a directory at a path in a volume unless something is there; what went wrong if it cannot be used."""
         ...
 
     def pods(self) -> list[str]:

@@ -37,7 +37,8 @@ CAPACITY = 100_000  # upstream's source blocks at 50; here a source never waits,
 class ConfigStream:
     """The mux and the channel behind it. Items are (update, trace record that caused it).
 
-    `heard` is told every snapshot before it is looked at, `dropped` every pod of it that had the name of another.
+    `heard` is told every snapshot before it is looked at, and with `hears_changes` every pod that came or changed;
+    `dropped` is told every pod of a snapshot that had the name of another.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class ConfigStream:
         node: str = "",
         *,
         heard: Callable[[str, Sequence[Pod]], None] = lambda source, pods: None,
+        hears_changes: bool = False,
         dropped: Callable[[DroppedPod], None] = lambda pod: None,
     ) -> None:
         self.mux = PodConfig(sources)
@@ -56,6 +58,7 @@ class ConfigStream:
         self._recorder = recorder
         self._node = node
         self._heard = heard
+        self._hears_changes = hears_changes
         self._dropped = dropped
 
     def snapshot(self, source: str, pods: Iterable[Pod]) -> None:
@@ -69,6 +72,8 @@ class ConfigStream:
 
     def upsert(self, source: str, pod: Pod) -> None:
         """A source tells that one pod came or changed; the same as a snapshot with only that difference."""
+        if self._hears_changes:
+            self._heard(source, (pod,))
         self._send(self.mux.upsert(source, pod, self._clock.now()), source, None)
 
     def remove(self, source: str, namespace: str, name: str) -> None:

@@ -118,3 +118,14 @@ def test_until_decides_that_pods_are_not_deleted(folder: Path, capsys: pytest.Ca
     said = capsys.readouterr().out
     assert "server: Running" in said
     assert "2m0s on the node" in said
+
+
+def test_fields_without_effect_are_told_on_stderr_and_in_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "tty.yaml").write_text(
+        (folder / "pod.yaml").read_text().replace("  containers:", "  hostIPC: true\n  containers:")
+    )
+    assert main(["run", "-o", "json", "tty.yaml", "tty.yaml"]) == 0
+    said = capsys.readouterr()
+    line = "without effect here: spec.hostIPC (pod default/hello)"
+    assert said.err == f"kubesim: {line}\n"
+    assert [run["withoutEffect"] for run in json.loads(said.out)["runs"]] == [[line], [line]]

@@ -7,15 +7,13 @@ All of the kubelet's flags for fields of its configuration are taken, so that a 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubesim.cli.flags import options
 from kubesim.kubeletconfig.flags import flag_fields
 
 if TYPE_CHECKING:
-    from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
     from kubesim.scenario.load.overlay import Overlay
 
 _PLACEHOLDERS = {"Duration": "DURATION", "int32": "N", "int64": "N", "uint32": "N"}
@@ -53,14 +51,6 @@ def overlay(args: argparse.Namespace, gates: Mapping[str, bool] | None) -> Overl
 
     texts = {field.flag: given for _, field in flag_fields() if (given := getattr(args, _destination(field.flag)))}
     return make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), texts, gates)
-
-
-def tell_without_effect(configurations: Iterable[KubeletConfiguration], used: Collection[str] = ()) -> None:
-    """Once, and all together; `used` are the fields that have an effect on the command itself."""
-    named = (name for configuration in configurations for name in configuration.without_effect())
-    names = dict.fromkeys(name for name in named if name not in used)
-    if names:
-        print(f"kubesim: without effect here: {', '.join(names)} (kubelet configuration)", file=sys.stderr)
 
 
 def _destination(flag: str) -> str:

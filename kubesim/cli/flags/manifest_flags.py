@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kubesim.errors import UsageError
@@ -74,16 +74,3 @@ def _found(file: str) -> str:
         names = ", ".join(scenario_names())
         raise UsageError(f"{file}: no such file, and no bundled scenario has this name ({names})")
     return found
-
-
-def tell_without_effect(scenarios: Iterable[Scenario]) -> None:
-    """Name the objects that are only stored, once for each run."""
-    from kubesim.golang.text import printable
-    from kubesim.scenario.load.objects import without_effect
-
-    for scenario in scenarios:
-        spec = scenario.spec
-        later = [step.apply for step in spec.steps if step.apply is not None]
-        names = without_effect((*spec.objects, *later))
-        if names:
-            print(f"kubesim: stored, no effect here: {printable(', '.join(names))}", file=sys.stderr)

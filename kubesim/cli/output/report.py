@@ -145,5 +145,6 @@ def as_json(result: RunResult) -> dict[str, Any]:
         "workloads": result.workloads,
         "events": result.events,
         "expectations": {"met": list(result.expectations_met), "failed": list(result.expectations_failed)},
+        "withoutEffect": list(result.without_effect),
         "failureLogs": [list(lines) for lines in result.failure_logs],
     }

@@ -70,4 +70,5 @@ class StatusGenerator:
             resize_conditions=self.statuses.resize.get(uid),
             pod_cgroup=self.pod_cgroup(uid),
             gates=self.context.gates,
+            supports_recursive_read_only=True,
         )

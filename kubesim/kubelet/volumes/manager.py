@@ -9,8 +9,9 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from kubesim.api.pod import Pod
+from kubesim.api.pod import Container, Pod
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock import NEVER
 from kubesim.cluster.store.object_watch import ObjectWatcher
@@ -20,6 +21,7 @@ from kubesim.golang.text import listed
 from kubesim.kubelet.context import KubeletContext, PodViews
 from kubesim.kubelet.volumes.attach_limits import VolumeAttachLimitExceeded, has_exhausted_resource
 from kubesim.kubelet.volumes.claims import Read
+from kubesim.kubelet.volumes.mounts import check_block_volumes, make_mounts
 from kubesim.kubelet.volumes.object_manager import ObjectManager
 from kubesim.kubelet.volumes.reconcile.actual_state import ActualStateOfWorld
 from kubesim.kubelet.volumes.reconcile.desired_state import DesiredStateOfWorld, VolumeToMount
@@ -30,6 +32,7 @@ from kubesim.kubelet.volumes.spec import VolumeError, used_names
 from kubesim.kubelet.volumes.tokens import TokenManager
 from kubesim.kubelet.volumes.waiting import WaitTimedOut, poll_until
 from kubesim.podworkers.syncer import SyncContext
+from kubesim.runtime.types import ContainerMount
 from kubesim.runtime.volume_directories import VolumeDirectories, VolumeFile
 from kubesim.values import value_object
 
@@ -216,6 +219,21 @@ class VolumeManager:
         self.objects.unregister_pod(uid)
         self._tokens.forget(uid)
         self._outdated.discard(uid)
+
+    # -- what containers see ------------------------------------------------------------------------------------
+
+    def check_block_volumes(self, pod: Pod, container: Container) -> None:
+        """Raises ContainerConfigError."""
+        if container.volume_devices:
+            check_block_volumes(container, self._directories.of_pod(pod.metadata.uid))
+
+    def make_mounts(self, pod: Pod, container: Container, env: Sequence[tuple[str, str]]) -> tuple[ContainerMount, ...]:
+        """Raises ContainerConfigError."""
+        if not container.volume_mounts:
+            return ()
+        uid = pod.metadata.uid
+        prepare = partial(self._directories.prepare_sub_path, uid)
+        return make_mounts(container, self._directories.of_pod(uid), env, prepare, self._context.gates)
 
     # -- questions ----------------------------------------------------------------------------------------------
 

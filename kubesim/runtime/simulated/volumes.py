@@ -12,9 +12,8 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubesim.api.pod import Container, Pod
-from kubesim.runtime.expansion import expand
-from kubesim.runtime.helper import ContainerMount
-from kubesim.runtime.volume_directories import PathKind, VolumeDirectory
+from kubesim.runtime.types import ContainerMount
+from kubesim.runtime.volume_directories import PathKind, SubPathProblem, VolumeDirectory
 from kubesim.shell import VirtualFiles, Volume
 from kubesim.shell.kernel.files import STANDARD_DIRECTORIES
 from kubesim.values import mutable
@@ -88,6 +87,28 @@ class NodeVolumes:
         placed = self._pods.get(uid, {}).get(volume_name)
         return None if placed is None else placed.volume.read(posixpath.join(placed.path, path))
 
+    def of_pod(self, uid: str) -> dict[str, VolumeDirectory]:
+        return {name: placed.directory for name, placed in self._named(uid).items()}
+
+    def _named(self, uid: str) -> dict[str, _Placed]:
+        volumes = self._pods.get(uid, {}).values()
+        return {name: placed for placed in volumes for name in placed.directory.names}
+
+    def prepare_sub_path(self, uid: str, name: str, path: str) -> SubPathProblem | None:
+        """A file on the way cannot be passed, and in a volume that is mounted read-only nothing can be made."""
+        placed = self._named(uid)[name]
+        path = posixpath.join(placed.path, posixpath.normpath(path)).strip("/")
+        above = posixpath.dirname(path)
+        while above:
+            if placed.volume.get(above) is not None:
+                return "prepare subPath"
+            above = posixpath.dirname(above)
+        if placed.volume.get(path) is None and not placed.volume.is_directory(path) and path not in _SPECIAL:
+            if placed.directory.read_only and not placed.atomic:
+                return "create subPath directory"
+            placed.volume.ensure_directory(path)
+        return None
+
     def pods(self) -> list[str]:
         return list(self._pods)
 
@@ -137,38 +158,37 @@ class NodeVolumes:
         self,
         pod: Pod,
         container: Container,
-        environment: Mapping[str, str],
-        mounts: Sequence[ContainerMount] = (),
+        mounts: Sequence[ContainerMount],
         late: Callable[[VirtualFiles], None] | None = None,
     ) -> VirtualFiles:
-        """Its root, with paths of the host (`mounts`) and with the volumes that it mounts; one that has not been set up
-        is not there."""
+        """Its root, with its mounts; a volume that has not been set up is not there."""
         context = container.security_context or {}
         files = VirtualFiles(read_only=bool(context.get("readOnlyRootFilesystem")), late=late)
-        for bound in mounts:
-            path = _relative(bound.host_path)
-            if self.host.get(path) is None:
-                self.host.ensure_directory(path)
-            files.mount(bound.container_path, self.host, sub_path=path, read_only=bound.read_only)
-        if not container.volume_mounts:
+        if not mounts:
             return files
-        volumes = self._pods.get(pod.metadata.uid, {}).values()
-        named = {name: placed for placed in volumes for name in placed.directory.names}
-        for mount in container.volume_mounts:
-            placed = named.get(mount.get("name", ""))
+        named = self._named(pod.metadata.uid)
+        for mount in mounts:
+            if mount.host_path:
+                self._mount_host_path(files, mount)
+                continue
+            placed = named.get(mount.name)
             if placed is None:
                 continue
-            sub_path = mount.get("subPath") or expand(mount.get("subPathExpr") or "", environment)
             volume, path = placed.volume, placed.path
-            if sub_path:
-                path = posixpath.join(path, sub_path).strip("/")
+            if mount.sub_path:
+                path = posixpath.join(path, mount.sub_path).strip("/")
                 if placed.atomic:
                     volume = volume.copy()  # it goes on showing what was there when the container was made
             if volume.get(path) is None and path not in _SPECIAL:
                 volume.ensure_directory(path)
-            read_only = placed.directory.read_only or bool(mount.get("readOnly"))
-            files.mount(mount.get("mountPath", ""), volume, sub_path=path, read_only=read_only)
+            files.mount(mount.container_path, volume, sub_path=path, read_only=mount.read_only)
         return files
+
+    def _mount_host_path(self, files: VirtualFiles, mount: ContainerMount) -> None:
+        path = _relative(mount.host_path)
+        if self.host.get(path) is None:
+            self.host.ensure_directory(path)
+        files.mount(mount.container_path, self.host, sub_path=path, read_only=mount.read_only)
 
 
 def _relative(path: str) -> str:

@@ -32,7 +32,7 @@ from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.ending.rest import WORKLOADS, is_at_rest, is_settled
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.language.step_items import ACTIONS, Delete, Step
-from kubesim.scenario.load.objects import apply_order, shown, without_effect
+from kubesim.scenario.load.objects import apply_order, shown
 from kubesim.scenario.play.expectations import Judge
 from kubesim.scenario.play.world import World
 from kubesim.values import part
@@ -81,7 +81,6 @@ class Player:
                 self.world.write_static_pod_everywhere(name, content)
             if self.spec.sources.http is not None and self.spec.sources.http.answers:
                 self.world.serve_manifest(self.spec.sources.http)
-            self._note_without_effect()
             for manifest in apply_order(self.spec.objects):
                 self._attempt(f"apply {shown(manifest)}", partial(self.world.apply, manifest))
             if await self._steps():
@@ -90,12 +89,6 @@ class Player:
         finally:
             for stop in stops:
                 stop()
-
-    def _note_without_effect(self) -> None:
-        later = [step.apply for step in self.spec.steps if step.apply is not None]
-        names = without_effect((*self.spec.objects, *later))
-        if names:
-            self.world.note(f"stored, no effect here: {', '.join(names)}")
 
     async def _steps(self) -> bool:
         """Take the steps; False if time was up before."""

@@ -7,7 +7,7 @@ and from what its sources tell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -103,6 +103,7 @@ class NodeContext:
     output: ContainerOutput | None = None  # where lines of containers are shown
     real: CniNodes | None = None  # the nodes under these, for pods with real networks
     live: LiveNode | None = None  # where pods come from a live API server
+    heard: Callable[[Sequence[Pod]], None] = lambda pods: None  # is told of static pods and of those of a live node
 
 
 class SimulatedNode:
@@ -381,7 +382,9 @@ class _Agent:
         )
         url = url_plan(around.spec)
         sources = (file.SOURCE, memory.SOURCE) if url is None else (file.SOURCE, http.SOURCE, memory.SOURCE)
-        self._config = ConfigStream(clock, recorder, sources, name, heard=self._heard, dropped=self._dropped)
+        self._config = ConfigStream(
+            clock, recorder, sources, name, heard=self._heard, hears_changes=live is not None, dropped=self._dropped
+        )
         self._static_sources: list[tuple[StaticSource, bool]] = []  # and whether what they tell of is real
         self._add_file_source(node)
         if url is not None:
@@ -456,6 +459,8 @@ class _Agent:
         if source != memory.SOURCE:
             for pod in pods:
                 ensure_namespace(self._around.store, pod.metadata.namespace)
+        if source != memory.SOURCE or self._live is not None:
+            self._around.heard(pods)
 
     def _dropped(self, duplicate: DroppedPod) -> None:
         self._events.event(duplicate.pod, "Warning", "FailedValidation", duplicate.message)

@@ -18,7 +18,7 @@ from kubesim.kubelet.cm.devicemanager.plugin import (
     PluginDevice,
     PluginRegistry,
 )
-from kubesim.runtime.helper import ContainerMount, DeviceInfo
+from kubesim.runtime.types import ContainerMount, DeviceInfo
 from kubesim.scenario.language.device_items import DevicePluginItem
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
@@ -55,7 +55,7 @@ class SimulatedDevicePlugin:
         return ContainerAllocateResponse(
             tuple(_for_devices(answer.env.items(), device_ids)),
             tuple(
-                ContainerMount(container, container, host, mount.read_only)
+                ContainerMount(container, container, host_path=host, read_only=mount.read_only)
                 for mount in answer.mounts
                 for host, container in _for_devices([mount.paths], device_ids)
             ),

@@ -24,6 +24,7 @@ from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.shell.kernel.files import VirtualFiles
 from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
 from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Stream
+from kubesim.shell.kernel.users import ROOT, User
 from kubesim.values import part, value_object
 
 T = TypeVar("T")
@@ -290,6 +291,7 @@ class Kernel:
     pids: Iterator[int] = field(default_factory=lambda: count(1))
     randomness: Randomness = Randomness(0)
     note: Callable[[str], None] = lambda text: None
+    user: User = ROOT
     log: Log = field(init=False)
     null: Stream = NULL
     processes: dict[int, Process] = field(default_factory=dict)

@@ -283,16 +283,6 @@ def _count_cpus(cpuset: str) -> int:
     return sum(int(last or first) - int(first) + 1 for first, _, last in ranges)
 
 
-@quick("whoami")
-def whoami(process: Process, argv: list[str]) -> ProgramResult:
-    return ProgramResult(0, "root\n")
-
-
-@quick("id")
-def identity(process: Process, argv: list[str]) -> ProgramResult:
-    return ProgramResult(0, "0\n" if "-u" in argv or "-g" in argv else "uid=0(root) gid=0(root)\n")
-
-
 @quick("uname")
 def uname(process: Process, argv: list[str]) -> ProgramResult:
     if "-a" in argv:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kubesim.cluster.registry.registry import Target, create
 from kubesim.cluster.store.kinds import RESOURCES
-from kubesim.trace.records import ApiWrite, ConfigUpdate, EventRecorded, Handler, SyncBegin
+from kubesim.trace.records import ApiWrite, ConfigUpdate, EventRecorded, Handler, Note, SyncBegin
 from tests.support.attach.attached import Attached, RealNode, attached
 
 
@@ -235,3 +235,17 @@ def test_without_references_everything_that_a_pod_names_is_there() -> None:
     asked = attached(play)
     assert only_reads(asked)
     assert not any("secrets" in path or "configmaps" in path for _, path in asked)
+
+
+def test_fields_without_effect_are_named_once() -> None:
+    async def play(stage: Attached) -> None:
+        for name in ("web", "other"):
+            stage.real.create(name, hostIPC=True)
+        await stage.sleep(3)
+        stage.real.create("later", hostIPC=True)
+        await stage.sleep(3)
+        notes = [r.text for r in stage.trace.records if isinstance(r, Note) and r.text.startswith("without effect")]
+        assert len(notes) == 1
+        assert notes[0].startswith("without effect here: spec.hostIPC (pod default/")
+
+    assert only_reads(attached(play))

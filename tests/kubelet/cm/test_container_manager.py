@@ -20,8 +20,9 @@ from kubesim.kubelet.cm.machine import MachineError
 from kubesim.kubelet.cm.topologymanager.hints import Hints
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.runtime.disk import KubeletDisk
-from kubesim.runtime.helper import DeviceInfo, DynamicResourcesError, RunContainerOptions
+from kubesim.runtime.helper import DynamicResourcesError, RunContainerOptions
 from kubesim.runtime.protocol import ContainerConfig
+from kubesim.runtime.types import DeviceInfo
 from kubesim.trace.records import CriCall, LogOutput
 from tests.kubelet.cm.tables import pod_of
 from tests.support.played import Played, pod

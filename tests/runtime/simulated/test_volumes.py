@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from kubesim.api.pod import Container, Pod
+from kubesim.features import DEFAULT_GATES
+from kubesim.kubelet.volumes.mounts import make_mounts
 from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
+from kubesim.runtime.types import ContainerMount
 from kubesim.runtime.volume_directories import VolumeDirectory
 from kubesim.shell import FileFault, VirtualFiles
 
@@ -22,7 +26,9 @@ def directory(name: str, plugin: str = "emptyDir", **more: Any) -> VolumeDirecto
 
 def files(node: NodeVolumes, *mounts: dict[str, Any], uid: str = "u", **variables: str) -> VirtualFiles:
     container = Container.from_json({"name": "c", "volumeMounts": list(mounts)})
-    return node.files(make_pod(uid), container, variables)
+    prepare = partial(node.prepare_sub_path, uid)
+    made = make_mounts(container, node.of_pod(uid), list(variables.items()), prepare, DEFAULT_GATES)
+    return node.files(make_pod(uid), container, made)
 
 
 def mount(name: str, path: str, **more: Any) -> dict[str, Any]:
@@ -77,7 +83,8 @@ def test_host_paths_show_the_same_files_wherever_they_begin() -> None:
     seen.make_directory("/top/below", parents=True)
     seen.create("/top/below/file", 0).append("x", 0)
     assert files(machine, mount("below", "/here"), uid="other").read("/here/file") == "x"
-    assert files(node(), mount("top", "/top")).exists("/top") is False
+    container = Container.from_json({"name": "c"})
+    assert node().files(make_pod(), container, (ContainerMount("top", "/top"),)).exists("/top") is False
 
 
 def test_shared_storage_is_the_same_on_every_node() -> None:

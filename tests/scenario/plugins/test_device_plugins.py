@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesim.kubelet.cm.devicemanager.plugin import ContainerAllocateResponse
-from kubesim.runtime.helper import ContainerMount, DeviceInfo
+from kubesim.runtime.types import ContainerMount, DeviceInfo
 from kubesim.scenario.language.device_items import DevicePluginItem
 from kubesim.scenario.plugins.device_plugins import SimulatedDevicePlugin
 from kubesim.trace.records import Note
@@ -51,7 +51,7 @@ def test_what_a_plugin_answers() -> None:
     plugin = SimulatedDevicePlugin(item)
     assert plugin.allocate(["gpu0", "gpu1"]) == ContainerAllocateResponse(
         envs=(("ALL", "gpu0,gpu1"), ("GPU_gpu0", "yes"), ("GPU_gpu1", "yes")),
-        mounts=(ContainerMount("/lib", "/lib", "/lib", True),),
+        mounts=(ContainerMount("/lib", "/lib", host_path="/lib", read_only=True),),
         devices=(
             DeviceInfo("/dev/ctl", "/dev/ctl", "mrw"),
             DeviceInfo("/dev/gpu0", "/dev/x/gpu0", "rw"),

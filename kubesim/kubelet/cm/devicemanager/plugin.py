@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from kubesim.errors import KubesimError
-from kubesim.runtime.helper import ContainerMount, DeviceInfo
+from kubesim.runtime.types import ContainerMount, DeviceInfo
 from kubesim.values import value_object
 
 HEALTHY = "Healthy"

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubesim.kubelet.cm.devicemanager.plugin import ContainerAllocateResponse, PluginDevice
-from kubesim.runtime.helper import ContainerMount, DeviceInfo, RunContainerOptions
+from kubesim.runtime.helper import RunContainerOptions
+from kubesim.runtime.types import ContainerMount, DeviceInfo
 from kubesim.values import value_object
 
 WITHOUT_TOPOLOGY = -1  # the NUMA node of devices that do not name one

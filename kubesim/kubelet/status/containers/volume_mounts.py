@@ -9,6 +9,7 @@ from typing import Any
 
 from kubesim.api.pod import Container
 from kubesim.features import FeatureGates
+from kubesim.kubelet.volumes.mounts import resolve_recursive_read_only
 
 
 def volume_mount_statuses(
@@ -24,11 +25,13 @@ def _status(mount: dict[str, Any], supported: bool) -> dict[str, Any]:
     status = {"name": mount.get("name", ""), "mountPath": mount.get("mountPath", "")}
     if mount.get("readOnly"):
         status["readOnly"] = True
-        status["recursiveReadOnly"] = "Enabled" if _resolve_recursive_read_only(mount, supported) else "Disabled"
+        status["recursiveReadOnly"] = "Enabled" if _is_recursively_read_only(mount, supported) else "Disabled"
     return status
 
 
-def _resolve_recursive_read_only(mount: dict[str, Any], supported: bool) -> bool:
-    """Is a read-only mount recursively so? A mode that cannot be had is an error at the start, and "no" here."""
-    propagates = (mount.get("mountPropagation") or "None") != "None"
-    return supported and not propagates and mount.get("recursiveReadOnly") in ("IfPossible", "Enabled")
+def _is_recursively_read_only(mount: dict[str, Any], supported: bool) -> bool:
+    """A mode that cannot be had is an error at the start, and "no" here."""
+    try:
+        return resolve_recursive_read_only(mount, supported)
+    except ValueError:
+        return False

@@ -24,7 +24,7 @@ from kubesim.kubelet.volumes.object_manager import NotListedYet, ObjectManager, 
 from kubesim.kubelet.volumes.payload import PAYLOADS
 from kubesim.kubelet.volumes.reconcile.actual_state import ActualStateOfWorld, MountedVolume
 from kubesim.kubelet.volumes.reconcile.desired_state import VolumeToMount
-from kubesim.kubelet.volumes.spec import VolumeError
+from kubesim.kubelet.volumes.spec import VolumeError, VolumePlugin, VolumeSpec
 from kubesim.kubelet.volumes.tokens import TokenManager
 from kubesim.runtime.volume_directories import VolumeDirectories, VolumeDirectory
 from kubesim.values import value_object
@@ -33,6 +33,8 @@ SET_UP = "MountVolume.SetUp failed"
 NEW_MOUNTER = "MountVolume.NewMounter initialization failed"
 NODE_AFFINITY = "MountVolume.NodeAffinity check failed"
 MAP_NODE_AFFINITY = "MapVolume.NodeAffinity check failed"
+_WITH_READ_ONLY = ("nfs", "iscsi", "fc", "csi")
+_CSI_SET_UP = "kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode"
 _GIT_REPO = (
     "git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the feature-gate "
     "`GitRepoVolumeDriver`"
@@ -149,12 +151,17 @@ class Operations:
         return False
 
     def _set_up_inline_csi(self, volume: VolumeToMount, driver: str) -> bool:
-        """A driver that the cluster knows of is taken to do its work."""
+        """A driver that the cluster knows of is taken to do its work, if inline volumes are its work."""
         try:
-            self._read("CSIDriver", "", driver)
+            found = self._read("CSIDriver", "", driver)
         except ApiError:
             problem = f'volume mode "Ephemeral" not supported by driver {driver} (no CSIDriver object)'
             raise OperationError(NEW_MOUNTER, volume.spec.name, problem) from None
+        modes = (found.extra.get("spec") or {}).get("volumeLifecycleModes") or ["Persistent"]
+        if "Ephemeral" not in modes:
+            listing = " ".join(quoted(mode) for mode in modes)
+            problem = f'volume mode "Ephemeral" not supported by driver {driver} (only supports [{listing}])'
+            raise VolumeError(f"{_CSI_SET_UP}: {problem}")
         return self._directories.set_up(volume.uid, _directory(volume), None)
 
     def _check_persistent_volume(self, volume: VolumeToMount) -> None:
@@ -193,6 +200,13 @@ def _directory(volume: VolumeToMount) -> VolumeDirectory:
         volume_name=volume.volume_name,
         plugin=plugin.field,
         names=volume.outer_names,
-        read_only=plugin.read_only or spec.read_only,
+        read_only=plugin.read_only or spec.read_only or _is_read_only(spec, plugin),
         in_memory=(spec.source.get("emptyDir") or {}).get("medium") == "Memory",
     )
+
+
+def _is_read_only(spec: VolumeSpec, plugin: VolumePlugin) -> bool:
+    """A volume of the pod itself may say so; a persistent volume is read-only only if its claim is used so."""
+    if plugin.field not in _WITH_READ_ONLY or spec.persistent_volume is not None:
+        return False
+    return bool((spec.source.get(plugin.field) or {}).get("readOnly"))

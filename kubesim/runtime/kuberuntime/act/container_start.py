@@ -15,7 +15,7 @@ from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeH
 from kubesim.runtime.images.image_manager import ImageError, ImageManager
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
 from kubesim.runtime.kuberuntime.act.hooks import HookFailed, HookRunner
-from kubesim.runtime.kuberuntime.decide.non_root import verify_run_as_non_root
+from kubesim.runtime.kuberuntime.decide.non_root import container_user, verify_run_as_non_root
 from kubesim.runtime.kuberuntime.decide.security_profiles import security_context_of
 from kubesim.runtime.kuberuntime.labels import new_container_annotations, new_container_labels
 from kubesim.runtime.kuberuntime.logs import LogDirectory
@@ -140,6 +140,7 @@ class ContainerStarter:
             env=options.env,
             hosts_file=options.hosts_file,
             namespaces=namespaces,
+            user=container_user(pod, container, uid),
             stop_signal=stop_signal if self.gates.enabled("ContainerStopSignals") else "",
             mounts=options.mounts,
             devices=options.devices,

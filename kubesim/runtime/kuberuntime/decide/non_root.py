@@ -1,7 +1,7 @@
-"""May a container run as the user that it would run as? Asked before it is created, if it is not to be root.
+"""The user of a container, and whether it may run as that user. Asked before it is created.
 
-Mirrors: pkg/kubelet/kuberuntime/security_context_others.go verifyRunAsNonRoot; pkg/securitycontext/util.go
-DetermineEffectiveSecurityContext
+Mirrors: pkg/kubelet/kuberuntime/security_context_others.go verifyRunAsNonRoot; security_context.go
+determineEffectiveSecurityContext; pkg/securitycontext/util.go DetermineEffectiveSecurityContext
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from typing import Any
 from kubesim.api.pod import Container, Pod
 from kubesim.golang.text import quoted
 from kubesim.runtime.kuberuntime.naming import format_pod
+from kubesim.runtime.types import ContainerUser
 
+ROOT = ContainerUser()
 MAX_USER_ID = (1 << 31) - 1
 
 
@@ -33,6 +35,19 @@ def verify_run_as_non_root(pod: Pod, container: Container, image_uid: int | None
     else:
         return ""
     return f"container has runAsNonRoot and {problem} {where}"
+
+
+def container_user(pod: Pod, container: Container, image_uid: int | None) -> ContainerUser:
+    """The pod's and the container's settings, or else the user that the image says."""
+    of_pod = pod.spec.security_context
+    if not image_uid and not of_pod and not container.security_context:
+        return ROOT
+    user = _effective(pod, container, "runAsUser")
+    group = _effective(pod, container, "runAsGroup")
+    of_pod = of_pod or {}
+    fs_group = of_pod.get("fsGroup")
+    groups = (*(() if fs_group is None else (fs_group,)), *(of_pod.get("supplementalGroups") or ()))
+    return ContainerUser((image_uid or 0) if user is None else user, group or 0, groups)
 
 
 def _effective(pod: Pod, container: Container, field: str) -> Any:

@@ -125,7 +125,7 @@ class Programs:
 
     def _files(self, context: ProcessContext, late: Callable[[VirtualFiles], None] | None = None) -> VirtualFiles:
         config = context.config
-        files = self.volumes.files(context.pod, context.container, dict(config.env), config.mounts, late)
+        files = self.volumes.files(context.pod, context.container, config.mounts, late)
         for device in config.devices:
             files.root.write(device.path_in_container.strip("/"), "")
         return files

@@ -32,6 +32,7 @@ from kubesim.shell import (
     Volume,
 )
 from kubesim.shell.kernel.pid_namespace import PidNamespace
+from kubesim.shell.kernel.users import User
 from kubesim.values import part
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -66,6 +67,7 @@ class ShellProcess:
             path = "/" + container.termination_message_path.lstrip("/")
             self.files.mount(path, self._message, sub_path=_MESSAGE_FILE)
         self.resources_updated(self.context.config.resources or NO_RESOURCES)
+        user = self.context.config.user
         kernel = Kernel(
             self.clock,
             self.files,
@@ -74,6 +76,7 @@ class ShellProcess:
             stdin_open=container.stdin,
             randomness=self.randomness,
             note=self._assumed,
+            user=User(user.uid, user.gid, user.supplemental_groups),
         )
         if self.pids is not None:
             self.pids.join(kernel)

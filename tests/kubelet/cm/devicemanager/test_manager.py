@@ -19,7 +19,8 @@ from kubesim.kubelet.cm.devicemanager.plugin import (
     PluginDevice,
 )
 from kubesim.kubelet.cm.topologymanager.hints import TopologyHint
-from kubesim.runtime.helper import ContainerConfigError, ContainerMount, DeviceInfo
+from kubesim.runtime.helper import ContainerConfigError
+from kubesim.runtime.types import ContainerMount, DeviceInfo
 from tests.support.devices import FakePlugin, Kubelet, allocate_all, hold, on_node, pod_with, register
 
 ONE, TWO = "domain1.com/resource1", "domain2.com/resource2"
@@ -29,7 +30,11 @@ def answer_1(ids: Sequence[str]) -> ContainerAllocateResponse:
     """Upstream's allocateStubFunc: two device nodes and a mount for dev1, one of each and a variable for dev2."""
     names = {"dev1": ("aaa", "bbb"), "dev2": ("ccc",)}
     nodes = tuple(DeviceInfo(f"/dev/{n}", f"/dev/{n}", "mrw") for each in ids for n in names.get(each, ()))
-    mounts = tuple(ContainerMount(each, f"/container/{each}", f"/host/{each}", True) for each in ids if each in names)
+    mounts = tuple(
+        ContainerMount(each, f"/container/{each}", host_path=f"/host/{each}", read_only=True)
+        for each in ids
+        if each in names
+    )
     return ContainerAllocateResponse((("key1", "val1"),) if "dev2" in ids else (), mounts, nodes)
 
 

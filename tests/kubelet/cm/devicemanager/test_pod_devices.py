@@ -6,7 +6,8 @@ import pytest
 
 from kubesim.kubelet.cm.devicemanager.plugin import ContainerAllocateResponse
 from kubesim.kubelet.cm.devicemanager.pod_devices import AllocatedDevices, PodDevices
-from kubesim.runtime.helper import ContainerMount, DeviceInfo, RunContainerOptions
+from kubesim.runtime.helper import RunContainerOptions
+from kubesim.runtime.types import ContainerMount, DeviceInfo
 
 ONE, TWO = "example1.com/resource1", "example2.com/resource2"
 
@@ -49,7 +50,7 @@ def test_device_run_container_options(responses: dict[str, tuple[str, ...]], cdi
 
 def test_of_two_settings_the_first_counts() -> None:
     def response(value: str) -> AllocatedDevices:
-        mount, device = ContainerMount("/lib", "/lib", value), DeviceInfo(value, "/dev/x", "mrw")
+        mount, device = ContainerMount("/lib", "/lib", host_path=value), DeviceInfo(value, "/dev/x", "mrw")
         return AllocatedDevices(
             {0: ("d",)}, ContainerAllocateResponse((("A", value),), (mount,), (device,), (("note", value),))
         )
@@ -60,7 +61,7 @@ def test_of_two_settings_the_first_counts() -> None:
     options = devices.run_container_options("pod", "c")
     assert options is not None
     assert options.env == (("A", "/first"),)
-    assert options.mounts == (ContainerMount("/lib", "/lib", "/first"),)
+    assert options.mounts == (ContainerMount("/lib", "/lib", host_path="/first"),)
     assert options.devices == (DeviceInfo("/first", "/dev/x", "mrw"),)
     assert options.annotations == (("note", "/first"),)
     assert devices.run_container_options("pod", "other") is None

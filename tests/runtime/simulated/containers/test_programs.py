@@ -22,6 +22,7 @@ from kubesim.runtime.simulated.draws import Choice, Exponential
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Span
 from kubesim.runtime.simulated.volumes import NodeVolumes
+from kubesim.runtime.types import ContainerMount
 from kubesim.runtime.volume_directories import VolumeDirectory
 from kubesim.trace import MemorySink, Recorder
 
@@ -51,7 +52,9 @@ class Bench:
         made = Container.from_json({"name": "main", "image": "busybox", **container})
         metadata = {"name": "web", "namespace": "default", "uid": "u"}
         pod = Pod.from_json({"metadata": metadata, "spec": {"containers": [made.to_json()], **spec}})
-        config = ContainerConfig(made, attempt, "", {}, {}, env=tuple((v.name, v.value) for v in made.env))
+        mounts = tuple(ContainerMount(mount["name"], mount["mountPath"]) for mount in made.volume_mounts)
+        env = tuple((v.name, v.value) for v in made.env)
+        config = ContainerConfig(made, attempt, "", {}, {}, env=env, mounts=mounts)
         name = "" if pod.spec.host_network else pod.metadata.name
         return ProcessContext(pod, made, config, IP, "id", SandboxConfig(pod, 0, {}, {}, name))
 

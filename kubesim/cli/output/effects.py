@@ -1,0 +1,20 @@
+"""`EffectSink`: prints what has no effect here, each line once for a command, however many runs it makes."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from kubesim.golang.text import printable
+from kubesim.scenario.load.without_effect import PREFIXES
+from kubesim.trace.records import Note, Record
+
+
+class EffectSink:
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._lines: dict[str, None] = {}
+
+    def record(self, record: Record) -> None:
+        if record.__class__ is Note and record.text.startswith(PREFIXES) and record.text not in self._lines:
+            self._lines[record.text] = None
+            print(f"kubesim: {printable(record.text)}", file=self._out)

@@ -1,0 +1,117 @@
+"""The tables of fields without effect are complete and true.
+
+Objects with every field are played, and every read of a field is recorded.
+A field that nothing reads must be in a table, and what is in a table must not be read by anything that acts on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubesim.api.effects import object_rows, pod_rows
+from kubesim.api.effects.scan import ROWS
+from kubesim.api.schema.types import parse_type, struct_fields
+from kubesim.app import run_scenario
+from kubesim.cluster.store.kinds import RESOURCES
+from kubesim.scenario.load.loader import load_scenario
+from kubesim.scenario.load.objects import has_effect
+from kubesim.trace import MemorySink
+from tests.support.field_reads import Reads, recorded_reads
+
+ROOT = Path(__file__).parent.parent.parent.parent
+EVERY_FIELD = sorted((ROOT / "tests/scenario/every_field").glob("*.yaml"))
+PLAYED = (*EVERY_FIELD, ROOT / "scenarios/workloads/endpoints-prestop.yaml")
+INERT = {**pod_rows.INERT, **object_rows.INERT}
+KINDS = [kind for kind in RESOURCES if has_effect({"apiVersion": RESOURCES[kind].api_version, "kind": kind})]
+
+# Fields that act in the API server, which reads JSON: the module that does.
+AT_THE_API_SERVER = {
+    "ObjectMeta.generateName": "kubesim/cluster/registry/registry.py",
+    "PodSpec.serviceAccount": "kubesim/cluster/registry/admission.py",
+    "PodSpec.automountServiceAccountToken": "kubesim/cluster/registry/admission.py",
+    "PodSpec.priorityClassName": "kubesim/cluster/registry/admission.py",
+    "PodSpec.runtimeClassName": "kubesim/cluster/registry/admission.py",
+    "JobSpec.manualSelector": "kubesim/api/workloads/rules/batch.py",
+    "ConfigMap.immutable": "kubesim/cluster/registry/kind_rules.py",
+    "Secret.immutable": "kubesim/cluster/registry/kind_rules.py",
+    "Secret.stringData": "kubesim/cluster/registry/strategies.py",
+    "ServiceSpec.clusterIPs": "kubesim/cluster/registry/services/cluster_ips.py",
+}
+_SECRETS = {"kubesim.kubelet.volumes.object_manager"}
+# Readers that only refuse pods, as validation does, or that only fetch a Secret that nothing uses.
+DO_NOT_ACT = {
+    "ISCSIVolumeSource.secretRef": _SECRETS,
+    "CSIVolumeSource.nodePublishSecretRef": _SECRETS,
+    "CinderVolumeSource.secretRef": _SECRETS,
+    "AzureFileVolumeSource.secretName": _SECRETS,
+    "PodSpec.hostIPC": {"kubesim.kubelet.admission.sysctls"},
+    "SecurityContext.privileged": {"kubesim.runtime.kuberuntime.decide.security_profiles"},
+    "VolumeDevice.devicePath": {"kubesim.kubelet.volumes.mounts"},
+    "VolumeMount.mountPropagation": {"kubesim.kubelet.volumes.mounts"},
+    "PodSecurityContext.supplementalGroupsPolicy": {"kubesim.kubelet.admission.predicates"},
+}
+# Fields whose implementation comes with the other parts of this version.
+COMING = {
+    "PodSpec.dnsPolicy", "PodSpec.dnsConfig", "PodSpec.hostPID", "PodSpec.hostAliases", "PodSpec.enableServiceLinks",
+    "PodSpec.setHostnameAsFQDN", "PodSpec.hostUsers", "PodSpec.hostnameOverride", "PodSpec.resourceClaims",
+    "PodSecurityContext.seccompProfile", "PodSecurityContext.appArmorProfile", "SecurityContext.seccompProfile",
+    "SecurityContext.appArmorProfile", "Sysctl.value", "EnvVarSource.fileKeyRef", "ResourceClaim.name",
+    "ResourceClaim.request", "ServicePort.port", "RuntimeClass.handler",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def reads() -> Reads:
+    with recorded_reads() as found:
+        for path in PLAYED:
+            run_scenario(load_scenario(str(path)), sinks=(MemorySink(),))
+    return found
+
+
+def fields_of(kind: str) -> Iterator[str]:
+    """Every field that a client can set, down to those whose inside is without effect or inert."""
+    seen, queue = set(), [parse_type(kind).struct]
+    while queue:
+        struct = queue.pop(0)
+        if struct in seen:
+            continue
+        seen.add(struct)
+        for name, field in struct_fields(struct).items():
+            full = (
+                f"{'Container' if struct == 'EphemeralContainer' and name != 'targetContainerName' else struct}.{name}"
+            )
+            if name in ("kind", "apiVersion", "metadata", "status") and struct in RESOURCES:
+                continue
+            yield full
+            inner = field.type
+            while inner.element is not None:
+                inner = inner.element
+            if inner.struct and full not in ROWS and full not in INERT and full not in COMING:
+                queue.append(inner.struct)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_field_that_nothing_reads_is_in_the_table(kind: str, reads: Reads) -> None:
+    known = {*reads, *ROWS, *INERT, *AT_THE_API_SERVER, *COMING}
+    assert [name for name in dict.fromkeys(fields_of(kind)) if name not in known] == []
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_nothing_acts_on_a_field_of_the_table(name: str, reads: Reads) -> None:
+    assert reads.get(name, set()) - DO_NOT_ACT.get(name, set()) == set()
+
+
+@pytest.mark.parametrize("name", [*ROWS, *INERT, *AT_THE_API_SERVER, *COMING])
+def test_every_name_is_a_declared_field(name: str) -> None:
+    for kind in KINDS:
+        parse_type(kind)
+    struct, _, field = name.partition(".")
+    assert field in struct_fields(struct)
+
+
+@pytest.mark.parametrize(("name", "module"), AT_THE_API_SERVER.items())
+def test_the_api_server_reads_the_others(name: str, module: str) -> None:
+    assert f'"{name.partition(".")[2]}"' in (ROOT / module).read_text()
