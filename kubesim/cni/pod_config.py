@@ -1,9 +1,10 @@
-"""The part of CRI's PodSandboxConfig that pod networking reads. Plain data, so that importing it costs nothing."""
+"""The part of CRI's PodSandboxConfig that pod networking reads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kubesim.api.pods.dns_config import DNSConfig
 from kubesim.values import value_object
 
 
@@ -15,15 +16,6 @@ class PortMapping:
     container_port: int = 0
     host_port: int = 0
     host_ip: str = ""
-
-
-@value_object
-class DNSConfig:
-    """CRI's: what becomes the resolv.conf of a sandbox. None is Go's nil list."""
-
-    servers: Sequence[str] | None = None
-    searches: Sequence[str] | None = None
-    options: Sequence[str] | None = None
 
 
 @value_object

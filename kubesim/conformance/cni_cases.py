@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kubesim.api.pods.dns_config import DNSConfig
 from kubesim.cni.exec.context import Context
 from kubesim.cni.exec.plugin_files import find_in_path, plugin_failure
-from kubesim.cni.pod_config import DNSConfig, PodNetworkConfig, PortMapping
+from kubesim.cni.pod_config import PodNetworkConfig, PortMapping
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import without_nil
 from kubesim.errors import CniError

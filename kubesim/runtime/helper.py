@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from kubesim.api.pod import Container, Pod
-from kubesim.cni.pod_config import DNSConfig
+from kubesim.api.pods.dns_config import DNSConfig
 from kubesim.errors import KubesimError
 from kubesim.runtime.allocation.swap import NodeSwap
 from kubesim.runtime.hosts_file import HostsFile

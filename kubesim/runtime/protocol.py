@@ -13,7 +13,7 @@ from dataclasses import field
 from typing import Literal, Protocol, TypeVar
 
 from kubesim.api.pod import Container, Pod
-from kubesim.cni.pod_config import DNSConfig
+from kubesim.api.pods.dns_config import DNSConfig
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.allocation.cgroups import ResourceConfig
 from kubesim.runtime.hosts_file import HostsFile

@@ -8,10 +8,10 @@ from itertools import groupby
 from typing import Any, cast
 
 from kubesim.api.pod import Container, HTTPGetAction, Pod
+from kubesim.api.pods.dns_config import DNSConfig
 from kubesim.api.pods.sidecars import init_and_regular_containers
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.clock import LoopClock, run_virtual
-from kubesim.cni.pod_config import DNSConfig
 from kubesim.conformance.decode import Json, runtime_pod_status
 from kubesim.conformance.frame import differences
 from kubesim.conformance.narrowing import without_purge_order

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from kubesim.api.pod import Pod
-from kubesim.cni.pod_config import DNSConfig
+from kubesim.api.pods.dns_config import DNSConfig
 from kubesim.kubelet.sandbox.resolv_conf import (
     MAX_SEARCH_LIST_CHARS,
     MAX_SEARCH_PATH_CHARS,

@@ -14,11 +14,12 @@ from dataclasses import asdict
 from typing import Any
 
 from kubesim.api.pod import Container
+from kubesim.api.pods.dns_config import DNSConfig
 from kubesim.clock.randomness import Stream
 from kubesim.cni.exec.context import Context
 from kubesim.cni.gocni import CNI
 from kubesim.cni.gocni_result import CNIResult
-from kubesim.cni.pod_config import DNSConfig, PodNetworkConfig, PortMapping
+from kubesim.cni.pod_config import PodNetworkConfig, PortMapping
 from kubesim.cni.pod_network import (
     PodNetwork,
     PodNetworkSettings,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesim.api.pod import Pod
-from kubesim.cni.pod_config import DNSConfig
+from kubesim.api.pods.dns_config import DNSConfig
 from kubesim.kubelet.sandbox.dns import DNSType, DNSWarning, fit_searches, merge_options, pod_dns, pod_dns_type
 from kubesim.kubelet.sandbox.resolv_conf import ResolvConf
 from kubesim.kubelet.sandbox.settings import DNSSettings

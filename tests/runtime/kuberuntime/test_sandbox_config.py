@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubesim.api.pod import Pod
+from kubesim.api.pods.dns_config import DNSConfig
 from kubesim.clock import Randomness
-from kubesim.cni.pod_config import DNSConfig
 from kubesim.features import DEFAULT_GATES, FeatureGates, configured_gates
 from kubesim.kubelet.sandbox.userns import UsernsManager
 from kubesim.runtime.helper import PodDNS, RuntimeHelper, SandboxConfigError

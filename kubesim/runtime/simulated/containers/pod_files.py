@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kubesim.cni.pod_config import DNSConfig
+from kubesim.api.pods.dns_config import DNSConfig
 from kubesim.runtime.hosts_file import ETC_HOSTS, HostsFile
 from kubesim.runtime.protocol import LinuxSandboxConfig, SandboxConfig
 from kubesim.runtime.simulated.containers.container_process import ProcessContext

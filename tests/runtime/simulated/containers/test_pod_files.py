@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubesim.api.pod import Container, Pod
-from kubesim.cni.pod_config import DNSConfig
+from kubesim.api.pods.dns_config import DNSConfig
 from kubesim.runtime.hosts_file import HostsFile
 from kubesim.runtime.protocol import (
     ContainerConfig,
