@@ -35,6 +35,7 @@ from kubesim.kubelet.sandbox.userns import ALL_IDS, UNIT_LENGTH, range_problem
 from kubesim.kubeletconfig.decode import ConfigurationProblem, Path, Values, read_configuration
 from kubesim.kubeletconfig.fields import ConfigurationField, all_fields
 from kubesim.kubeletconfig.rules import check_configuration
+from kubesim.runtime.allocation.cpuset import parse_cpus
 from kubesim.runtime.images.image_manager import ImagePullSettings
 from kubesim.runtime.images.pull_records import VerificationPolicy, verification_policy
 from kubesim.values import replace
@@ -127,7 +128,7 @@ class KubeletConfiguration:
         system, kube = dict(self.values["systemReserved"] or {}), dict(self.values["kubeReserved"] or {})
         if self.values["reservedSystemCPUs"]:
             kube.pop("cpu", None)
-            system["cpu"] = str(_cpus(self.values["reservedSystemCPUs"]))
+            system["cpu"] = str(len(parse_cpus(self.values["reservedSystemCPUs"])))
         total: dict[str, Quantity] = {}
         for reserved in (system, kube):
             for resource, amount in reserved.items():
@@ -251,12 +252,3 @@ def _eviction_field(problem: str, given: Mapping[str, Any]) -> Path:
 def _signals(names: Sequence[str], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name in names:
         yield from ((name, signal) for signal in given.get(name) or ())
-
-
-def _cpus(text: str) -> int:
-    """How many are in `0-3,7`."""
-    found: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return len(found)
