@@ -30,6 +30,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-R", "--recursive", action="store_true", help="with -f: also the subdirectories of directories"
     )
     parser.add_argument(
+        "--allow-host",
+        action="store_true",
+        help="let the scenario use directories, plugins, URLs and clusters of this machine that it names",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="refuse objects that are stored without effect, such as a ClusterRole"
     )
 

@@ -16,6 +16,7 @@ from kubesim.errors import InputError, UsageError
 from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.load import overlay
+from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
 from kubesim.scenario.load.manifests import Problem, field_name, find_problem
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
 from kubesim.scenario.load.overlay import Overlay
@@ -141,6 +142,8 @@ class _Parser:
             line = marked.line_of(("kind",))
             raise InputError(source, f"{API_VERSION} has the kind Scenario", line=line, field="kind")
         scenario = _validated(marked, source, around).with_feature_gates(self._settings)
+        if document is not None and not around.allow_host:
+            _refuse_host_access(document, scenario, around)
         objects = [item for each in self._manifests for item in items_of(each.marked.value)]
         known = custom_kinds(item for _, item in (*objects, *_applied(scenario)))
         if document is not None:
@@ -148,6 +151,14 @@ class _Parser:
         for each in self._manifests:
             _Checker(each, scenario.gates, known, self._strict).check_items(())
         return scenario.with_objects(tuple(item for _, item in objects))
+
+
+def _refuse_host_access(document: _Document, scenario: Scenario, around: Overlay) -> None:
+    overridden = around.from_flags | {(KUBELET_CONFIGURATION, name) for name in around.flags}
+    for path in host_fields(document.marked.value.get("spec") or {}, scenario.spec, overridden):
+        whole = ("spec", *path)
+        line = document.marked.line_of(whole)
+        raise InputError(document.text.source, refusal(path), line=line, field=field_name(whole))
 
 
 def _applied(scenario: Scenario) -> Iterator[tuple[Path, Any]]:
