@@ -20,6 +20,7 @@ class OneSandbox:
     def __init__(self) -> None:
         self.ready = True
         self.problem: BaseException | None = None
+        self.answers: asyncio.Future[None] | None = None  # a listing of containers waits for it
         self._changed: Callable[[str], None] = lambda uid: None
 
     def on_change(self, listener: Callable[[str], None]) -> None:
@@ -35,6 +36,8 @@ class OneSandbox:
         return [SandboxInfo("a", "u", "p", "ns", 0, ready=self.ready, created_at=1)]
 
     async def list_containers(self, uid: str | None = None) -> list[ContainerInfo]:
+        if self.answers is not None:
+            await self.answers
         return []
 
 
@@ -51,6 +54,44 @@ def test_a_change_is_not_lost_with_a_listing_that_fails_or_is_cancelled(problem:
         with pytest.raises(type(problem)):
             await call
         runtime.problem = None
+        assert list(await listed.get_running()) == []
+
+    run_virtual(main)
+
+
+def test_a_listing_that_takes_long_hides_no_change_from_others() -> None:
+    """Housekeeping and the PLEG list at the same time; a call may take two minutes to fail or to answer."""
+
+    async def main() -> None:
+        runtime = OneSandbox()
+        listed = ListedPods(cast(Runtime, runtime))
+        assert list(await listed.get_running()) == ["u"]
+        answers = runtime.answers = asyncio.get_running_loop().create_future()
+        early = asyncio.ensure_future(listed.get_running())
+        await asyncio.sleep(0)
+        runtime.dies()
+        late = asyncio.ensure_future(listed.get_running())
+        await asyncio.sleep(0)
+        runtime.answers = None
+        assert list(await listed.get_running()) == []
+        answers.set_result(None)  # the early one has read what was before the change
+        assert (list(await early), list(await late)) == ([], [])
+        assert list(await listed.get_running()) == []
+
+    run_virtual(main)
+
+
+def test_a_change_during_a_listing_is_found_by_the_next() -> None:
+    async def main() -> None:
+        runtime = OneSandbox()
+        listed = ListedPods(cast(Runtime, runtime))
+        answers = runtime.answers = asyncio.get_running_loop().create_future()
+        slow = asyncio.ensure_future(listed.get_running())
+        await asyncio.sleep(0)
+        runtime.answers = None
+        runtime.dies()
+        answers.set_result(None)
+        assert list(await slow) == ["u"]
         assert list(await listed.get_running()) == []
 
     run_virtual(main)
