@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from kubesim.cli.output.terminal import warn
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def load(args: argparse.Namespace, gates: Mapping[str, bool] | None, around: Ove
 
 
 def _warn(text: str) -> None:
-    print(f"kubesim: warning: {text}", file=sys.stderr)
+    warn(f"warning: {text}")
 
 
 def _found(file: str) -> str:
@@ -83,7 +83,6 @@ def _found(file: str) -> str:
 
 def tell_without_effect(scenarios: Iterable[Scenario]) -> None:
     """Name the objects that are only stored, once for each run."""
-    from kubesim.golang.text import printable
     from kubesim.scenario.load.objects import without_effect
 
     for scenario in scenarios:
@@ -91,4 +90,4 @@ def tell_without_effect(scenarios: Iterable[Scenario]) -> None:
         later = [step.apply for step in spec.steps if step.apply is not None]
         names = without_effect((*spec.objects, *later))
         if names:
-            print(f"kubesim: stored, no effect here: {printable(', '.join(names))}", file=sys.stderr)
+            warn(f"stored, no effect here: {', '.join(names)}")
