@@ -28,7 +28,7 @@ from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
-from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, wrap
+from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, is_capacity, is_taint, wrap
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
 
@@ -79,8 +79,8 @@ Amount = Annotated[str | int | float, AfterValidator(is_amount)]
 class NodeItem(Strict):
     name: str = Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)
     labels: dict[str, str] = Field(default_factory=dict)
-    taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
-    capacity: dict[str, str | int | float] = Field(default_factory=dict)
+    taints: Annotated[tuple[Annotated[JsonObject, AfterValidator(is_taint)], ...], BeforeValidator(as_list)] = ()
+    capacity: dict[str, Annotated[str | int | float, AfterValidator(is_capacity)]] = Field(default_factory=dict)
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
-from kubesim.scenario.language.strict import Strict, as_list, is_amount_or_percentage, wrap
+from kubesim.scenario.language.strict import Strict, as_list, is_amount_or_percentage, is_taint, wrap
 
 JsonObject = dict[str, Any]
 AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]
@@ -106,7 +106,7 @@ class Drain(NodeTarget):
 class TaintNode(NodeTarget):
     """Replaces the taints of a node; an empty list removes them."""
 
-    taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)]
+    taints: Annotated[tuple[Annotated[JsonObject, AfterValidator(is_taint)], ...], BeforeValidator(as_list)]
 
 
 class Exec(PodTarget):

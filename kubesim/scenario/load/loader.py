@@ -17,7 +17,7 @@ from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.load import overlay
 from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
-from kubesim.scenario.load.manifests import Problem, field_name, find_problem
+from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problem, find_problem
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.text_files import STANDARD_INPUT, read_text
@@ -189,6 +189,12 @@ class _Checker:
             path = ("spec", "steps", n)
             if step.apply is not None:
                 self.check_items((*path, "apply"))
+            if step.patch is not None and isinstance(step.patch.patch, dict):
+                problem = find_patch_problem(step.patch.kind, step.patch.patch)
+                if problem is not None:
+                    self._refuse((*path, "patch", "patch"), problem)
+            if spec.duration is not None and step.at > spec.duration:
+                self._refuse(path, Problem(("at",), "is after the end of the run (spec.duration)"))
             if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):
                 self._check_pods((*path, "writeStaticPod", "manifest"))
             if step.serve_manifest is not None:
