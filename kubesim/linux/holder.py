@@ -183,8 +183,8 @@ class Holder:
         """In the child: turn into the program. `fail` is closed by that, and else gets the error's number."""
         try:
             os.setpgid(0, 0)
-            for number in _DEFAULT_SIGNALS:
-                signal.signal(number, signal.SIG_DFL)
+            for ignored in _DEFAULT_SIGNALS:
+                signal.signal(ignored, signal.SIG_DFL)
             for number, fd in enumerate(fds):
                 os.dup2(fd, number)
             if self._is_private:

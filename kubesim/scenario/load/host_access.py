@@ -18,7 +18,7 @@ _SOURCES: Final = "sources"
 _HTTP: Final = (_SOURCES, "http")
 _STATIC_POD_PATH: Final = (KUBELET_CONFIGURATION, "staticPodPath")
 _STATIC_POD_URL: Final = (KUBELET_CONFIGURATION, "staticPodURL")
-_FLAGS: Final = {
+_FLAGS: Final[dict[Path, str]] = {
     CNI["conf_dir"]: "--cni-conf-dir",
     CNI["bin_dirs"]: "--cni-bin-dir",
     (_SOURCES, "file", "path"): "--pod-manifest-path",
