@@ -1,7 +1,20 @@
-"""`python -m kubesim` is `kubesim`."""
+"""`python -m kubesim`, and the command `kubesim`: an interrupt ends it quietly, also while it is being imported."""
+
+from __future__ import annotations
 
 import sys
 
-from kubesim.cli.main import main
+EXIT_INTERRUPTED = 130
 
-sys.exit(main())
+
+def run() -> int:
+    try:
+        from kubesim.cli.main import main
+
+        return main()
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -16,6 +16,7 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_SECOND = 253_402_300_799  # of the year 9999
 _RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$")
 
 
@@ -36,11 +37,11 @@ def parse_time(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _format_seconds(seconds: int) -> str:
-    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (_EPOCH + timedelta(seconds=min(seconds, _LAST_SECOND))).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def format_time(micros: int) -> str:
-    """Microseconds -> the text of a `metav1.Time`: whole seconds, cut, UTC."""
+    """Microseconds -> the text of a `metav1.Time`: whole seconds, cut, UTC; at most the end of the year 9999."""
     return _format_seconds(micros // SECOND)
 
 

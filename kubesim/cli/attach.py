@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubesim.cli import attach_agent
 from kubesim.cli.flags import log_flags, node_periods, options, recording_flags, runtime_flags
+from kubesim.cli.output.terminal import warn
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _warn(args: argparse.Namespace) -> None:
     exists = any(Path(path).expanduser().is_file() for path in paths.split(os.pathsep))
     said = privileges(paths, args.context) if exists else UNKNOWN
     if said:
-        print(f"kubesim: {said}", file=sys.stderr, flush=True)
+        warn(said)
 
 
 async def _attach(args: argparse.Namespace, output: str, log: log_flags.LogFile) -> int:
@@ -149,7 +150,7 @@ async def _watch(args: argparse.Namespace, output: str, agent: NodeFollower, clo
         return
     if output == "jsonl":
         for line in header(agent):
-            print(f"kubesim: {line}", file=sys.stderr, flush=True)
+            warn(line)
     await _follow(args, output, agent, clock)
 
 

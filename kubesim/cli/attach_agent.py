@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from kubesim.cli.flags import log_flags, options, runtime_flags
+from kubesim.cli.output.terminal import say
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class _Shown:
                 print(json.dumps({"kind": "verdict", **row.to_json()}, ensure_ascii=False))
         else:
             self._console.close()
-            print("", *comparison.lines(), sep="\n")
+            say("", *comparison.lines())
 
 
 def _line(record: Record) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kubesim.cli.flags import options
+from kubesim.cli.output.terminal import say
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -109,9 +110,9 @@ def as_json(results: list[CorpusResult], unknown: list[str], limit: int | None) 
 def _print(results: list[CorpusResult], unknown: list[str], limit: int | None) -> None:
     for result in results:
         for failure in result.failures[:limit]:
-            print(failure.case)
+            say(failure.case)
             for line in failure.differences[:SHOWN_DIFFERENCES]:
-                print(f"    {line}")
+                say(f"    {line}")
             if len(failure.differences) > SHOWN_DIFFERENCES:
                 print(f"    ... and {len(failure.differences) - SHOWN_DIFFERENCES} more differences")
         hidden = 0 if limit is None else result.failed - limit
@@ -121,10 +122,10 @@ def _print(results: list[CorpusResult], unknown: list[str], limit: int | None) -
         print()
     _print_table(results)
     for name in unknown:
-        print(f"{name}: not known here")
+        say(f"{name}: not known here")
     for result in results:
         for case, why in result.not_runnable.items():
-            print(f"{case}: not runnable here: {why}")
+            say(f"{case}: not runnable here: {why}")
 
 
 def _print_table(results: list[CorpusResult]) -> None:

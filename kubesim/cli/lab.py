@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kubesim.cli.output.terminal import say
+
 if TYPE_CHECKING:
     from kubesim.labs.lesson import Lesson, LessonRun
     from kubesim.labs.load import Lab
@@ -156,7 +158,7 @@ def _lesson(directory: Path, progress: Progress, asked: str | None) -> Lesson:
 
 
 def _say(lines: list[str]) -> None:
-    print("\n".join(lines))
+    say(*lines)
 
 
 def _list(labs: list[Lab], progress: Progress) -> int:
@@ -164,7 +166,7 @@ def _list(labs: list[Lab], progress: Progress) -> int:
         done = progress.labs.get(lab.name)
         answered = 0 if done is None else done.answered(lab)
         state = "done" if done is not None and done.is_done(lab) else f"{answered}/{len(lab.file.questions)}"
-        print(f"{lab.number:>2}  {lab.file.title:<32} {state:>4}  {lab.file.about}")
+        say(f"{lab.number:>2}  {lab.file.title:<32} {state:>4}  {lab.file.about}")
     return 0
 
 
@@ -234,7 +236,7 @@ def _dialogue(lesson: Lesson) -> bool:
         try:
             right = _take(lesson, line.strip())
         except UsageError as error:
-            print(f"{error}\n")
+            say(f"{error}\n")
         _say(lesson.ask())
     return right
 
@@ -266,9 +268,9 @@ def _validate(args: argparse.Namespace, directory: Path) -> int:
     for lab in labs:
         found = problems(lab, play)
         bad += bool(found)
-        print(f"{lab.name}: {'fine' if not found else f'{len(found)} problems'}")
+        say(f"{lab.name}: {'fine' if not found else f'{len(found)} problems'}")
         for problem in found:
-            print(f"  {problem}")
+            say(f"  {problem}")
     return 1 if bad else 0
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import gc
+import io
 import os
 import sys
 import threading
@@ -58,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # Imports make objects that stay: searching them for garbage is a tenth of a short run.
             gc.set_threshold(200_000, 20, 100)
         given = list(sys.argv[1:] if arguments is None else arguments)
+        _check_streams()
         if given[:1] == ["run"]:
             from kubesim.cli.flags.kubelet_flags import spell_out
 
@@ -72,11 +74,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KubesimError as error:
         return _complain(str(error), EXIT_FAILED)
     except BrokenPipeError:
-        # Whoever reads has seen enough. What is still buffered must not complain when the process ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _mute_stdout()  # whoever reads has seen enough
         return 0
+    except OSError as error:  # a full disk, or a file that became unreadable
+        _mute_stdout()
+        return _complain(f"{error.filename or 'standard output'}: {error.strerror or error}", EXIT_USAGE)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+
+
+def _check_streams() -> None:
+    """A character that a terminal cannot show is escaped. Without stdout there is nothing to do."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: redirect it to a file or to /dev/null")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _mute_stdout() -> None:
+    """What is still buffered must not complain when the process ends."""
+    if sys.stdout is not None and isinstance(sys.stdout, io.TextIOWrapper):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _end_process(code: int) -> NoReturn:

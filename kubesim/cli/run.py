@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from kubesim.cli.flags import kubelet_flags, log_flags, manifest_flags, options, runtime_flags
+from kubesim.cli.output.terminal import say, warn
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -122,12 +123,12 @@ def execute(args: argparse.Namespace) -> int:
             report.end(result)
             logs.print(sys.stdout)
             for leak in result.left_behind:
-                print(f"kubesim: still on this machine: {leak}", file=sys.stderr)
+                warn(f"still on this machine: {leak}")
             if args.show:
                 from kubesim.cli.output.network_view import drawing
 
                 for picture in result.networks:
-                    print("", *drawing(picture), sep="\n")
+                    say("", *drawing(picture))
             results.append(result)
     report.close()
     return 0 if all(result.ok for result in results) else 1

@@ -73,6 +73,16 @@ def unmarshal(type_: GoType, data: bytes) -> Any:
     return decode_alone(type_, parse(data))
 
 
+def unmarshal_what_fits(type_: GoType, data: bytes) -> tuple[Any, ValueError | None]:
+    """Decode bytes as a caller does that goes on in spite of an error: what was decoded, and the error."""
+    state, out = State(), type_.zero()
+    try:
+        out = type_.decode(state, parse(data), out)
+    except ValueError as error:
+        return out, state.in_context(error)
+    return out, state.saved
+
+
 def decode_alone(type_: GoType, value: Any) -> Any:
     """Decode a parsed value in a context of its own, as a type does that calls json.Unmarshal itself."""
     state = State()

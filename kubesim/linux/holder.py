@@ -7,6 +7,7 @@ kills what still runs in its name, waits for the end of it, and ends itself.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -18,6 +19,7 @@ from typing import Any
 
 from kubesim.linux import holder_messages as messages
 from kubesim.linux import namespaces, netns, rtnetlink
+from kubesim.linux.confinement import confine
 from kubesim.linux.private import OWN_DIR
 
 STATUS = struct.Struct("=i")
@@ -29,8 +31,9 @@ Answer = tuple[messages.Message, list[int]]
 
 
 class Holder:
-    def __init__(self, requests: socket.socket) -> None:
+    def __init__(self, requests: socket.socket, *, is_private: bool) -> None:
         self._requests = requests
+        self._is_private = is_private
         self._own_netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self._children: dict[int, int] = {}  # process id -> where its exit status is written to
         self._acts: dict[str, Callable[..., Answer]] = {
@@ -165,22 +168,39 @@ class Holder:
 
     def _spawn(self, path: str, environ: dict[str, str], fds: list[int]) -> Answer:
         """With these descriptors as 0, 1 and 2. Answers with a pipe that will tell the exit status, and the process."""
+        environ |= {"PATH": _with_roots_dirs(environ.get("PATH", os.defpath))}
         told, tell = os.pipe2(os.O_CLOEXEC)
-        try:
-            pid = os.posix_spawn(
-                path,
-                [path],
-                environ | {"PATH": _with_roots_dirs(environ.get("PATH", os.defpath))},
-                file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(fds)],
-                setpgroup=0,
-                setsigdef=_DEFAULT_SIGNALS,
-            )
-        except BaseException:
+        failed, fail = os.pipe2(os.O_CLOEXEC)
+        pid = os.fork()
+        if pid == 0:
+            self._become(path, environ, fds, fail)
+        os.close(fail)
+        with open(failed, "rb") as pipe:
+            problem = pipe.read()
+        if problem:
             os.close(told)
             os.close(tell)
-            raise
+            os.waitpid(pid, 0)
+            number = STATUS.unpack(problem)[0]
+            raise OSError(number, os.strerror(number), path)
         self._children[pid] = tell
         return {}, [told, os.pidfd_open(pid)]
+
+    def _become(self, path: str, environ: dict[str, str], fds: list[int], fail: int) -> None:
+        """In the child: turn into the program. `fail` is closed by that, and else gets the error's number."""
+        try:
+            os.setpgid(0, 0)
+            for ignored in _DEFAULT_SIGNALS:
+                signal.signal(ignored, signal.SIG_DFL)
+            for number, fd in enumerate(fds):
+                os.dup2(fd, number)
+            if self._is_private:
+                confine()
+            os.execve(path, [path], environ)
+        except OSError as error:
+            os.write(fail, STATUS.pack(error.errno or errno.EIO))
+        finally:
+            os._exit(127)
 
     # -- the network --------------------------------------------------------------------------------------------
 

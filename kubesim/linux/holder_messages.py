@@ -30,9 +30,11 @@ def send(to: socket.socket, message: Message, fds: Sequence[int] = ()) -> None:
 def receive(source: socket.socket) -> tuple[Message | None, list[int]]:
     """The next message with its descriptors; None if the other side is gone."""
     try:
-        data, fds, flags, _ = socket.recv_fds(source, _MOST_BYTES, _MOST_FDS, socket.MSG_CMSG_CLOEXEC)
+        data, fds, flags, _ = socket.recv_fds(source, _MOST_BYTES, _MOST_FDS)
     except ConnectionResetError:  # it did not even read what it was told last
         return None, []
+    for fd in fds:  # Python ignores MSG_CMSG_CLOEXEC here, and a plugin would inherit them
+        os.set_inheritable(fd, False)
     if flags & socket.MSG_CTRUNC:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
     return (json.loads(data) if data else None), fds

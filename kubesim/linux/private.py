@@ -1,7 +1,9 @@
 """Leaving the host: a user namespace in which one is root, and a node's own mounts, network and process ids.
 
-Everything of the host's file system stays visible and becomes read-only; where plugins keep their state there is an
-empty tmpfs. Only processes with a single thread can do this, and they cannot go back.
+Everything of the host's file system stays visible and becomes read-only, without devices; where plugins keep their
+state there is an empty tmpfs. Then the node enters a second user namespace: the kernel locks mounts that come from
+another one, so that root in the node can neither make them writable nor take them away. Only processes with a single
+thread can do this, and they cannot go back.
 """
 
 from __future__ import annotations
@@ -18,8 +20,13 @@ STATE_DIRS: Final = ("/run", "/var/lib/cni")
 NETNS_DIR: Final = "/var/run/netns"
 OWN_DIR: Final = "/run/kubesim"  # what kubesim itself keeps in the node
 
-_SYS_MOUNT_SETATTR, _AT_RECURSIVE, _AT_FDCWD, _READ_ONLY = 442, 0x8000, -100, 1
-_SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
+_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "net/tun")
+# What root could change of the whole machine. Of /proc/sys, only what belongs to the node's network stays writable.
+_READ_ONLY_PROC: Final = ("acpi", "bus", "fs", "irq", "mtrr", "pressure", "scsi", "sys", "sysrq-trigger", "tty")
+
+_SYS_MOUNT_SETATTR, _AT_RECURSIVE, _AT_FDCWD = 442, 0x8000, -100
+_READ_ONLY, _NO_SUID, _NO_DEVICES = 1, 2, 4
+_SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -32,37 +39,36 @@ class Forbidden(Exception):
 
 
 def become_root() -> None:
-    """Root in a user namespace whose root is the caller outside, with a network namespace for the cables. Where there
-    are no user namespaces, real root goes without one."""
+    """Root in a user namespace whose root is the caller outside, with a network namespace for the cables."""
     uid, gid = os.geteuid(), os.getegid()
     try:
-        try:
-            namespaces.unshare(namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNET)
-        except OSError:
-            if uid != 0:
-                raise
-            namespaces.unshare(namespaces.CLONE_NEWNET)
-            return
-        for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
-            with open(f"/proc/self/{name}", "w") as file:
-                file.write(text)
+        namespaces.unshare(namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNET)
+        _map_root_to(uid, gid)
     except OSError as error:
         raise Forbidden("a user namespace", error) from error
 
 
+def _map_root_to(uid: int, gid: int) -> None:
+    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
 def leave_for_node() -> None:
-    """New network and mount namespaces for this process, and one of process ids for its next child."""
+    """A new mount namespace for this process, and one of process ids for its next child."""
     try:
-        namespaces.unshare(namespaces.CLONE_NEWNET | namespaces.CLONE_NEWNS | namespaces.CLONE_NEWPID)
+        namespaces.unshare(namespaces.CLONE_NEWNS | namespaces.CLONE_NEWPID)
     except OSError as error:
         raise Forbidden("namespaces of a node", error) from error
 
 
 def furnish() -> None:
-    """As the first process of a node: its own /proc, everything else read-only, empty state, loopback up."""
+    """As the first process of a node: its own /proc and /dev, everything else read-only, empty state, and a network
+    with loopback. From then on nobody in the node can undo that."""
     try:
         namespaces.mount("none", "/", "none", namespaces.MS_REC | namespaces.MS_PRIVATE)
-        _make_read_only()
+        _set_attributes("/", _READ_ONLY | _NO_SUID | _NO_DEVICES, recursive=True)
+        _furnish_devices()
         for path in STATE_DIRS:
             _empty(path)
         os.makedirs(NETNS_DIR, exist_ok=True)
@@ -71,18 +77,54 @@ def furnish() -> None:
         raise Forbidden("mounts of a node", error) from error
     try:
         namespaces.mount("proc", "/proc", "proc")
+        _protect_proc()
     except OSError as error:
         raise Forbidden("a /proc of the node's own", error) from error
+    _lock_mounts()
     namespaces.set_up("lo")
 
 
-def _make_read_only() -> None:
-    """All that is mounted, but not what is mounted from now on."""
-    settings = (ctypes.c_uint64 * 4)(_READ_ONLY, 0, 0, 0)
-    size = ctypes.sizeof(settings)
-    if _libc.syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, ctypes.byref(settings), size) != 0:
+def _lock_mounts() -> None:
+    """Enter a second user namespace with a copy of the mounts, and a network namespace that belongs to it."""
+    try:
+        namespaces.unshare(namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNS | namespaces.CLONE_NEWNET)
+        _map_root_to(0, 0)
+        _libc.prctl(_SET_DUMPABLE, 0)  # no plugin may trace the holder
+    except OSError as error:
+        raise Forbidden("a user namespace of the node's own", error) from error
+
+
+def _furnish_devices() -> None:
+    """A /dev with the devices that any program may use: a read-only mount would not keep root from using others."""
+    found = {name: os.open(f"/dev/{name}", os.O_PATH) for name in _DEVICES if os.path.exists(f"/dev/{name}")}
+    namespaces.mount("tmpfs", "/dev", "tmpfs", data="mode=0755,size=64k")
+    for name, device in found.items():
+        path = f"/dev/{name}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC))
+        namespaces.mount(f"/proc/self/fd/{device}", path, "none", namespaces.MS_BIND)
+        os.close(device)
+        _set_attributes(path, cleared=_READ_ONLY | _NO_DEVICES)
+    _set_attributes("/dev", _READ_ONLY | _NO_SUID)
+
+
+def _protect_proc() -> None:
+    for name in _READ_ONLY_PROC:
+        path = f"/proc/{name}"
+        if os.path.exists(path):
+            namespaces.mount(path, path, "none", namespaces.MS_BIND)
+            _set_attributes(path, _READ_ONLY)
+    namespaces.mount("/proc/sys/net", "/proc/sys/net", "none", namespaces.MS_BIND)
+    _set_attributes("/proc/sys/net", cleared=_READ_ONLY)
+
+
+def _set_attributes(path: str, set: int = 0, *, cleared: int = 0, recursive: bool = False) -> None:
+    """Of what is mounted there now, and below it if `recursive`; not of what is mounted later."""
+    settings = (ctypes.c_uint64 * 4)(set, cleared, 0, 0)
+    flags, size = _AT_RECURSIVE if recursive else 0, ctypes.sizeof(settings)
+    if _libc.syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, path.encode(), flags, ctypes.byref(settings), size) != 0:
         number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), "/")
+        raise OSError(number, os.strerror(number), path)
 
 
 def _empty(path: str) -> None:

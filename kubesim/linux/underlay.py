@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> None:
     if kind == "host":
         private.adopt_orphans()
         messages.send(requests, {})
-        Holder(requests).serve()
+        Holder(requests, is_private=False).serve()
         return
     try:
         private.become_root()
@@ -90,7 +90,7 @@ def _launch(parent: int, requests: socket.socket, say: socket.socket) -> None:
             messages.send(say, {}, [own])
             os.close(own)
             say.close()
-            Holder(requests).serve()
+            Holder(requests, is_private=True).serve()
             os._exit(0)
         requests.close()
         say.close()

@@ -144,7 +144,7 @@ def test_a_scenario_takes_its_pods_from_a_live_api_server(
         },
     }
     (tmp_path / "live.yaml").write_text(json.dumps(scenario))
-    assert main(["run", str(tmp_path / "live.yaml"), "--until", "20s", "--speed", "5", "-v"]) == 0
+    assert main(["run", str(tmp_path / "live.yaml"), "--until", "20s", "--speed", "5", "-v", "--allow-host"]) == 0
     said = capsys.readouterr().out
     assert "ADD from source api" in said
     assert "exited with 5" in said

@@ -83,7 +83,7 @@ def _client_certificate(paths: str, context: str) -> str | None:
                 contexts.setdefault(entry["name"], entry["context"])
             for entry in config.get("users") or ():
                 users.setdefault(entry["name"], (entry["user"], path.parent))
-        except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError):
+        except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError):
             continue  # whoever connects with it tells what is wrong with it
     user, folder = users.get(str(contexts.get(current, {}).get("user")), ({}, Path()))
     try:

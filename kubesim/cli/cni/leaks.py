@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import asdict
 
 from kubesim.cli.flags.runtime_flags import node_state
+from kubesim.cli.output.terminal import say
 from kubesim.cni.exec.process import RealExec
 from kubesim.cni.libcni import CNIConfig
 from kubesim.linux.holder_client import Underlay
@@ -31,7 +32,7 @@ def leaks(args: argparse.Namespace) -> int:
     elif not left:
         print(f"nothing is left behind ({state})")
     for leak in left if args.output != "json" else ():
-        print(leak)
+        say(str(leak))
     return 1 if left else 0
 
 

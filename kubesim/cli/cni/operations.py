@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from kubesim.cli.output.terminal import say, warn
 from kubesim.cni.cache import RuntimeConf
 from kubesim.cni.conf.directory import load_network_conf
 from kubesim.cni.conf.network_lists import NetworkConfigList, network_conf_from_bytes
@@ -229,7 +230,7 @@ async def _version(session: CniSession) -> int:
         print(json.dumps({"executions": session.executions, "versions": answers}, ensure_ascii=False))
     else:
         for plugin, answer in answers.items():
-            print(f"{plugin}: {' '.join(answer) if isinstance(answer, list) else answer}")
+            say(f"{plugin}: {' '.join(answer) if isinstance(answer, list) else answer}")
     return 1 if failed else 0
 
 
@@ -246,14 +247,14 @@ def _tell(args: argparse.Namespace, told: dict[str, Any]) -> None:
         return
     if not args.quiet:
         for execution in told["executions"]:
-            print(_shown(execution))
+            say(_shown(execution))
     for line in told.get("differences", ()):
-        print(f"differs: {line}")
+        say(f"differs: {line}")
     if told["result"] is not None:
         print(json.dumps(told["result"], indent=4, ensure_ascii=False))
     sys.stdout.flush()
     if told["error"]:
-        print(f"kubesim: error: {' '.join(told['error'].split())}", file=sys.stderr)
+        warn(f"error: {' '.join(told['error'].split())}")
 
 
 def _shown(execution: dict[str, Any]) -> str:

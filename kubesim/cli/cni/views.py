@@ -8,6 +8,7 @@ import json
 import sys
 from typing import Any
 
+from kubesim.cli.output.terminal import say
 from kubesim.cni.conf.explain import FileFate, explain_conf_dir
 from kubesim.cni.exec.process import RealExec
 from kubesim.cni.gocni import CNI, LoadOption, NetworkDirectories, with_default_conf, with_lo_network
@@ -45,7 +46,7 @@ def conf(args: argparse.Namespace) -> int:
         print(json.dumps([_fate_json(fate) for fate in fates], ensure_ascii=False))
     else:
         for fate in fates:
-            print("\n".join(_fate_lines(fate)))
+            say(*_fate_lines(fate))
         if not any(fate.fate == "loaded" for fate in fates):
             print(f"nothing would be loaded from {args.conf_dir}")
     loaded = any(fate.fate == "loaded" for fate in fates)
@@ -88,8 +89,8 @@ def _older_choice(args: argparse.Namespace) -> int:
         print(json.dumps({"skipped": skipped, "chosen": chosen, "error": pick.error}, ensure_ascii=False))
         return 0 if chosen else 1
     for path, why in pick.skipped:
-        print(f"{path}: skipped: {why}")
-    print(pick.error if pick.network is None else f"{pick.path}: chosen: network {pick.network.name!r}")
+        say(f"{path}: skipped: {why}")
+    say(pick.error if pick.network is None else f"{pick.path}: chosen: network {pick.network.name!r}")
     return 0 if pick.network is not None else 1
 
 

@@ -10,8 +10,9 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kubesim.cli.flags import options
+from kubesim.cli.flags import options, runtime_flags
 from kubesim.kubeletconfig.flags import flag_fields
+from kubesim.values import replace
 
 if TYPE_CHECKING:
     from kubesim.scenario.load.overlay import Overlay
@@ -47,10 +48,15 @@ def spell_out(arguments: Sequence[str]) -> list[str]:
 
 
 def overlay(args: argparse.Namespace, gates: Mapping[str, bool] | None) -> Overlay:
+    """What the command line says about the kubelet, and which of the machine's things a scenario may use."""
+    from kubesim.scenario.load.host_access import CNI
     from kubesim.scenario.load.overlay import make_overlay
 
     texts = {field.flag: given for _, field in flag_fields() if (given := getattr(args, _destination(field.flag)))}
-    return make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), texts, gates)
+    around = make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), texts, gates)
+    _, networks = runtime_flags.chosen(args)
+    given = frozenset(CNI[name] for name in networks if name in CNI)
+    return replace(around, allow_host=args.allow_host, from_flags=given)
 
 
 def _destination(flag: str) -> str:

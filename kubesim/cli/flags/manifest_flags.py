@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from kubesim.cli.output.terminal import warn
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-R", "--recursive", action="store_true", help="with -f: also the subdirectories of directories"
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="store_true",
+        help="let the scenario use directories, plugins, URLs and clusters of this machine that it names",
     )
     parser.add_argument(
         "--strict", action="store_true", help="refuse objects that are stored without effect, such as a ClusterRole"
@@ -62,7 +67,7 @@ def load(args: argparse.Namespace, gates: Mapping[str, bool] | None, around: Ove
 
 
 def _warn(text: str) -> None:
-    print(f"kubesim: warning: {text}", file=sys.stderr)
+    warn(f"warning: {text}")
 
 
 def _found(file: str) -> str:

@@ -40,4 +40,4 @@ class ContainerLogs:
             print(f"kubesim: no output{of}", file=sys.stderr)
         for (pod, container), lines in sorted(self._lines.items()):
             for line in lines:
-                out.write(f"[pod/{pod.removeprefix('default/')}/{container}] {printable(line)}\n")
+                out.write(printable(f"[pod/{pod.removeprefix('default/')}/{container}] {line}") + "\n")

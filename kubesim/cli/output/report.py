@@ -43,7 +43,7 @@ class TextReport:
     def begin(self, file: str, *, nodes: bool = False) -> None:
         """`nodes`: there are several, so every line names its own."""
         if self._several:
-            self._out.write(f"# {file}\n")
+            self._out.write(f"# {printable(file)}\n")
         self._console = console(self._out, self._level, attached=self._attached, nodes=nodes)
 
     def record(self, record: Record) -> None:
@@ -53,7 +53,7 @@ class TextReport:
 
     def end(self, result: RunResult) -> None:
         self._console.close()
-        self._out.write("\n" + "".join(line + "\n" for line in summary(result)))
+        self._out.write("\n" + "".join(printable(line) + "\n" for line in summary(result)))
 
     def close(self) -> None:
         self._out.flush()
@@ -75,7 +75,7 @@ def summary(result: RunResult) -> list[str]:
         pods = [f"{count} pod{'' if count == 1 else 's'}: {outcome}" for outcome, count in kinds.items()]
     lines += pods
     for text, log in zip(result.expectations_failed, result.failure_logs, strict=True):
-        lines += [f"expectation NOT met: {text}", *(f"  {printable(line)}" for line in log)]
+        lines += [f"expectation NOT met: {text}", *(f"  {line}" for line in log)]
     judged = len(result.expectations_met) + len(result.expectations_failed)
     told = f"; {len(result.expectations_met)} of {judged} expectations met" if judged else ""
     told += f"; trace {result.trace_hash[:16]}" if result.trace_hash else ""

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Sequence
 
 from kubesim.errors import CniError, PluginError
-from kubesim.golang.structs import STRING, UINT, Struct, unmarshal
+from kubesim.golang.structs import STRING, UINT, Struct, unmarshal_what_fits
 from kubesim.golang.text import listed, quoted, quoted_bytes
 
 _ERROR = Struct("types.Error", {"code": UINT, "msg": STRING, "details": STRING})
@@ -40,9 +40,8 @@ def plugin_failure(how: str, stdout: bytes, stderr: bytes) -> PluginError:
         if not stderr:
             return PluginError(0, f"netplugin failed with no error message: {how}")
         return PluginError(0, f"netplugin failed: {quoted_bytes(stderr)}")
-    try:
-        said = unmarshal(_ERROR, stdout)
-    except ValueError as error:
-        problem = f"error parsing its diagnostic message {quoted_bytes(stdout)}: {error}"
-        return PluginError(0, f"netplugin failed but {problem}")
-    return PluginError(said.get("code", 0), said.get("msg", ""), said.get("details", ""))
+    said, error = unmarshal_what_fits(_ERROR, stdout)
+    message = said.get("msg", "")
+    if error is not None:
+        message = f"netplugin failed but error parsing its diagnostic message {quoted_bytes(stdout)}: {error}"
+    return PluginError(said.get("code", 0), message, said.get("details", ""))

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from kubesim.scenario.language.source_items import LocalPath
 from kubesim.scenario.language.strict import Strict, as_list
 
 
@@ -34,6 +35,6 @@ class CniItem(Strict):
     """Pod networks of runtime cni: one that kubesim brings along, or configurations and plugins of the user's."""
 
     network: Literal["bridge", "dual-stack", "ptp"] = "bridge"
-    conf_dir: str = ""
-    bin_dirs: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    conf_dir: LocalPath = ""
+    bin_dirs: Annotated[tuple[LocalPath, ...], BeforeValidator(as_list)] = ()
     faults: Annotated[tuple[CniFaultItem, ...], BeforeValidator(as_list)] = ()

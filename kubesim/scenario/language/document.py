@@ -37,7 +37,7 @@ from kubesim.scenario.language.node_items import (
 )
 from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
-from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, wrap
+from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, is_capacity, is_taint, wrap
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.node_machine import (
     check_resource_managers,
@@ -93,8 +93,8 @@ Amount = Annotated[str | int | float, AfterValidator(is_amount)]
 class NodeItem(Strict):
     name: str = Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)
     labels: dict[str, str] = Field(default_factory=dict)
-    taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
-    capacity: dict[str, str | int | float] = Field(default_factory=dict)
+    taints: Annotated[tuple[Annotated[JsonObject, AfterValidator(is_taint)], ...], BeforeValidator(as_list)] = ()
+    capacity: dict[str, Annotated[str | int | float, AfterValidator(is_capacity)]] = Field(default_factory=dict)
     topology: TopologyItem | None = None  # of the machine; none: one NUMA node
     files: NodeFiles = Field(default_factory=dict)  # of its own file system, by absolute path
     user_namespaces: bool = True  # does its container runtime support them?

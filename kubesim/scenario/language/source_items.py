@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -16,6 +17,16 @@ JsonObject = dict[str, Any]
 Manifest = JsonObject | str  # an object, or the text of a file, which may be wrong
 PositiveDuration = Annotated[Duration, Field(gt=0)]
 LocalPath = Annotated[str, AfterValidator(lambda value, info: Overlay.of(info).local(value))]
+
+
+def _is_url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        if text and not (parts.hostname and (parts.port is None or parts.port)):
+            raise ValueError("it has no host")
+    except ValueError as error:
+        raise PydanticCustomError("url", "no usable URL: {problem}", {"problem": str(error)}) from None
+    return text
 
 
 class ServeManifest(Strict):
@@ -60,7 +71,7 @@ HeaderValues = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,)
 class HttpSourceItem(ServeManifest):
     """A url that all nodes ask, and what it answers from the beginning; one without an answer is a real one."""
 
-    url: str = Field(default="", pattern=r"^(https?://.+)?$")
+    url: Annotated[str, AfterValidator(_is_url)] = Field(default="", pattern=r"^(https?://.+)?$")
     header: dict[str, HeaderValues] = Field(default_factory=dict)
     check_every: PositiveDuration | None = None
     tls: TlsItem = defaults()

@@ -12,7 +12,7 @@ from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
-from kubesim.scenario.language.strict import Strict, as_list, is_amount_or_percentage, wrap
+from kubesim.scenario.language.strict import Strict, as_list, is_amount_or_percentage, is_taint, wrap
 
 JsonObject = dict[str, Any]
 AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]
@@ -107,7 +107,7 @@ class Drain(NodeTarget):
 class TaintNode(NodeTarget):
     """Replaces the taints of a node; an empty list removes them."""
 
-    taints: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)]
+    taints: Annotated[tuple[Annotated[JsonObject, AfterValidator(is_taint)], ...], BeforeValidator(as_list)]
 
 
 class Exec(PodTarget):

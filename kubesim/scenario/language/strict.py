@@ -12,6 +12,8 @@ from pydantic_core import PydanticCustomError
 
 from kubesim.api.quantity import quantity
 
+_TAINT_FIELDS = ("key", "value", "effect", "timeAdded")
+_TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 PLANNED = ("faults", "invariants", "matrix")  # keys of the language that nothing plays yet
 
 
@@ -65,6 +67,24 @@ def is_amount(value: str | int | float) -> str | int | float:
         quantity(value)
     except ValueError as error:
         raise PydanticCustomError("amount", "{problem}", {"problem": str(error)}) from None
+    return value
+
+
+def is_capacity(value: str | int | float) -> str | int | float:
+    if quantity(is_amount(value)).sign < 0:
+        raise PydanticCustomError("amount", "must not be negative")
+    return value
+
+
+def is_taint(value: dict[str, Any]) -> dict[str, Any]:
+    for key in value:
+        if key not in _TAINT_FIELDS:
+            raise _unknown(key, list(_TAINT_FIELDS))
+    if not value.get("key") or not isinstance(value["key"], str):
+        raise PydanticCustomError("taint", "a taint needs a key")
+    if value.get("effect") not in _TAINT_EFFECTS:
+        expected = f"{', '.join(_TAINT_EFFECTS[:-1])} or {_TAINT_EFFECTS[-1]}"
+        raise PydanticCustomError("taint", "the effect of a taint must be {expected}", {"expected": expected})
     return value
 
 

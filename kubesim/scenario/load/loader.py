@@ -17,7 +17,8 @@ from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.language.node_items import UNSTARTABLE
 from kubesim.scenario.load import overlay
-from kubesim.scenario.load.manifests import Problem, field_name, find_problem
+from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
+from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problem, find_problem
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.text_files import STANDARD_INPUT, read_text
@@ -142,6 +143,8 @@ class _Parser:
             line = marked.line_of(("kind",))
             raise InputError(source, f"{API_VERSION} has the kind Scenario", line=line, field="kind")
         scenario = _validated(marked, source, around).with_feature_gates(self._settings)
+        if document is not None and not around.allow_host:
+            _refuse_host_access(document, scenario, around)
         objects = [item for each in self._manifests for item in items_of(each.marked.value)]
         known = custom_kinds(item for _, item in (*objects, *_applied(scenario)))
         if document is not None:
@@ -149,6 +152,14 @@ class _Parser:
         for each in self._manifests:
             _Checker(each, scenario.gates, known, self._strict).check_items(())
         return scenario.with_objects(tuple(item for _, item in objects))
+
+
+def _refuse_host_access(document: _Document, scenario: Scenario, around: Overlay) -> None:
+    overridden = around.from_flags | {(KUBELET_CONFIGURATION, name) for name in around.flags}
+    for path in host_fields(document.marked.value.get("spec") or {}, scenario.spec, overridden):
+        whole = ("spec", *path)
+        line = document.marked.line_of(whole)
+        raise InputError(document.text.source, refusal(path), line=line, field=field_name(whole))
 
 
 def _applied(scenario: Scenario) -> Iterator[tuple[Path, Any]]:
@@ -179,6 +190,12 @@ class _Checker:
             path = ("spec", "steps", n)
             if step.apply is not None:
                 self.check_items((*path, "apply"))
+            if step.patch is not None and isinstance(step.patch.patch, dict):
+                problem = find_patch_problem(step.patch.kind, step.patch.patch)
+                if problem is not None:
+                    self._refuse((*path, "patch", "patch"), problem)
+            if spec.duration is not None and step.at > spec.duration:
+                self._refuse(path, Problem(("at",), "is after the end of the run (spec.duration)"))
             if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):
                 self._check_pods((*path, "writeStaticPod", "manifest"))
             if step.serve_manifest is not None:

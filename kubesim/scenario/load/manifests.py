@@ -69,6 +69,19 @@ def find_problem(
     return next(_problems(manifest, gates, customs, strict), None)
 
 
+def find_patch_problem(kind: str, patch: JsonObject) -> Problem | None:
+    """The first field of a merge patch that the kind does not have, or that has the wrong type."""
+    known = kind in RESOURCES
+    return next(_misfits(parse_type(kind), _without_directives(patch), ()), None) if known else None
+
+
+def _without_directives(patch: Any) -> Any:
+    """Without those of a strategic merge patch, such as `$patch: delete`."""
+    if isinstance(patch, dict):
+        return {key: _without_directives(value) for key, value in patch.items() if not str(key).startswith("$")}
+    return [_without_directives(item) for item in patch] if isinstance(patch, list | tuple) else patch
+
+
 def _problems(manifest: JsonObject, gates: FeatureGates, customs: CustomKinds, strict: bool) -> Iterator[Problem]:
     for name in ("apiVersion", "kind"):
         if not isinstance(manifest.get(name), str) or not manifest[name]:

@@ -35,7 +35,8 @@ STATIC_POD_PATH = "staticPodPath"
 @value_object
 class Overlay:
     """`base` is the content of a file, `document` the same with its lines; `gates` are those of the command line.
-    `directory` is where the scenario lies, and its paths begin."""
+    `directory` is where the scenario lies, and its paths begin. A scenario may use fields that reach this machine if
+    `allow_host`, or if a flag gives the value instead (`from_flags`: paths below `spec`)."""
 
     base: JsonObject = field(default_factory=dict)
     flags: JsonObject = field(default_factory=dict)
@@ -43,6 +44,8 @@ class Overlay:
     source: str = ""
     document: Marked | None = None
     directory: str = ""
+    allow_host: bool = False
+    from_flags: frozenset[Path] = frozenset()
 
     @staticmethod
     def of(info: ValidationInfo) -> Overlay:

@@ -38,6 +38,7 @@ from kubesim.scenario.language.step_items import (
 from kubesim.scenario.play.simulated_node import SimulatedNode
 from kubesim.scenario.play.static_sources import behaviour
 from kubesim.scenario.plugins.device_plugins import DevicePlugins
+from kubesim.sources.manifests.manifest_files import FileMissing
 from kubesim.sources.manifests.simulated_url import SimulatedUrl, UrlBehaviour
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
@@ -161,7 +162,10 @@ class SimulatedWorld(ApiSteps):
         node.manifests.write(file, manifest if isinstance(manifest, str) else json.dumps(manifest))
 
     def remove_static_pod(self, remove: StaticPodFile) -> None:
-        self._remove(self._node(remove.node), remove.file)
+        try:
+            self._remove(self._node(remove.node), remove.file)
+        except FileMissing as error:
+            raise StepFailed(str(error)) from None
 
     def serve_manifest(self, answer: ServeManifest) -> None:
         if self.url is None:

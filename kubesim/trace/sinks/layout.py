@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
+from kubesim.golang.text import printable
 from kubesim.trace.sinks.phrases import Phrase
 from kubesim.values import value_object
 
@@ -69,8 +70,8 @@ class Layout:
             self.header()
         elif not self._numbered and line.t != self._last and (apart or line.t - self._last >= _PAUSE):
             self._out.write("\n")
-        room = max(self._subject_width, self._width // 4)
-        self._subject_width = min(max(self._subject_width, len(line.subject)), room)
+        room, subject = max(self._subject_width, self._width // 4), printable(line.subject)
+        self._subject_width = min(max(self._subject_width, len(subject)), room)
         time = f"{line.t / 1_000_000:8.3f}" if line.t != self._last else " " * 8
         self._last = line.t
         number = f"{line.seq:>5} {'' if line.cause is None else f'←{line.cause}':>6}  " if self._numbered else ""
@@ -84,7 +85,7 @@ class Layout:
             + self._styled(time, _BOLD)
             + "  "
             + self._styled(f"{part:<{_PART_WIDTH}}", _PART_COLOURS.get(part, ""))
-            + f" {node}{_shortened(line.subject, self._subject_width):<{self._subject_width}} "
+            + f" {node}{_shortened(subject, self._subject_width):<{self._subject_width}} "
         )
         continued = {"┌ ": "│ ", "└ ": "  ", "─ ": "  "}.get(line.mark, line.mark)
         for n, text in enumerate(self._wrapped(line, len(margin))):
@@ -93,7 +94,7 @@ class Layout:
     def _node(self, name: str) -> str:
         """The column of the node, if there is one."""
         width = self._node_width
-        return f"{_shortened(name, width):<{width}} " if width else ""
+        return f"{_shortened(printable(name), width):<{width}} " if width else ""
 
     def _wrapped(self, line: Line, margin: int) -> list[str]:
         """The text in words of one colour each, filled into rows."""
@@ -135,11 +136,16 @@ def together(items: list[str]) -> str:
 
 def _words(text: str, room: int) -> Iterator[str]:
     """What must not be broken; glued words are set free if they are longer than a row."""
-    for word in text.split(" "):
+    for word in _printable(text).split(" "):
         if len(word) > room - 2:
             yield from word.split(_GLUE)
         else:
             yield word.replace(_GLUE, " ")
+
+
+def _printable(text: str) -> str:
+    """Without anything that drives a terminal; our own glue stays."""
+    return text if text.isprintable() else _GLUE.join(map(printable, text.split(_GLUE)))
 
 
 def _shortened(text: str, width: int) -> str:

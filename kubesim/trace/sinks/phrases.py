@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from kubesim.golang.text import duration, printable
+from kubesim.golang.text import duration
 from kubesim.trace import records as r
 from kubesim.values import value_object
 
@@ -177,7 +177,7 @@ def _event(record: r.EventRecorded) -> Phrase:
 
 
 def _log(record: r.LogOutput) -> Phrase:
-    return Phrase("log", printable(record.text) + (" (stderr)" if record.stream == "stderr" else ""))
+    return Phrase("log", record.text + (" (stderr)" if record.stream == "stderr" else ""))
 
 
 def _fault(record: r.Fault) -> Phrase:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator
 
+from kubesim.golang.text import printable
 from kubesim.trace.records import ApiWrite, Record
 from kubesim.trace.sinks.changes import status_changes
 from kubesim.trace.sinks.phrases import phrase, subject
@@ -46,7 +47,7 @@ def render(
     if len(body) > start + room:
         rows[-1] = f"{'':{_MARGIN}}... and {len(body) - start - room + 1} more lines (n goes on)"
     rows += [""] * (height - 1 - len(rows))
-    return [row[:width].rstrip() for row in [*rows, message or (FOOTER if view == "step" else PAGE_FOOTER)]]
+    return [printable(row)[:width].rstrip() for row in [*rows, message or (FOOTER if view == "step" else PAGE_FOOTER)]]
 
 
 def _head(stepper: Stepper, title: str, width: int) -> str:

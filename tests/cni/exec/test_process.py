@@ -141,6 +141,15 @@ def test_a_plugin_that_closes_its_output_and_lives_on_is_waited_for(plugins: Plu
                 "\"no\\n\": invalid character 'o' in literal null (expecting 'u')"
             ),
         ),
+        (
+            ('echo \'{"code": "x", "msg": "busy", "details": "d"}\'', "exit 1"),
+            0o755,
+            (
+                'netplugin failed but error parsing its diagnostic message "{{\\"code\\": \\"x\\", \\"msg\\": '
+                '\\"busy\\", \\"details\\": \\"d\\"}}\\n": json: cannot unmarshal string into Go struct field '
+                "Error.code of type uint; d"
+            ),
+        ),
         ((ANSWER,), 0o644, "netplugin failed with no error message: fork/exec {path}: permission denied"),
     ],
 )

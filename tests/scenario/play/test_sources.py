@@ -15,6 +15,7 @@ from kubesim.app import RunResult, run_scenario
 from kubesim.errors import UsageError
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.load.loader import load_scenario, parse_scenario
+from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.play.static_sources import file_plan, url_plan
 from kubesim.trace import MemorySink
 from kubesim.trace.records import ConfigUpdate, Note, Record
@@ -162,15 +163,19 @@ spec:
     file: {path: manifests}
     http: {url: "https://127.0.0.1:1/", tls: {caFile: ca.pem, insecureSkipVerify: true}}
     bootstrapCheckpoint: {path: kept}
+  cni: {confDir: net.d, binDirs: [bin]}
 """
     (tmp_path / "s.yaml").write_text(text)
-    sources = load_scenario(str(tmp_path / "s.yaml")).spec.sources
+    spec = load_scenario(str(tmp_path / "s.yaml"), around=Overlay(allow_host=True)).spec
+    sources = spec.sources
+    assert (spec.cni.conf_dir, spec.cni.bin_dirs) == (str(tmp_path / "net.d"), (str(tmp_path / "bin"),))
     assert sources.file.path == str(tmp_path / "manifests")
     assert sources.http is not None
     assert sources.bootstrap_checkpoint is not None
     assert sources.http.tls.ca_file == str(tmp_path / "ca.pem")
     assert sources.bootstrap_checkpoint.path == str(tmp_path / "kept")
-    assert parse_scenario(text, "standard input").spec.sources.file.path == "manifests"
+    allowed = parse_scenario(text, "standard input", around=Overlay(allow_host=True))
+    assert allowed.spec.sources.file.path == "manifests"
 
 
 @pytest.mark.parametrize(

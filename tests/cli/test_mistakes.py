@@ -1,0 +1,120 @@
+"""Mistakes of a user: one line that names the thing, the value and the remedy; never a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubesim.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+HEAD = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n"
+POD = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: m, image: nginx}]}}"
+NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+EFFECTS = "NoSchedule, PreferNoSchedule or NoExecute"
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("nodes: [{name: n1, capacity: {cpu: lots}}]", f"spec.nodes[0].capacity.cpu: {NO_QUANTITY}"),
+        ("nodes: [{name: n1, capacity: {memory: -5Gi}}]", "spec.nodes[0].capacity.memory: must not be negative"),
+        (
+            "nodes: [{name: n1, taints: [{key: a, effect: Sometimes}]}]",
+            f"spec.nodes[0].taints[0]: the effect of a taint must be {EFFECTS}",
+        ),
+        (
+            "nodes: [{name: n1, taints: [{keyy: a, effect: NoSchedule}]}]",
+            "spec.nodes[0].taints[0].keyy: unknown field; did you mean key?",
+        ),
+        ("nodes: [{name: n1, taints: [{effect: NoSchedule}]}]", "spec.nodes[0].taints[0]: a taint needs a key"),
+        (
+            "steps: [{at: 1s, taint: {node: node-1, taints: [{key: a, effect: No}]}}]",
+            f"spec.steps[0].taint.taints[0]: the effect of a taint must be {EFFECTS}",
+        ),
+        ('sources: {http: {url: "http://[::1"}}', "spec.sources.http.url: no usable URL: Invalid IPv6 URL"),
+        (
+            'sources: {http: {url: "http://a:99999/"}}',
+            "spec.sources.http.url: no usable URL: Port out of range 0-65535",
+        ),
+        ('sources: {http: {url: "http://:80/"}}', "spec.sources.http.url: no usable URL: it has no host"),
+        (
+            f"{{objects: [{POD}], steps: [{{at: 1s, patch: {{pod: a, patch: {{spec: {{foo: 1}}}}}}}}]}}",
+            "spec.steps[0].patch.patch.spec.foo: unknown field",
+        ),
+        (
+            f"{{duration: 10s, objects: [{POD}], steps: [{{at: 20s, delete: {{pod: a}}}}]}}",
+            "spec.steps[0].at: is after the end of the run (spec.duration)",
+        ),
+    ],
+)
+def test_a_scenario(spec: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(f"{HEAD}  {spec}\n")
+    assert main(["run", str(file)]) == 2
+    assert capsys.readouterr().err == f"kubesim: error: {file}:5: {problem}\n"
+
+
+def test_a_strategic_merge_patch_may_have_directives(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    patch = "{metadata: {labels: {$patch: replace, a: b}}}"
+    file.write_text(
+        f"{HEAD}  {{duration: 9s, objects: [{POD}], steps: [{{at: 1s, patch: {{pod: a, patch: {patch}}}}}]}}\n"
+    )
+    assert main(["run", "-q", str(file)]) == 0
+
+
+def test_a_step_that_removes_a_file_that_is_not_there_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(f"{HEAD}  {{duration: 9s, steps: [{{at: 1s, removeStaticPod: {{file: a.yaml}}}}]}}\n")
+    assert main(["run", "-q", str(file)]) == 1
+    assert "open /etc/kubernetes/manifests/a.yaml: no such file or directory" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("grace", [99_999_999_999_999, 9_223_372_036_854_775_807])
+def test_a_grace_period_beyond_all_calendars_is_no_problem(grace: int, tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    steps = f"[{{at: 1s, delete: {{pod: a, gracePeriodSeconds: {grace}}}}}]"
+    file.write_text(f"{HEAD}  {{duration: 9s, objects: [{POD}], steps: {steps}}}\n")
+    assert main(["run", "-q", str(file)]) == 0
+
+
+def kubesim(*words: str, **given: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kubesim", *words]
+    return subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False, **given)  # type: ignore[call-overload,no-any-return]
+
+
+def test_a_disk_that_is_full() -> None:
+    with open("/dev/full", "w") as full:
+        done = kubesim("run", "hello-pod", stdout=full)
+    assert (done.returncode, done.stderr) == (2, "kubesim: error: standard output: No space left on device\n")
+
+
+def test_no_standard_output() -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m kubesim run hello-pod >&-"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    remedy = "redirect it to a file or to /dev/null"
+    assert (done.returncode, done.stderr) == (2, f"kubesim: error: standard output is closed: {remedy}\n")
+
+
+def test_a_terminal_that_knows_only_ascii() -> None:
+    done = kubesim("run", "hello-pod", stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "\\u2014 " in done.stdout
+
+
+def test_a_kubeconfig_that_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "config"
+    file.write_bytes(b"\xff\xfe")
+    assert main(["attach", "--node", "n", "--kubeconfig", str(file), "--once"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"kubesim: error: {file}: ")
