@@ -285,7 +285,7 @@ class Simulation:
             duration=self.clock.elapsed(),
             records=self.recorder.count,
             trace_hash=hashes[0] if hashes else None,
-            phases=witness.phases,
+            phases=witness.phases(),
             outcomes=witness.pods(),
             workloads=witness.workloads(),
             expectations_met=tuple(verdict.text for verdict in judge.verdicts if verdict.met),

@@ -411,25 +411,20 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             timers = self._forget_cancelled_timers()
         if (self._fired or (timers and type(timers[0][2]) is Tick)) and not self._arm_ticks():
             timers = []
-        while timers:
-            moment, order, timer = timers[0]
-            if due is not None and moment != due:
-                break
-            heappop(timers)
+        while timers and (due is None or timers[0][0] == due):
+            moment, order, timer = heappop(timers)
             if isinstance(timer, _Timer):
                 callback = timer.callback
                 if callback is None:
                     continue
                 self._micros = due = moment
+                if type(timer) is not Tick:
+                    self.happened = True
                 try:
-                    if type(timer) is Tick:
-                        callback()
+                    if timer.context is None:
+                        callback(*timer.args)
                     else:
-                        self.happened = True
-                        if timer.context is None:
-                            callback(*timer.args)
-                        else:
-                            timer.context.run(callback, *timer.args)
+                        timer.context.run(callback, *timer.args)
                 except (SystemExit, KeyboardInterrupt):
                     raise
                 except BaseException as error:

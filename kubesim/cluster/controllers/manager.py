@@ -90,9 +90,10 @@ def _has_owner_or_finalizer(_: Store, change: WatchEvent) -> bool:
 
 def _has_ephemeral_volume(_: Store, change: WatchEvent) -> bool:
     """Volumes never change, so a pod is looked at when it is new."""
-    pod = change.object
-    if change.previous is not None or not isinstance(pod, Pod):
+    if change.previous is not None:
         return False
+    pod = change.object
+    assert isinstance(pod, Pod)
     return any(volume.get("ephemeral") is not None for volume in pod.spec.volumes)
 
 
@@ -117,8 +118,7 @@ def _is_out_of_service(_: Store, change: WatchEvent) -> bool:
 def _is_without_node(store: Store, change: WatchEvent) -> bool:
     """Pods whose node does not exist, pods that end without ever having had one, and more pods than are kept."""
     pod, old = change.object, change.previous
-    if not isinstance(pod, Pod):
-        return False
+    assert isinstance(pod, Pod)
     if not pod.spec.node_name:
         return pod.metadata.deletion_timestamp is not None and change.type != "DELETED"
     if isinstance(old, Pod) and old.spec is pod.spec:  # as in nearly all changes

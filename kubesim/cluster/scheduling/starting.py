@@ -19,7 +19,7 @@ class SchedulerStarter:
 
     def _changed(self, change: WatchEvent) -> None:
         pod = change.object
-        if isinstance(pod, Pod) and not pod.spec.node_name:
+        if change.previous is None and isinstance(pod, Pod) and not pod.spec.node_name:
             self._stop()
             start_scheduler(self._context)
 

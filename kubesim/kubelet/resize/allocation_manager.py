@@ -68,10 +68,10 @@ class AllocationManager:
     _pending: list[str] = field(default_factory=list)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # while one pod preempts others, none is allocated
     _ticker: Ticker | None = None
+    enabled: bool = field(init=False)
 
-    @property
-    def enabled(self) -> bool:
-        return self.context.gates.enabled("InPlacePodVerticalScaling")
+    def __post_init__(self) -> None:
+        self.enabled = self.context.gates.enabled("InPlacePodVerticalScaling")
 
     async def run(self) -> None:
         """Retry pending resizes although nothing happened: three minutes after they were tried last."""

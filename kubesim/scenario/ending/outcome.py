@@ -22,7 +22,6 @@ class Witness:
     def __init__(self, clock: LoopClock, store: Store, nodes: Collection[str]) -> None:
         self._clock = clock
         self._nodes = nodes
-        self.phases: dict[str, str] = {}  # namespace/name -> the last phase
         self.events = 0
         self._pods: dict[str, tuple[Pod, int | None]] = {}  # the last state, and when it was deleted
         self._workloads: dict[str, tuple[ApiObject, int | None]] = {}
@@ -33,10 +32,9 @@ class Witness:
 
     def _pod(self, change: WatchEvent) -> None:
         pod = change.object
-        if isinstance(pod, Pod):
-            name = f"{pod.metadata.namespace}/{pod.metadata.name}"
-            self.phases[name] = pod.status.phase
-            self._pods[name] = (pod, self._gone(change))
+        assert isinstance(pod, Pod)
+        metadata = pod.metadata
+        self._pods[f"{metadata.namespace}/{metadata.name}"] = (pod, self._gone(change))
 
     def _event(self, change: WatchEvent) -> None:
         if isinstance(change.object, Event) and change.type != "DELETED":
@@ -50,6 +48,10 @@ class Witness:
 
     def _gone(self, change: WatchEvent) -> int | None:
         return self._clock.elapsed() if change.type == "DELETED" else None
+
+    def phases(self) -> dict[str, str]:
+        """The last phase, by namespace and name."""
+        return {name: pod.status.phase for name, (pod, _) in self._pods.items()}
 
     def pods(self) -> dict[str, str]:
         """`deleted at 42.1 s, last phase Running`, by namespace and name."""

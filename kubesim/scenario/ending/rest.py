@@ -8,6 +8,7 @@ from typing import Any
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.api.pods.phases import TERMINAL_PHASES
+from kubesim.api.pods.pod_conditions import READY, is_condition_true
 
 # Owners first: whatever deletes all of them in this order leaves nothing that makes new pods.
 WORKLOADS = ("CronJob", "Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet", "ReplicationController")
@@ -19,9 +20,8 @@ def is_settled(pod: Pod) -> bool:
     """Ended, or ready and not being deleted."""
     if pod.metadata.deletion_timestamp is not None:
         return False
-    if pod.status.phase in TERMINAL_PHASES:
-        return True
-    return any(condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions)
+    status = pod.status
+    return status.phase in TERMINAL_PHASES or is_condition_true(status.conditions, READY)
 
 
 def is_at_rest(workload: ApiObject) -> bool:

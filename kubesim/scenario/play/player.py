@@ -182,12 +182,11 @@ class Player:
         pod = change.object
         assert isinstance(pod, Pod)
         key = (pod.metadata.namespace, pod.metadata.name)
-        gone = change.type == "DELETED"
-        if gone:
-            self._pods.pop(key, None)
-        else:
-            self._pods[key] = pod
-        if gone or is_settled(pod):
+        self._pods[key] = pod
+        if change.type == "DELETED":
+            del self._pods[key]
+            self._unsettled.pop(key, None)
+        elif is_settled(pod):
             self._unsettled.pop(key, None)
         else:
             self._unsettled[key] = None

@@ -15,10 +15,17 @@ from kubesim.api.pods.resources import CPU, MEMORY, Resources, asks_for_resource
 from kubesim.api.quantity import BINARY_SI, Quantity
 from kubesim.kubelet.status.containers.container_resources import MIN_MILLI_CPU_LIMIT, canonical, correct, requirements
 from kubesim.kubelet.status.generate.inputs import StatusInputs
-from kubesim.runtime.allocation.cgroups import MILLI_CPU_PER_CPU, MIN_SHARES, ResourceConfig, shares_to_milli_cpu
+from kubesim.runtime.allocation.cgroups import (
+    MILLI_CPU_PER_CPU,
+    MIN_SHARES,
+    NEW_CGROUP,
+    ResourceConfig,
+    shares_to_milli_cpu,
+)
 from kubesim.runtime.types import RuntimeResources
 
 _UNREADABLE = ResourceConfig()
+_UNLIMITED = NEW_CGROUP.merged(ResourceConfig(cpu_shares=MIN_SHARES))  # of a pod that asks for nothing
 _NOTHING_ALLOCATED = {"resources": NO_RESOURCES}
 
 
@@ -32,6 +39,8 @@ def pod_level_resources(inputs: StatusInputs, old: PodStatus) -> Mapping[str, An
     if inputs.pod.status.phase != RUNNING:
         return fields
     before = old.resources if old.phase == RUNNING and old.resources is not None else NO_RESOURCES
+    if fields is _NOTHING_ALLOCATED and before is NO_RESOURCES and inputs.pod_cgroup == _UNLIMITED:
+        return fields
     memory = fields["allocated_resources"].get(MEMORY) if "allocated_resources" in fields else None
     cgroup = inputs.pod_cgroup or _UNREADABLE
     limits = cgroup.cpu_shares, cgroup.cpu_quota, cgroup.cpu_period, cgroup.memory
