@@ -35,11 +35,12 @@ from kubesim.scenario.ending.outcome import Witness
 from kubesim.scenario.language.document import Scenario, Spec
 from kubesim.scenario.play.effect_notes import EffectNotes
 from kubesim.scenario.play.expectations import Judge
-from kubesim.scenario.play.live_node import LiveNode
+from kubesim.scenario.play.node.live_node import LiveNode
+from kubesim.scenario.play.node.node_context import NodeContext
+from kubesim.scenario.play.node.simulated_node import SimulatedNode
+from kubesim.scenario.play.node.static_sources import url_plan
 from kubesim.scenario.play.player import Player
 from kubesim.scenario.play.settings import cni_settings, node_plans
-from kubesim.scenario.play.simulated_node import NodeContext, SimulatedNode
-from kubesim.scenario.play.static_sources import url_plan
 from kubesim.scenario.play.world import SimulatedWorld
 from kubesim.sources.manifests.simulated_url import SimulatedUrl
 from kubesim.trace import HashSink, Recorder, Sink

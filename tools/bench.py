@@ -21,7 +21,7 @@ from kubesim.clock.stopwatch import Stopwatch
 from kubesim.cni.bench import run_bench
 from kubesim.concurrency import TaskSet
 from kubesim.conformance.runner import run_corpus
-from kubesim.linux.holder_client import Underlay
+from kubesim.linux.private_node.holder_client import Underlay
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import MemorySink

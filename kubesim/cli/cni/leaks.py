@@ -13,7 +13,7 @@ from kubesim.cli.flags.runtime_flags import node_state
 from kubesim.cli.output.terminal import say
 from kubesim.cni.exec.process import RealExec
 from kubesim.cni.libcni import CNIConfig
-from kubesim.linux.holder_client import Underlay
+from kubesim.linux.private_node.holder_client import Underlay
 from kubesim.runtime.containerd.cni_nodes import BIN_DIRS, host_underlay
 from kubesim.runtime.containerd.home import host_home, lock_state
 from kubesim.runtime.containerd.leaks.cleaner import HostCleaner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubesim.linux.holder_client import Seen
+from kubesim.linux.private_node.holder_client import Seen
 from kubesim.runtime.containerd.cni_settings import NetworkPicture
 
 Link = dict[str, Any]

@@ -23,10 +23,10 @@ from kubesim.cni.gocni import CNI, NetworkDirectories, with_default_conf, with_l
 from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.pod_network import PodNetworkSettings
 from kubesim.errors import CniError, RuntimeCallError, UsageError
-from kubesim.linux.holder_client import PrivateNode
 from kubesim.linux.netns import netns_name
 from kubesim.linux.networks import network
-from kubesim.linux.private import NETNS_DIR
+from kubesim.linux.private_node.holder_client import PrivateNode
+from kubesim.linux.private_node.private import NETNS_DIR
 from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
 from kubesim.runtime.containerd.home import Home
 from kubesim.runtime.containerd.leaks.cleaner import Cleaner, HostCleaner

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 
 from kubesim.errors import UsageError
-from kubesim.linux.holder_client import PrivateNode, Seen, Underlay
 from kubesim.linux.networks import plugins_of
-from kubesim.linux.private import STATE_DIRS
+from kubesim.linux.private_node.holder_client import PrivateNode, Seen, Underlay
+from kubesim.linux.private_node.private import STATE_DIRS
 from kubesim.runtime.containerd.cni_node import CniNode
 from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
 from kubesim.runtime.containerd.home import Home, host_home, lock_state

@@ -12,7 +12,7 @@ from kubesim.values import value_object
 
 if TYPE_CHECKING:
     from kubesim.cni.exec.faults import PluginFault
-    from kubesim.linux.holder_client import Seen
+    from kubesim.linux.private_node.holder_client import Seen
 
 
 @value_object

@@ -15,7 +15,7 @@ import select
 from typing import IO
 
 from kubesim.errors import UsageError
-from kubesim.linux.private import NETNS_DIR, OWN_DIR
+from kubesim.linux.private_node.private import NETNS_DIR, OWN_DIR
 from kubesim.runtime.containerd.sandbox_parts import write_through
 from kubesim.values import value_object
 

@@ -77,7 +77,7 @@ class SandboxedRuntime(SimulatedRuntime):
             pod_level(config.linux.namespaces.users),
         )
         self._made_sandboxes += 1
-        self._check_runtime_handler(request.id, config.runtime_handler)
+        self.settings.check_runtime_handler(request.id, config.runtime_handler)
         with with_timeout(self._wall_limit_s) as ctx:
             running = go(self._run(request, config, ctx), f"RunPodSandbox {metadata.namespace}/{metadata.name}")
             self._running.add(running)

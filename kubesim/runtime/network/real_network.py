@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
 from kubesim.golang.file_errors import errno_text
-from kubesim.linux.holder_client import PrivateNode
+from kubesim.linux.private_node.holder_client import PrivateNode
 from kubesim.runtime.network.node_network import (
     ConnectError,
     ConnectTimeout,

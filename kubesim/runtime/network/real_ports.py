@@ -11,7 +11,7 @@ import errno
 import socket
 
 from kubesim.clock import VirtualLoop, go
-from kubesim.linux.holder_client import PrivateNode
+from kubesim.linux.private_node.holder_client import PrivateNode
 from kubesim.shell import HttpAnswer, HttpRequest, Listener, Ports
 from kubesim.shell.kernel.ports import AddressInUse
 

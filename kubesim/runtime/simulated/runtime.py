@@ -16,7 +16,6 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import Awaited, LoopClock, Randomness, go, wake
 from kubesim.errors import RuntimeCallError, SyncCancelled
-from kubesim.golang.text import quoted
 from kubesim.runtime.allocation.cgroups import ResourceConfig
 from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.protocol import (
@@ -115,15 +114,10 @@ class SimulatedRuntime:
             raise RuntimeCallError(self.settings.sandbox_errors[self._sandbox_failures - 1])
         identifier = self._sandbox_id(config.pod.metadata.uid)
         self._made_sandboxes += 1
-        self._check_runtime_handler(identifier, config.runtime_handler)
+        self.settings.check_runtime_handler(identifier, config.runtime_handler)
         address = "" if config.pod.spec.host_network else self._address(identifier, config.attempt)
         self._enter_sandbox(identifier, config, SandboxNetwork(address))
         return identifier
-
-    def _check_runtime_handler(self, identifier: str, handler: str) -> None:
-        if all(handler != known.name for known in self.settings.handlers):
-            problem = f"unable to get OCI runtime for sandbox {quoted(identifier)}"
-            raise RuntimeCallError(f"{UNKNOWN_ERROR}{problem}: no runtime for {quoted(handler)} is configured")
 
     def _enter_sandbox(
         self, identifier: str, config: SandboxConfig, network: SandboxNetwork, *, ready: bool = True

@@ -10,7 +10,9 @@ from dataclasses import field
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock.randomness import Stream
-from kubesim.runtime.protocol import RuntimeConditions, RuntimeHandler
+from kubesim.errors import RuntimeCallError
+from kubesim.golang.text import quoted
+from kubesim.runtime.protocol import UNKNOWN_ERROR, RuntimeConditions, RuntimeHandler
 from kubesim.runtime.simulated.containers.security import NO_PROFILES, SecurityProfiles
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.values import value_object
@@ -69,3 +71,9 @@ class SimulatedSettings:
     container_id: Callable[[str, str, int], str] | None = None  # (pod uid, container name, attempt)
     handlers: tuple[RuntimeHandler, ...] = RuntimeConditions().handlers
     pod_ip: Callable[[int], str] | None = None  # (attempt of the sandbox)
+
+    def check_runtime_handler(self, sandbox_id: str, handler: str) -> None:
+        """Raises RuntimeCallError if the runtime has no such handler; an empty one is its default."""
+        if handler and all(handler != known.name for known in self.handlers):
+            problem = f"unable to get OCI runtime for sandbox {quoted(sandbox_id)}"
+            raise RuntimeCallError(f"{UNKNOWN_ERROR}{problem}: no runtime for {quoted(handler)} is configured")

@@ -24,6 +24,11 @@ from kubesim.api.quantity import quantity
 from kubesim.errors import GateError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
 from kubesim.kubeletconfig.decode import ConfigurationProblem
+from kubesim.scenario.hardware.node_machine import (
+    check_resource_managers,
+    has_resource_managers,
+    resource_manager_settings,
+)
 from kubesim.scenario.language.cni_items import CniItem
 from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
 from kubesim.scenario.language.durations import Duration
@@ -39,11 +44,6 @@ from kubesim.scenario.language.source_items import Sources
 from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, is_capacity, is_taint, wrap
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
-from kubesim.scenario.load.node_machine import (
-    check_resource_managers,
-    has_resource_managers,
-    resource_manager_settings,
-)
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
 
 API_VERSION = "kubesim.dev/v1alpha1"

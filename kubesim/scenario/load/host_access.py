@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.load.yaml_source import Path
-from kubesim.scenario.play.static_sources import file_plan, url_plan
+from kubesim.scenario.play.node.static_sources import file_plan, url_plan
 
 KUBELET_CONFIGURATION: Final = "kubeletConfiguration"
 CNI: Final = {"conf_dir": ("cni", "confDir"), "bin_dirs": ("cni", "binDirs")}

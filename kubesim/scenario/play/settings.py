@@ -26,10 +26,10 @@ from kubesim.runtime.simulated.containers.security import SecurityProfiles
 from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
 from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
+from kubesim.scenario.hardware.node_machine import has_resource_managers, resource_manager_settings
 from kubesim.scenario.language.document import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, NodeItem, Spec
 from kubesim.scenario.language.node_items import SecurityProfilesItem
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
-from kubesim.scenario.load.node_machine import has_resource_managers, resource_manager_settings
 from kubesim.values import replace
 
 CLIENT_QPS = 5  # what a client of the API server takes for 0

@@ -12,6 +12,7 @@ from kubesim.cluster.store.store import Listener
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.client.api_steps import ApiSteps, StepFailed
+from kubesim.scenario.hardware.device_plugins import DevicePlugins
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.step_items import (
@@ -35,9 +36,8 @@ from kubesim.scenario.language.step_items import (
     TaintNode,
     WriteStaticPod,
 )
-from kubesim.scenario.play.simulated_node import SimulatedNode
-from kubesim.scenario.play.static_sources import behaviour
-from kubesim.scenario.plugins.device_plugins import DevicePlugins
+from kubesim.scenario.play.node.simulated_node import SimulatedNode
+from kubesim.scenario.play.node.static_sources import behaviour
 from kubesim.sources.manifests.manifest_files import FileMissing
 from kubesim.sources.manifests.simulated_url import SimulatedUrl, UrlBehaviour
 from kubesim.trace import Recorder

@@ -15,8 +15,8 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.cni.exec.process import RealExec
 from kubesim.concurrency import TaskSet
-from kubesim.linux.holder_client import PrivateNode
-from kubesim.linux.private import NETNS_DIR
+from kubesim.linux.private_node.holder_client import PrivateNode
+from kubesim.linux.private_node.private import NETNS_DIR
 from kubesim.runtime.containerd.cni_nodes import CniNodes
 from kubesim.runtime.network.node_network import NodeRequest
 from kubesim.runtime.network.real_network import RealNetwork

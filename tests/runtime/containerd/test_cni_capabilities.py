@@ -15,7 +15,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.app import Simulation
 from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
-from kubesim.linux.private import OWN_DIR
+from kubesim.linux.private_node.private import OWN_DIR
 from kubesim.runtime.containerd.cni_nodes import CniNodes
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.play.settings import cni_settings, node_plans

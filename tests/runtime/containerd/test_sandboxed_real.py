@@ -19,7 +19,7 @@ from kubesim.runtime.containerd.sandbox import Parts, PodSandboxService
 from kubesim.runtime.containerd.sandbox_parts import BoundNamespaces, CniNetworking, SandboxDirectory
 from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
 from kubesim.scenario.load.loader import parse_scenario
-from kubesim.scenario.play import simulated_node as scenario_node
+from kubesim.scenario.play.node import simulated_node as scenario_node
 from tests.support.driven_node import DrivenNode
 from tests.support.fakes.sandbox import FakeController
 from tests.support.machine.cni_host import BIN_DIR, on_host

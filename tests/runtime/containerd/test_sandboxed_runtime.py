@@ -33,7 +33,7 @@ def node(monkeypatch: pytest.MonkeyPatch) -> Iterator[Node]:
     def make(clock: Any, randomness: Any, programs: Any, options: Any) -> SandboxedRuntime:
         return SandboxedRuntime(clock, randomness, programs, PodSandboxService(fakes.parts()), settings=options)
 
-    monkeypatch.setattr("kubesim.scenario.play.simulated_node.SimulatedRuntime", make)
+    monkeypatch.setattr("kubesim.scenario.play.node.simulated_node.SimulatedRuntime", make)
     node = Node(parse_scenario(SCENARIO, "x.yaml"), 0)
     node.fakes = fakes
     yield node

@@ -15,7 +15,7 @@ from kubesim.app import RunResult, run_scenario
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.clock.stopwatch import Stopwatch
 from kubesim.cni.exec.process import RealExec
-from kubesim.linux.holder_client import PrivateNode, Underlay
+from kubesim.linux.private_node.holder_client import PrivateNode, Underlay
 from kubesim.runtime.network.node_network import (
     ConnectError,
     ConnectTimeout,

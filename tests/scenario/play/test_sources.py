@@ -16,7 +16,7 @@ from kubesim.errors import UsageError
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.load.loader import load_scenario, parse_scenario
 from kubesim.scenario.load.overlay import Overlay
-from kubesim.scenario.play.static_sources import file_plan, url_plan
+from kubesim.scenario.play.node.static_sources import file_plan, url_plan
 from kubesim.trace import MemorySink
 from kubesim.trace.records import ConfigUpdate, Note, Record
 from tests.support.played import Played, pod

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kubesim.cni.exec.process import RealExec
 from kubesim.errors import PluginError
-from kubesim.linux.holder_client import PrivateNode, Underlay
+from kubesim.linux.private_node.holder_client import PrivateNode, Underlay
 
 _PYTHON = "#!PYTHON -I\nimport ctypes, os, socket, struct\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 

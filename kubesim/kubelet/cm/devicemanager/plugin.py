@@ -1,7 +1,7 @@
 """A device plugin as the kubelet sees it: its devices, its options and its calls.
 
 A plugin registers for one extended resource, and from then on streams its devices. The scenario's plugins implement
-`DevicePlugin` (`scenario/plugins/device_plugins.py`).
+`DevicePlugin` (`scenario/hardware/device_plugins.py`).
 
 Mirrors: staging/src/k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.proto
 """

@@ -1,6 +1,6 @@
 """A DRA driver as the kubelet calls it, and the registry of those that have registered.
 
-The scenario's drivers implement `DraPlugin` (`scenario/plugins/dra_drivers.py`).
+The scenario's drivers implement `DraPlugin` (`scenario/hardware/dra_drivers.py`).
 
 Mirrors: staging/src/k8s.io/kubelet/pkg/apis/dra/v1/api.proto; pkg/kubelet/cm/dra/plugin/dra_plugin_manager.go
 """

@@ -13,7 +13,7 @@ from kubesim.cni.exec.context import Context, with_timeout
 from kubesim.cni.gocni import CNI
 from kubesim.cni.libcni import CNIConfig, GCAttachment
 from kubesim.errors import CniError
-from kubesim.linux.holder_client import PrivateNode
+from kubesim.linux.private_node.holder_client import PrivateNode
 from kubesim.runtime.containerd.home import Home
 from kubesim.runtime.containerd.leaks.inventory import remove, take_inventory
 from kubesim.runtime.containerd.leaks.ledger import Attachment, Ledger, NetworkEntry, release

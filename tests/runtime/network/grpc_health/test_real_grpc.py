@@ -18,7 +18,7 @@ from grpc_health.v1.health import HealthServicer
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.kubelet.probes.handlers import ProbeAnswer, grpc_probe
-from kubesim.linux.holder_client import PrivateNode, Underlay
+from kubesim.linux.private_node.holder_client import PrivateNode, Underlay
 from kubesim.runtime.network.real_network import RealNetwork
 from kubesim.runtime.network.real_ports import Silences
 from kubesim.shell import Listener

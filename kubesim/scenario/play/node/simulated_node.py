@@ -7,33 +7,16 @@ and from what its sources tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node, Taint
-from kubesim.api.pod import Pod
-from kubesim.api.timestamps import MILLISECOND, SECOND
-from kubesim.clock import LoopClock, Randomness
-from kubesim.clock.clock import VIRTUAL_START
+from kubesim.clock import Randomness
 from kubesim.cluster.connection import ApiConnection
-from kubesim.cluster.controllers.namespaces import ensure_namespace
-from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
-from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
-from kubesim.cluster.store.informer import MemoryInformer
-from kubesim.cluster.store.object_watch import MemoryObjectWatcher
-from kubesim.cluster.store.store import Store
-from kubesim.concurrency import TaskSet
-from kubesim.features import FeatureGates
 from kubesim.kubelet.admission.node_admission import NodeAdmission
-from kubesim.kubelet.agent import Dependencies, Kubelet
-from kubesim.kubelet.context import KubeletContext
-from kubesim.kubelet.events.event_recorder import KubeletEvents
-from kubesim.kubelet.node.node_managers import NodeParts
+from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.node.node_status import Heartbeat, initial_node
-from kubesim.kubelet.settings import KubeletSettings
-from kubesim.kubelet.volumes.manager import VolumeParts
 from kubesim.runtime.allocation.cgroups import PodCgroups
 from kubesim.runtime.containerd.cni_settings import NetworkPicture
 from kubesim.runtime.disk import KubeletDisk
@@ -41,69 +24,29 @@ from kubesim.runtime.images.pull_records import PullRecords
 from kubesim.runtime.protocol import Runtime
 from kubesim.runtime.simulated.containers.learnt import RealImages
 from kubesim.runtime.simulated.containers.programs import Programs
-from kubesim.runtime.simulated.log_files import ContainerOutput, SimulatedLogFiles
-from kubesim.runtime.simulated.network import SimulatedNetwork
+from kubesim.runtime.simulated.log_files import SimulatedLogFiles
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.service import RuntimeService
-from kubesim.runtime.simulated.settings import Latencies, SimulatedSettings
-from kubesim.runtime.simulated.volumes import NodeVolumes, SharedStorage
+from kubesim.runtime.simulated.settings import SimulatedSettings
+from kubesim.runtime.simulated.volumes import NodeVolumes
 from kubesim.runtime.traced import TracedRuntime
+from kubesim.scenario.hardware.device_plugins import device_plugins, files_on_host
+from kubesim.scenario.hardware.node_machine import visible_cpuset
 from kubesim.scenario.language.document import NodeItem, Spec
-from kubesim.scenario.load.node_machine import visible_cpuset
-from kubesim.scenario.play.live_node import LiveNode
-from kubesim.scenario.play.machine import Machine
+from kubesim.scenario.play.node.machine import Machine
+from kubesim.scenario.play.node.node_agent import NodeAgent
+from kubesim.scenario.play.node.node_context import NodeContext
+from kubesim.scenario.play.node.static_sources import file_plan
 from kubesim.scenario.play.settings import behaviours, coming_up, kubelet_settings, runtime_settings
-from kubesim.scenario.play.static_sources import file_plan, url_plan
-from kubesim.scenario.plugins.device_plugins import device_plugins, files_on_host
-from kubesim.sources import file, http, memory
-from kubesim.sources.checkpoint import CheckpointDirectory, CheckpointStore, MemoryCheckpoints, PodCheckpoints
-from kubesim.sources.config import ConfigStream, Source, StaticSource
-from kubesim.sources.file import FileSource
-from kubesim.sources.http import HttpSource
-from kubesim.sources.manifests.manifest_files import ManifestFiles
-from kubesim.sources.manifests.manifest_url import ManifestUrl
-from kubesim.sources.manifests.real_files import RealFiles
+from kubesim.sources.checkpoint import CheckpointDirectory, CheckpointStore, MemoryCheckpoints
 from kubesim.sources.manifests.simulated_files import SimulatedFiles
-from kubesim.sources.manifests.simulated_url import SimulatedUrl
-from kubesim.sources.memory import ClusterSource
-from kubesim.sources.mux import DroppedPod
-from kubesim.trace import Recorder
-from kubesim.trace.records import Note
-from kubesim.values import replace, value_object
+from kubesim.values import replace
 
 if TYPE_CHECKING:
-    from kubesim.runtime.containerd.cni_nodes import CniNodes
     from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
-    from kubesim.scenario.plugins.dra_drivers import DraDrivers
-
-API_LATENCIES = ApiLatencies(get=2 * MILLISECOND, patch=5 * MILLISECOND)
-WATCH_LATENCY = 5 * MILLISECOND
-NODE_SYNC = 1 * SECOND  # pods are asked for once the agent has seen its own node; it looks every second
+    from kubesim.scenario.hardware.dra_drivers import DraDrivers
 
 Containers = Literal["kept", "gone"]
-
-
-@value_object
-class NodeContext:
-    """What all nodes of a simulation share."""
-
-    clock: LoopClock
-    randomness: Randomness
-    recorder: Recorder
-    tasks: TaskSet
-    store: Store
-    network: SimulatedNetwork
-    storage: SharedStorage
-    latencies: Latencies
-    url: SimulatedUrl | None  # of the http source, if there is one and it is simulated
-    spec: Spec
-    gates: FeatureGates
-    traced: bool
-    health: NodeMonitor
-    output: ContainerOutput | None = None  # where lines of containers are shown
-    real: CniNodes | None = None  # the nodes under these, for pods with real networks
-    live: LiveNode | None = None  # where pods come from a live API server
-    heard: Callable[[Sequence[Pod]], None] = lambda pods: None  # is told of static pods and of those of a live node
 
 
 class SimulatedNode:
@@ -168,13 +111,13 @@ class SimulatedNode:
 
         self.api.listen(lambda up: self._signs_of_life())
         self._lives = 1
-        self._agent = _Agent(self, around, self._settings, self._randomness)
+        self._agent = NodeAgent(self, around, self._settings, self._randomness)
         self._running = False
 
     def _make_dra_drivers(self, item: NodeItem) -> DraDrivers | None:
         if not item.dra_drivers:
             return None
-        from kubesim.scenario.plugins.dra_drivers import DraDrivers, SimulatedDraDriver
+        from kubesim.scenario.hardware.dra_drivers import DraDrivers, SimulatedDraDriver
 
         around = self._around
         cdi: dict[str, Mapping[str, str]] = {}
@@ -268,7 +211,7 @@ class SimulatedNode:
             self._lives += 1
             randomness = Randomness(self._randomness.stream("agent", str(self._lives)).getrandbits(62))
             settings = coming_up(self._settings, randomness.stream("phases"))
-            self._agent = _Agent(self, self._around, settings, randomness)
+            self._agent = NodeAgent(self, self._around, settings, randomness)
         self._agent.start()
         self._running = True
         self._signs_of_life()
@@ -342,161 +285,8 @@ class SimulatedNode:
             self._sandboxed.close()
 
 
-def _note(recorder: Recorder, node: str, text: str) -> None:
-    recorder.record(Note(node=node, text=text))
-
-
 def _checkpoint_store(spec: Spec) -> CheckpointStore | None:
     wanted = spec.sources.bootstrap_checkpoint
     if wanted is None:
         return None
     return CheckpointDirectory(wanted.path) if wanted.path else MemoryCheckpoints()
-
-
-class _Agent:
-    """One life of the kubelet on a node."""
-
-    def __init__(
-        self, node: SimulatedNode, around: NodeContext, settings: KubeletSettings, randomness: Randomness
-    ) -> None:
-        clock, recorder, name = around.clock, around.recorder, node.name
-        self.ended = False
-        self._live = node.live
-        self._clock = clock
-        self._tasks = around.tasks.child()
-        live = node.live
-        client = (
-            MemoryClient(clock, around.store, API_LATENCIES, node.api)
-            if live is None
-            else live.client(clock, around.store, API_LATENCIES, node.api, recorder)
-        )
-        self._around = around
-        self._events = KubeletEvents(
-            client,
-            name,
-            clock,
-            recorder,
-            randomness.stream("events"),
-            qps=settings.event_qps,
-            burst=settings.event_burst,
-        )
-        url = url_plan(around.spec)
-        sources = (file.SOURCE, memory.SOURCE) if url is None else (file.SOURCE, http.SOURCE, memory.SOURCE)
-        self._config = ConfigStream(
-            clock, recorder, sources, name, heard=self._heard, hears_changes=live is not None, dropped=self._dropped
-        )
-        self._static_sources: list[tuple[StaticSource, bool]] = []  # and whether what they tell of is real
-        self._add_file_source(node)
-        if url is not None:
-            self._add_http_source(node)
-        self._checkpoints = None
-        if node.checkpoints is not None:
-            self._checkpoints = PodCheckpoints(node.checkpoints, partial(_note, recorder, name))
-        self._api_source: Source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
-        if live is not None:
-            self._api_source = live.source(clock, self._tasks, recorder, around.store, self._config, self._api_source)
-        self._objects = MemoryObjectWatcher(clock, around.store, node.api)
-        # Kubelets that had checkpoints started pods without having seen Services.
-        self._services = MemoryInformer(clock, around.store, "Service", node.api, synced=self._checkpoints is not None)
-        self._connection = node.service.connect(settings.runtime_request_timeout)
-        self.kubelet = Kubelet(
-            KubeletContext(clock, randomness, recorder, self._tasks, settings, self._events, around.gates),
-            Dependencies(
-                self._connection,
-                node.network,
-                client,
-                self._config,
-                VolumeParts(node.volumes, self._objects, client.read),
-                node.disk,
-                admission=node.admission(),
-                node=NodeParts(node.machine, self._events, node.log_files),
-                find=around.store.find,
-                checkpoints=self._checkpoints,
-                known_answers=None if live is None else live.known_answers,
-                device_plugins=node.device_plugins,
-                dra_drivers=node.dra_drivers,
-                services=self._services,
-            ),
-        )
-
-    def _add_file_source(self, node: SimulatedNode) -> None:
-        around, plan = self._around, file_plan(self._around.spec)
-        files: ManifestFiles = RealFiles(plan.path, self._clock, self._tasks) if plan.real else node.manifests
-        source = FileSource(
-            self._clock,
-            self._tasks,
-            around.recorder,
-            self._config,
-            files,
-            node.name,
-            period=plan.period,
-            gates=around.gates,
-        )
-        self._static_sources.append((source, plan.real))
-
-    def _add_http_source(self, node: SimulatedNode) -> None:
-        around, plan = self._around, url_plan(self._around.spec)
-        assert plan is not None
-        url: ManifestUrl | None = around.url
-        if url is None:
-            from kubesim.sources.manifests.real_url import RealUrl
-
-            url = RealUrl(plan.url, self._clock, plan.options)
-        source = HttpSource(
-            self._clock,
-            self._tasks,
-            around.recorder,
-            self._config,
-            url,
-            node.name,
-            period=plan.period,
-            gates=around.gates,
-        )
-        self._static_sources.append((source, plan.real))
-
-    def _heard(self, source: str, pods: Sequence[Pod]) -> None:
-        """The mirror pod of a static pod needs a namespace, which a cluster would have."""
-        if source != memory.SOURCE:
-            for pod in pods:
-                ensure_namespace(self._around.store, pod.metadata.namespace)
-        if source != memory.SOURCE or self._live is not None:
-            self._around.heard(pods)
-
-    def _dropped(self, duplicate: DroppedPod) -> None:
-        self._events.event(duplicate.pod, "Warning", "FailedValidation", duplicate.message)
-
-    def start(self) -> None:
-        """What is real is not looked at before the story begins, so that the story tells of it."""
-        self._tasks.start("events", self._events.run())
-        self._services.start()
-        # cmd/kubelet/app server.go createAndInitKubelet: BirthCry, before anything runs.
-        self._events.node_event("Normal", "Starting", "Starting kubelet.")
-        self.kubelet.start()
-        now, delay = self._clock.now(), self.kubelet.settings.sync_loop_starts
-        for source, real in self._static_sources:
-            begin = max(now, VIRTUAL_START) if real else now
-            self._clock.call_at(begin + delay, self._start_source, source)
-        if self._checkpoints is not None:
-            self._config.restore(memory.SOURCE, self._checkpoints.load())
-        begin = now if self._live is None else max(now, VIRTUAL_START)
-        self._clock.call_at(begin + NODE_SYNC, self._start_source, self._api_source)
-
-    def withdraw_real_sources(self) -> None:
-        for source, real in self._static_sources:
-            if real and not self.ended:
-                source.withdraw()
-
-    def _start_source(self, source: Source) -> None:
-        if not self.ended:
-            source.start()
-
-    async def end(self) -> None:
-        self.ended = True
-        for source, _ in self._static_sources:
-            source.stop()
-        self._api_source.stop()
-        self._objects.stop()
-        self._services.stop()
-        self._connection.close()
-        await self.kubelet.close()
-        await self._tasks.kill()

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kubesim.linux import holder_messages as messages
 from kubesim.linux import namespaces, netns, rtnetlink
-from kubesim.linux.confinement import confine
-from kubesim.linux.private import OWN_DIR
+from kubesim.linux.private_node import holder_messages as messages
+from kubesim.linux.private_node.confinement import confine
+from kubesim.linux.private_node.private import OWN_DIR
 
 STATUS = struct.Struct("=i")
 _ROOTS_DIRS = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where iptables is, which an ordinary user's PATH leaves out

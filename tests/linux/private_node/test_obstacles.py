@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesim.linux.obstacles import APPARMOR, CLONE, MOST, no_private_node
+from kubesim.linux.private_node.obstacles import APPARMOR, CLONE, MOST, no_private_node
 
 USER, PROC = "a user namespace", "a /proc of the node's own"
 

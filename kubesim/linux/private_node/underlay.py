@@ -14,9 +14,10 @@ import signal
 import socket
 import sys
 
-from kubesim.linux import holder_messages as messages
-from kubesim.linux import private, rtnetlink
-from kubesim.linux.holder import Holder
+from kubesim.linux import rtnetlink
+from kubesim.linux.private_node import holder_messages as messages
+from kubesim.linux.private_node import private
+from kubesim.linux.private_node.holder import Holder
 
 SWITCH = "lan"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesim.linux.confinement import mount_filter
-from kubesim.linux.holder_client import PrivateNode, Underlay
+from kubesim.linux.private_node.confinement import mount_filter
+from kubesim.linux.private_node.holder_client import PrivateNode, Underlay
 from tests.support.machine import escapes
 from tests.support.machine.unprivileged import NOBODY, unprivileged
 from tests.support.processes import running, unique_sleep

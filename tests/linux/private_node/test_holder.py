@@ -16,8 +16,8 @@ import pytest
 from kubesim.cni.exec.context import with_timeout
 from kubesim.cni.exec.process import RealExec
 from kubesim.errors import PluginError
-from kubesim.linux import holder_messages as messages
-from kubesim.linux.holder_client import NodeGone, PrivateNode, Underlay
+from kubesim.linux.private_node import holder_messages as messages
+from kubesim.linux.private_node.holder_client import NodeGone, PrivateNode, Underlay
 from tests.support.machine.unprivileged import ROOT, unprivileged
 
 NETNS = "/var/run/netns/one"
@@ -202,7 +202,7 @@ def looked_at_for_long(node: PrivateNode) -> None:
 
 STAYS = """
 import os, subprocess, sys
-from kubesim.linux.holder_client import Underlay
+from kubesim.linux.private_node.holder_client import Underlay
 underlay = Underlay()
 node = underlay.new_node()
 null = os.open(os.devnull, os.O_RDWR)

@@ -8,9 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from kubesim.kubelet.cm.machine import Core
+from kubesim.scenario.hardware.node_machine import machine_info
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.language.node_items import TopologyItem
-from kubesim.scenario.load.node_machine import machine_info
 
 
 def scenario(node: dict[str, Any] | None = None, **configuration: Any) -> Scenario:

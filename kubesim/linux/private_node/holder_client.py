@@ -18,14 +18,19 @@ from typing import IO, Any, Final
 
 import kubesim
 from kubesim.errors import KubesimError, UsageError
-from kubesim.linux import holder_messages as messages
-from kubesim.linux.holder import STATUS
-from kubesim.linux.obstacles import SETTINGS, no_private_node
+from kubesim.linux.private_node import holder_messages as messages
+from kubesim.linux.private_node.holder import STATUS
+from kubesim.linux.private_node.obstacles import SETTINGS, no_private_node
 
 PATIENCE_S: Final = 30.0
 KILLED: Final = 9  # the wait status of a process that was killed
 
-_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from kubesim.linux.underlay import main; main(sys.argv[2:])"
+_PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from kubesim.linux.private_node.underlay import main
+main(sys.argv[2:])
+"""
 
 
 Seen = dict[str, list[dict[str, Any]]]  # links, addresses, routes, as `rtnetlink` describes them

@@ -1,0 +1,48 @@
+"""What all nodes of a simulation share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from kubesim.api.pod import Pod
+from kubesim.clock import LoopClock, Randomness
+from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
+from kubesim.cluster.store.store import Store
+from kubesim.concurrency import TaskSet
+from kubesim.features import FeatureGates
+from kubesim.runtime.simulated.log_files import ContainerOutput
+from kubesim.runtime.simulated.network import SimulatedNetwork
+from kubesim.runtime.simulated.settings import Latencies
+from kubesim.runtime.simulated.volumes import SharedStorage
+from kubesim.scenario.language.document import Spec
+from kubesim.scenario.play.node.live_node import LiveNode
+from kubesim.sources.manifests.simulated_url import SimulatedUrl
+from kubesim.trace import Recorder
+from kubesim.values import value_object
+
+if TYPE_CHECKING:
+    from kubesim.runtime.containerd.cni_nodes import CniNodes
+
+
+@value_object
+class NodeContext:
+    """What all nodes of a simulation share."""
+
+    clock: LoopClock
+    randomness: Randomness
+    recorder: Recorder
+    tasks: TaskSet
+    store: Store
+    network: SimulatedNetwork
+    storage: SharedStorage
+    latencies: Latencies
+    url: SimulatedUrl | None  # of the http source, if there is one and it is simulated
+    spec: Spec
+    gates: FeatureGates
+    traced: bool
+    health: NodeMonitor
+    output: ContainerOutput | None = None  # where lines of containers are shown
+    real: CniNodes | None = None  # the nodes under these, for pods with real networks
+    live: LiveNode | None = None  # where pods come from a live API server
+    heard: Callable[[Sequence[Pod]], None] = lambda pods: None  # is told of static pods and of those of a live node

@@ -1,1 +1,0 @@
-"""Plugins that run beside the kubelet of a node: device plugins."""
