@@ -16,8 +16,7 @@ from kubesim.conformance.lives.lifecycle_diary import Diary
 from kubesim.conformance.lives.lifecycle_script import PROBE_COMMANDS
 from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.protocol import CallContext, ContainerConfig, ExecResult, SandboxConfig, SandboxInfo
-from kubesim.runtime.simulated.containers.container_process import ProcessFactory
-from kubesim.runtime.simulated.containers.simulated_container import SimulatedContainer
+from kubesim.runtime.simulated.containers.container_process import ProcessFactory, SimulatedContainer
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.settings import SimulatedSettings
 

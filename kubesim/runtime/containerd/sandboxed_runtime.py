@@ -18,8 +18,7 @@ from kubesim.runtime.containerd.leaks.cleaner import Cleaner
 from kubesim.runtime.containerd.sandbox import PodSandbox, PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.containerd.sandbox_parts import CniNetworking, pod_network_config
 from kubesim.runtime.protocol import UNKNOWN_ERROR, RuntimeConditions, SandboxConfig, UserNamespace
-from kubesim.runtime.simulated.containers.container_process import ProcessContext, ProcessFactory
-from kubesim.runtime.simulated.containers.simulated_container import SimulatedContainer
+from kubesim.runtime.simulated.containers.container_process import ProcessContext, ProcessFactory, SimulatedContainer
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.runtime.simulated.service import LATE, REQUEST_TIMEOUT
 from kubesim.runtime.simulated.settings import SimulatedSettings

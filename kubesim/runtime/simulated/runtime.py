@@ -38,9 +38,10 @@ from kubesim.runtime.simulated.containers.container_process import (
     Exit,
     ProcessContext,
     ProcessFactory,
+    SimulatedContainer,
+    target_problem,
 )
 from kubesim.runtime.simulated.containers.security import security_problem
-from kubesim.runtime.simulated.containers.simulated_container import SimulatedContainer, target_problem
 from kubesim.runtime.simulated.containers.stop_signals import DEFAULT_STOP_SIGNAL, signal_number
 from kubesim.runtime.simulated.draws import NO_TIME, Draw
 from kubesim.runtime.simulated.image_store import ImageStore

@@ -24,7 +24,7 @@ from kubesim.runtime.network.real_ports import Silences
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.play.settings import cni_settings, node_plans
 from kubesim.shell import HttpAnswer, Listener
-from tests.support.machine.cni_runs import POD, SPEC
+from tests.support.machine.cni_runs import ON_THE_HOST, POD, SPEC
 
 T = TypeVar("T")
 ANNOTATIONS = "annotations: {kubernetes.io/ingress-bandwidth: 2M, kubernetes.io/egress-bandwidth: 4M}"
@@ -32,7 +32,7 @@ ANNOTATIONS = "annotations: {kubernetes.io/ingress-bandwidth: 2M, kubernetes.io/
 
 def with_a_pod(manifest: str, more: str, look: Callable[[PrivateNode], T]) -> T:
     """What is seen in a node where a pod runs."""
-    scenario = parse_scenario(SPEC.format(more=more) + manifest, "x.yaml")
+    scenario = parse_scenario(SPEC.format(more=more) + manifest, "x.yaml", around=ON_THE_HOST)
     real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
 
     async def main() -> None:

@@ -20,6 +20,7 @@ from kubesim.runtime.containerd.cni_nodes import CniNodes
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.play.settings import cni_settings, node_plans
 from tests.support.machine.cni_host import BIN_DIR
+from tests.support.machine.cni_runs import ON_THE_HOST
 from tests.support.machine.networks import BRIDGE
 
 ANNOTATIONS = "io.kubernetes.cri.pod-annotations"
@@ -61,7 +62,7 @@ def told(
     text = SCENARIO.format(
         folder=folder, bin=BIN_DIR, spec=spec, container=container or "env: []", configuration=configuration
     )
-    scenario = parse_scenario(text, "x.yaml")
+    scenario = parse_scenario(text, "x.yaml", around=ON_THE_HOST)
     real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
 
     async def main() -> str:

@@ -23,7 +23,7 @@ from kubesim.scenario.load.loader import parse_scenario
 from kubesim.scenario.play.settings import cni_settings, node_plans
 from kubesim.trace import HashSink
 from tests.support.machine.cni_host import on_host
-from tests.support.machine.cni_runs import POD, SPEC, Run
+from tests.support.machine.cni_runs import ON_THE_HOST, POD, SPEC, Run
 from tests.support.machine.host_state import host_state
 from tests.support.machine.unprivileged import unprivileged
 
@@ -55,7 +55,9 @@ def test_the_networks_that_come_along_work(network: str, addresses: list[str]) -
 
 
 def test_a_pod_of_a_dual_stack_network_has_two_addresses() -> None:
-    scenario = parse_scenario(SPEC.format(more="cni: {network: dual-stack}") + POD.format(name="pod-0"), "x.yaml")
+    scenario = parse_scenario(
+        SPEC.format(more="cni: {network: dual-stack}") + POD.format(name="pod-0"), "x.yaml", around=ON_THE_HOST
+    )
     real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
 
     async def main() -> list[str]:
@@ -162,7 +164,9 @@ def test_without_a_configuration_the_node_is_not_ready(tmp_path: Path) -> None:
 def test_a_configuration_that_comes_later_is_loaded(tmp_path: Path) -> None:
     """As containerd does it: when the file has been written."""
     conflist = network("bridge", ("10.9.0.0/24", "fd00:9::/64"))
-    scenario = parse_scenario(SPEC.format(more=f"cni: {{confDir: {tmp_path}}}") + POD.format(name="pod-0"), "x.yaml")
+    scenario = parse_scenario(
+        SPEC.format(more=f"cni: {{confDir: {tmp_path}}}") + POD.format(name="pod-0"), "x.yaml", around=ON_THE_HOST
+    )
     real = CniNodes(cni_settings(scenario.spec), node_plans(scenario.spec))
 
     async def main() -> RunResult:

@@ -6,6 +6,7 @@ from typing import Any
 
 from kubesim.app import RunResult, run_scenario
 from kubesim.scenario.load.loader import parse_scenario
+from kubesim.scenario.load.overlay import Overlay
 from kubesim.trace import HashSink, MemorySink
 from kubesim.trace.records import ApiWrite, CniExec, EventRecorded
 
@@ -28,11 +29,16 @@ spec: {{containers: [{{name: main, image: "nginx:1"}}]}}
 """
 
 
+ON_THE_HOST = Overlay(allow_host=True)  # tests name their own directories of plugins and configurations
+
+
 class Run:
     def __init__(self, more: str = "", pods: int = 1, **options: Any) -> None:
         text = SPEC.format(more=more) + "".join(POD.format(name=f"pod-{number}") for number in range(pods))
         self.sink, hashed = MemorySink(), HashSink(placeholders=True)
-        self.result: RunResult = run_scenario(parse_scenario(text, "x.yaml"), sinks=(self.sink, hashed), **options)
+        self.result: RunResult = run_scenario(
+            parse_scenario(text, "x.yaml", around=ON_THE_HOST), sinks=(self.sink, hashed), **options
+        )
 
     def executions(self) -> list[CniExec]:
         return [record for record in self.sink.records if isinstance(record, CniExec)]

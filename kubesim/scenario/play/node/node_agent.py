@@ -61,15 +61,8 @@ class NodeAgent:
             else live.client(clock, around.store, API_LATENCIES, node.api, recorder)
         )
         self._around = around
-        self._events = KubeletEvents(
-            client,
-            name,
-            clock,
-            recorder,
-            randomness.stream("events"),
-            qps=settings.event_qps,
-            burst=settings.event_burst,
-        )
+        stream, rate = randomness.stream("events"), {"qps": settings.event_qps, "burst": settings.event_burst}
+        self._events = KubeletEvents(client, name, clock, recorder, stream, **rate)
         url = url_plan(around.spec)
         sources = (file.SOURCE, memory.SOURCE) if url is None else (file.SOURCE, http.SOURCE, memory.SOURCE)
         self._config = ConfigStream(

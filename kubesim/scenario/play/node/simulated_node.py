@@ -57,7 +57,7 @@ class SimulatedNode:
         self.name = item.name
         self._number = number
         self.live = around.live if around.live is not None and around.live.node_name == item.name else None
-        clock, store, spec = around.clock, around.store, around.spec
+        clock, spec = around.clock, around.spec
         self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
         configuration = spec.kubelet_configuration
         settings = kubelet_settings(item, number, configuration, self._randomness.stream("phases"))
@@ -85,7 +85,17 @@ class SimulatedNode:
         self.runtime = self._make_runtime(number)
         self.service = RuntimeService(self._traced(), clock)
 
-        # The node at the API server.
+        self._register(item)
+        self.api.listen(lambda up: self._signs_of_life())
+        self._lives = 1
+        self._agent = NodeAgent(self, around, self._settings, self._randomness)
+        self._running = False
+
+    def _register(self, item: NodeItem) -> None:
+        """Create the node and its lease at the API server."""
+        around = self._around
+        clock, store, spec = around.clock, around.store, around.spec
+        configuration = spec.kubelet_configuration
         self._node = initial_node(
             self._settings,
             clock.now(),
@@ -108,11 +118,6 @@ class SimulatedNode:
         store.create(self._heartbeat.lease())
         if (live := self.live) is not None:
             self._heartbeat.on_renewal = lambda: live.renewed_lease(around.recorder)
-
-        self.api.listen(lambda up: self._signs_of_life())
-        self._lives = 1
-        self._agent = NodeAgent(self, around, self._settings, self._randomness)
-        self._running = False
 
     def _make_dra_drivers(self, item: NodeItem) -> DraDrivers | None:
         if not item.dra_drivers:

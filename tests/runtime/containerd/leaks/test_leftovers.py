@@ -20,7 +20,7 @@ from kubesim.cni.libcni import CNIConfig
 from kubesim.errors import InputError, UsageError
 from kubesim.scenario.load.loader import load_scenario, parse_scenario
 from tests.support.machine.cni_host import BIN_DIR, on_host
-from tests.support.machine.cni_runs import POD, Run
+from tests.support.machine.cni_runs import ON_THE_HOST, POD, Run
 from tests.support.machine.leaks import STORY, leaks, left_over, lived
 from tests.support.machine.networks import BRIDGE, PORTMAP, conflist, new_namespace
 
@@ -195,7 +195,7 @@ def test_a_fault_that_cannot_be_read_is_told_with_its_line() -> None:
     text = "apiVersion: kubesim.dev/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  runtime: cni\n  cni:\n"
     text += "    faults:\n      - {do: explode}\n" + POD.format(name="a")
     with pytest.raises(InputError, match=r"x.yaml:8: spec.cni.faults\[0\].do: 'explode' is not one of ok, error"):
-        parse_scenario(text, "x.yaml")
+        parse_scenario(text, "x.yaml", around=ON_THE_HOST)
 
 
 def test_the_host_is_one_node(tmp_path: Path) -> None:
