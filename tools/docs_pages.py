@@ -308,7 +308,7 @@ def _without_effect() -> Iterator[str]:
 
 
 _OTHER_KINDS = ("Service", "EndpointSlice", "PersistentVolumeClaim", "StatefulSet", "Node", "StorageClass",
-                "PersistentVolume", "CSIDriver")  # fmt: skip
+                "PersistentVolume", "CSIDriver", "ResourceClaim", "DeviceClass", "ResourceSlice")  # fmt: skip
 
 
 def _effect_rows(rows: Sequence[FieldRow], kinds: Sequence[str]) -> Iterator[str]:

@@ -92,6 +92,19 @@ OBJECT_ROWS: tuple[FieldRow, ...] = (
         "how the scheduler learns of a node's volume limits",
         "the simulated driver reports no limits",
     ),
+    FieldRow(
+        "DeviceClaimConfiguration.opaque DeviceClassConfiguration.opaque", "is handed to the DRA driver", _NO_OPTIONS
+    ),
+    FieldRow(
+        "DeviceClassSpec.extendedResourceName",
+        "pods get the devices by an extended resource, without a claim",
+        "a pod that asks for it stays Pending",
+    ),
+    FieldRow(
+        "DeviceTaint.timeAdded DeviceToleration.tolerationSeconds",
+        "when pods are evicted whose device has a taint with the effect NoExecute",
+        "device taints evict no pods",
+    ),
 )
 
 _NO_PLUGIN = "kubelet v1.36 has no plugin for this volume either, so the pod waits for it"
@@ -108,6 +121,22 @@ INERT: Mapping[str, str] = {
     "PriorityClass.description": "text for people",
     "CSINodeDriver.nodeID": "the driver's name of the node",
     "CSINodeDriver.topologyKeys": "the kubelet writes it when a driver registers",
+    "ResourceSliceSpec.sharedCounters": "for devices with consumesCounters, which the scheduler refuses",
+    "Device.bindingFailureConditions": "together with bindingConditions, which the scheduler refuses",
+    "DeviceCapacity.requestPolicy": "together with allowMultipleAllocations, which the scheduler refuses",
+    **dict.fromkeys(
+        (
+            "DeviceAttribute.ints", "DeviceAttribute.bools", "DeviceAttribute.strings", "DeviceAttribute.versions",
+        ),
+        "the API server drops it, because the gate DRAListTypeAttributes is off",
+    ),
+    **dict.fromkeys(
+        (
+            "ExactDeviceRequest.capacity", "DeviceSubRequest.capacity", "Device.consumesCounters",
+            "Device.nodeAllocatableResourceMappings",
+        ),
+        "the scheduler refuses it: an Event of the pod says that it is not simulated",
+    ),
     "ISCSIPersistentVolumeSource.readOnly": "the kubelet mounts it as the claim is used",
     "VolumeAttachmentSource.inlineVolumeSpec": "used for migrated inline volumes only",
     **dict.fromkeys(

@@ -19,5 +19,5 @@ def lookup_runtime_handler(pod: Pod, find: Find) -> str:
     found = find("RuntimeClass", "", name)
     if found is None:
         raise SandboxConfigError(f"runtimeclass.node.k8s.io {quoted(name)} not found")
-    handler: str = found.to_json().get("handler", "")
+    handler: str = found.extra.get("handler", "")
     return handler

@@ -41,19 +41,22 @@ AT_THE_API_SERVER = {
     "ServiceSpec.clusterIPs": "kubesim/cluster/registry/services/cluster_ips.py",
 }
 _SECRETS = {"kubesim.kubelet.volumes.object_manager"}
-# Readers that only refuse pods, as validation does, or that only fetch a Secret that nothing uses.
+_NODE_PORTS = {"kubesim.cluster.registry.services.node_ports"}
+# Readers that only refuse objects, as validation does (node ports: that another Service has), that only fetch a Secret
+# that nothing uses, or that only tell the runtime, which does nothing with it.
 DO_NOT_ACT = {
     "ISCSIVolumeSource.secretRef": _SECRETS,
     "CSIVolumeSource.nodePublishSecretRef": _SECRETS,
     "CinderVolumeSource.secretRef": _SECRETS,
     "AzureFileVolumeSource.secretName": _SECRETS,
-    "PodSpec.hostIPC": {"kubesim.kubelet.admission.sysctls"},
+    "PodSpec.hostIPC": {"kubesim.kubelet.admission.sysctls", "kubesim.runtime.kuberuntime.sandbox_config"},
+    "ServicePort.nodePort": _NODE_PORTS,
+    "ServiceSpec.healthCheckNodePort": _NODE_PORTS,
     "SecurityContext.privileged": {"kubesim.runtime.kuberuntime.decide.security_profiles"},
     "VolumeDevice.devicePath": {"kubesim.kubelet.volumes.mounts"},
     "VolumeMount.mountPropagation": {"kubesim.kubelet.volumes.mounts"},
     "PodSecurityContext.supplementalGroupsPolicy": {"kubesim.kubelet.admission.predicates"},
 }
-# Fields whose implementation comes with the other parts of this version.
 
 
 @pytest.fixture(scope="module")

@@ -76,8 +76,8 @@ def test_pods_of_a_url_are_looked_at() -> None:
 
 
 def test_the_configuration_of_the_kubelet_is_named_in_one_line() -> None:
-    given = {"hairpinMode": "none", "cgroupDriver": "systemd", "maxPods": 10, "logging": {"format": "json"}}
-    assert notes(Played(kubeletConfiguration=given)) == ["cgroupDriver, hairpinMode (kubelet configuration)"]
+    given = {"cpuCFSQuota": False, "hairpinMode": "none", "maxPods": 10, "logging": {"format": "json"}}
+    assert notes(Played(kubeletConfiguration=given)) == ["hairpinMode, cpuCFSQuota (kubelet configuration)"]
 
 
 def test_kinds_that_are_only_stored_have_their_line() -> None:

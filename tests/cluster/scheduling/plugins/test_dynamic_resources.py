@@ -37,6 +37,12 @@ from tests.support.cluster.scheduled import cycle_of, node, pod, pod_object, sch
 Json = dict[str, Any]
 NODES = [node("n1", labels={"zone": "a"}), node("n2", labels={"zone": "b"})]
 CAPACITY = {"memory": {"value": "40Gi"}}
+NOT_SIMULATED = {
+    "allowMultipleAllocations": True,
+    "consumesCounters": [{"counterSet": "lanes", "counters": {"all": {"value": "1"}}}],
+    "bindingConditions": ["example.com/attached"],
+    "nodeAllocatableResourceMappings": {"cpu": {"allocationMultiplier": "1"}},
+}
 
 
 def using(*claims: str, **spec: Any) -> Json:
@@ -279,9 +285,17 @@ def test_many_devices_that_are_too_few_are_counted_and_not_tried_in_every_order(
             id="all of an incomplete pool",
         ),
         pytest.param(
-            [claim(), resource_slice("n1", {"name": "a", "allowMultipleAllocations": True})],
-            f"device {DRIVER}/n1/a: allowMultipleAllocations is not simulated: remove it from the ResourceSlice",
-            id="what is not simulated is refused",
+            [claim("claim", request(capacity={"requests": {"memory": "1Gi"}})), resource_slice("n1", "a")],
+            "claim default/claim, request gpu: capacity is not simulated: remove it",
+            id="capacity",
+        ),
+        *(
+            pytest.param(
+                [claim(), resource_slice("n1", {"name": "a", name: value})],
+                f"device {DRIVER}/n1/a: {name} is not simulated: remove it from the ResourceSlice",
+                id=name,
+            )
+            for name, value in NOT_SIMULATED.items()
         ),
     ],
 )
@@ -318,6 +332,15 @@ def test_the_allocation_says_where_it_can_be_used_and_with_which_configuration()
             "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]
         },
     }
+
+
+def test_a_device_that_binds_to_a_node_can_be_used_there_only() -> None:
+    network = resource_slice("net", {"name": "a", "bindsToNode": True}, allNodes=True)
+    made = cycle(device_class(), claim(), network)
+    assert filtered(made) == ["", ""]
+    ((_, allocation),) = pod_claim_allocations(made, "n2")
+    named = {"key": "metadata.name", "operator": "In", "values": ["n2"]}
+    assert (allocation or {})["nodeSelector"] == {"nodeSelectorTerms": [{"matchFields": [named]}]}
 
 
 def test_the_first_alternative_that_fits_is_taken_and_scores() -> None:

@@ -159,7 +159,7 @@ def _allocate(cycle: CycleState, state: _State, node: NodeState, claims: list[Ap
     chosen = Allocator(cycle.listers, devices, claims).allocate()
     if chosen is None:
         return INVALID_POOLS if any(pool.is_invalid for pool in pools) else NOT_ALL
-    return [allocation_result(claim, each) for claim, each in zip(claims, chosen, strict=True)]
+    return [allocation_result(claim, each, node.name) for claim, each in zip(claims, chosen, strict=True)]
 
 
 def pod_claim_allocations(cycle: CycleState, node: str) -> list[tuple[ApiObject, Allocation | None]]:

@@ -27,12 +27,12 @@ class Chosen:
     device: DeviceOnNode
 
 
-def allocation_result(claim: ApiObject, chosen: Sequence[Chosen]) -> dict[str, Any]:
+def allocation_result(claim: ApiObject, chosen: Sequence[Chosen], node: str) -> dict[str, Any]:
     devices: dict[str, Any] = {"results": [_result(each) for each in chosen]}
     config = [*_class_config(chosen), *_claim_config(claim, chosen)]
     if config:
         devices["config"] = config
-    selector = _node_selector(chosen)
+    selector = _node_selector(chosen, node)
     return {"devices": devices} | ({"nodeSelector": selector} if selector else {})
 
 
@@ -70,14 +70,14 @@ def _claim_config(claim: ApiObject, chosen: Sequence[Chosen]) -> list[dict[str, 
     ]
 
 
-def _node_selector(chosen: Sequence[Chosen]) -> dict[str, Any] | None:
-    """The nodes that can reach all devices; None for all nodes."""
+def _node_selector(chosen: Sequence[Chosen], node: str) -> dict[str, Any] | None:
+    """The nodes that can reach all devices, only this one if a device is there or binds to it; None for all nodes."""
     term: dict[str, list[Json]] = {"matchFields": [], "matchExpressions": []}
     for each in chosen:
         spec = each.device.slice_spec
         of = each.device.device if spec.get("perDeviceNodeSelection") else spec
-        if of.get("nodeName"):
-            named = {"key": "metadata.name", "operator": "In", "values": [of["nodeName"]]}
+        if of.get("nodeName") or each.device.device.get("bindsToNode"):
+            named = {"key": "metadata.name", "operator": "In", "values": [node]}
             return {"nodeSelectorTerms": [{"matchFields": [named]}]}
         for own in (of.get("nodeSelector") or {}).get("nodeSelectorTerms") or ():
             for kind, requirements in term.items():
