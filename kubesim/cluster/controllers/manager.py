@@ -66,21 +66,26 @@ def start(context: ControllerContext, path: str) -> None:
 
 
 class _ConditionalStarter:
-    """Waits for the first change that a controller has to do with."""
+    """Waits for the first change that a controller has to do with; `waiting` are such controllers of one kind."""
 
-    def __init__(self, context: ControllerContext, kind: str, concerns: Concerns, path: str, started: set[str]) -> None:
+    def __init__(
+        self, context: ControllerContext, kind: str, started: set[str], *waiting: tuple[Concerns, str]
+    ) -> None:
         self._context = context
         self._started = started
-        self._concerns = concerns
-        self._path = path
+        self._waiting = waiting
         self._stop = context.store.watch(kind, self._changed) if kind else context.store.watch_all(self._changed)
 
     def _changed(self, change: WatchEvent) -> None:
-        if self._concerns(self._context.store, change):
+        for waits in self._waiting:
+            concerns, path = waits
+            if concerns(self._context.store, change):
+                self._waiting = tuple(other for other in self._waiting if other is not waits)
+                if path not in self._started:
+                    self._started.add(path)
+                    start(self._context, path)
+        if not self._waiting:
             self._stop()
-            if self._path not in self._started:
-                self._started.add(self._path)
-                start(self._context, self._path)
 
 
 def _has_owner_or_finalizer(_: Store, change: WatchEvent) -> bool:
@@ -131,9 +136,8 @@ def start_when_needed(context: ControllerContext) -> None:
     started: set[str] = set()
     for kind in CONTROLLERS:
         _Starter(context, kind, started)
-    _ConditionalStarter(context, "", _has_owner_or_finalizer, GARBAGE_COLLECTOR, started)
-    _ConditionalStarter(context, "Pod", _has_ephemeral_volume, EPHEMERAL, started)
-    _ConditionalStarter(context, "Pod", _has_resource_claim, RESOURCE_CLAIM, started)
-    _ConditionalStarter(context, "Namespace", _is_ending, NAMESPACE_DELETION, started)
-    for kind, concerns in (("Node", _was_deleted), ("Node", _is_out_of_service), ("Pod", _is_without_node)):
-        _ConditionalStarter(context, kind, concerns, POD_GC, started)
+    _ConditionalStarter(context, "", started, (_has_owner_or_finalizer, GARBAGE_COLLECTOR))
+    of_pods = ((_has_ephemeral_volume, EPHEMERAL), (_has_resource_claim, RESOURCE_CLAIM), (_is_without_node, POD_GC))
+    _ConditionalStarter(context, "Pod", started, *of_pods)
+    _ConditionalStarter(context, "Namespace", started, (_is_ending, NAMESPACE_DELETION))
+    _ConditionalStarter(context, "Node", started, (_was_deleted, POD_GC), (_is_out_of_service, POD_GC))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from kubesim.api.pod import Pod
 from kubesim.api.pods.sysctl_names import normalize_name
-from kubesim.runtime.helper import RuntimeHelper, SandboxConfigError
+from kubesim.runtime.helper import PodDNS, RuntimeHelper, SandboxConfigError
 from kubesim.runtime.kuberuntime.labels import new_pod_annotations, new_pod_labels
 from kubesim.runtime.kuberuntime.naming import pod_logs_directory
 from kubesim.runtime.protocol import (
@@ -29,11 +29,7 @@ _NO_SYSCTLS: Mapping[str, str] = {}
 
 def generate_pod_sandbox_config(pod: Pod, attempt: int, helper: RuntimeHelper) -> tuple[SandboxConfig, bool]:
     """With whether an Event warned about its DNS. Raises SandboxConfigError."""
-    dns = helper.get_pod_dns(pod)
-    host_name = ""
-    if not pod.spec.host_network:
-        short, domain = helper.generate_pod_host_name_and_domain(pod)
-        host_name = node_name_for_kernel(short, domain, pod.spec.set_hostname_as_fqdn)
+    dns, host_name = _dns_and_host_name(pod, helper)
     config = SandboxConfig(
         pod=pod,
         attempt=attempt,
@@ -45,6 +41,22 @@ def generate_pod_sandbox_config(pod: Pod, attempt: int, helper: RuntimeHelper) -
         linux=LinuxSandboxConfig(helper.get_pod_cgroup_parent(pod), _sysctls(pod), namespaces_for_pod(pod, helper)),
     )
     return config, dns.warned
+
+
+def check_pod_sandbox_config(pod: Pod, helper: RuntimeHelper) -> bool:
+    """Whether an Event warned about its DNS, where only that matters. Raises SandboxConfigError."""
+    dns, _ = _dns_and_host_name(pod, helper)
+    if pod.spec.host_users is False:
+        namespaces_for_pod(pod, helper)
+    return dns.warned
+
+
+def _dns_and_host_name(pod: Pod, helper: RuntimeHelper) -> tuple[PodDNS, str]:
+    dns = helper.get_pod_dns(pod)
+    if pod.spec.host_network:
+        return dns, ""
+    short, domain = helper.generate_pod_host_name_and_domain(pod)
+    return dns, node_name_for_kernel(short, domain, pod.spec.set_hostname_as_fqdn)
 
 
 def node_name_for_kernel(host_name: str, domain: str, as_fqdn: bool | None) -> str:

@@ -43,8 +43,13 @@ class ListedPods:
 
     async def get_one(self, uid: str) -> RuntimePod | None:
         """None if there is nothing of it."""
+        begun = self._changes
         sandboxes, containers = await self._runtime.list_pod_sandboxes(uid), await self._runtime.list_containers(uid)
-        return runtime_pod(uid, sandboxes, containers) if sandboxes or containers else None
+        pod = runtime_pod(uid, sandboxes, containers) if sandboxes or containers else None
+        if self._changed.get(uid, begun + 1) <= begun:
+            self._hold(uid, pod)
+            del self._changed[uid]
+        return pod
 
     async def get_running(self) -> dict[str, RuntimePod]:
         """What runs of each pod of which anything does, by uid."""
@@ -58,10 +63,13 @@ class ListedPods:
             sandboxes = [info for info in sandboxes if info.pod_uid in changed]
             containers = [info for info in containers if info.pod_uid in changed]
             for uid in changed:
-                self._pods.pop(uid, None)
-                self._running.pop(uid, None)
+                self._hold(uid, None)
         for uid, infos in group_by_pod(sandboxes, containers).items():
-            pod = self._pods[uid] = runtime_pod(uid, *infos)
-            part = running_part(pod)
-            if part is not None:
-                self._running[uid] = part
+            self._hold(uid, runtime_pod(uid, *infos))
+
+    def _hold(self, uid: str, pod: RuntimePod | None) -> None:
+        for held, new in ((self._pods, pod), (self._running, None if pod is None else running_part(pod))):
+            if new is None:
+                held.pop(uid, None)
+            else:
+                held[uid] = new

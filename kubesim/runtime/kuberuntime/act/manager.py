@@ -50,7 +50,7 @@ from kubesim.runtime.kuberuntime.results import (
     REMOVE_CONTAINER_ERROR,
     PodSyncResult,
 )
-from kubesim.runtime.kuberuntime.sandbox_config import generate_pod_sandbox_config
+from kubesim.runtime.kuberuntime.sandbox_config import check_pod_sandbox_config, generate_pod_sandbox_config
 from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePod, RuntimePodStatus, bare_id
 from kubesim.trace import Recorder
@@ -148,14 +148,15 @@ class RuntimeManager:
             # Step 6; what it could not do, a later sync does.
             result.results.append(await self._resizer.resize(pod, actions))
         config = None if sandbox is None else sandbox.config
-        config = config or self._config_for_containers(pod, actions.attempt, result)
         if config is None:
-            return result
+            config = self._config_for_containers(pod, actions, result)
+            if result.sync_error:
+                return result
         pulls = NO_PULLS
         if has_image_volumes(pod):
             result.has_more_to_do = True
             pulls = await pull_image_volumes(pod, self._images)
-        if sandbox is None:
+        if sandbox is None or config is None:
             return result
         target = StartTarget(sandbox.id, config, sandbox.ips, pull_secrets)
         # Steps 7 to 9: ephemeral, init, regular containers. A plain init container that fails ends the round.
@@ -298,10 +299,15 @@ class RuntimeManager:
         # A configuration that was warned about is made again, with the same Events; any other would be the same.
         return StartedSandbox(sandbox_id, ips, None if warned else config)
 
-    def _config_for_containers(self, pod: Pod, attempt: int, result: PodSyncResult) -> SandboxConfig | None:
-        """Made at every sync, also if no container is to be started; None if that failed and the round is over."""
+    def _config_for_containers(self, pod: Pod, actions: PodActions, result: PodSyncResult) -> SandboxConfig | None:
+        """The configuration of a sandbox that runs. If no container is to be started it is only checked, at every sync:
+        what is wrong with it is reported again."""
+        config = None
         try:
-            config, warned = generate_pod_sandbox_config(pod, attempt, self._helper)
+            if actions.starts_something():
+                config, warned = generate_pod_sandbox_config(pod, actions.attempt, self._helper)
+            else:
+                warned = check_pod_sandbox_config(pod, self._helper)
         except SandboxConfigError as error:
             result.sync_error = f"GeneratePodSandboxConfig for pod {quoted(format_pod(pod))} failed: {error}"
             return None
