@@ -195,6 +195,7 @@ class ContainerInfo:
     annotations: Mapping[str, str] = field(default_factory=dict)
     resources: RuntimeResources | None = None
     stop_signal: str = ""
+    user: ContainerUser | None = None  # None: not reported
 
 
 @value_object

@@ -101,6 +101,7 @@ class ContainerRecord:
     active: bool = True  # belongs to the newest sandbox, and that one is ready
     resources: RuntimeResources | None = None
     stop_signal: str = ""
+    user: ContainerUser | None = None  # None: the runtime does not report it
 
 
 @value_object

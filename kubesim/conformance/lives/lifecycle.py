@@ -206,6 +206,7 @@ def _settings(story: Mapping[str, Any]) -> SimulatedSettings:
         ),
         images={image: ImageBehaviour(errors=("manifest unknown",) * count) for image, count in errors.items()},
         sandbox_errors=("cni: no address",) * story.get("sandboxErrors", 0),
+        reports_users=False,
         reports_log_paths=False,
         sandbox_id=lambda uid, number: f"sandbox{number}",
         container_id=_ContainerIds(),

@@ -294,6 +294,7 @@ class SimulatedRuntime:
                 image_id=config.image_ref,
                 image_ref=config.image_ref,
                 log_path=config.log_path if self.settings.reports_log_paths else "",
+                user=self.settings.reported_user(config.user),
                 labels=config.labels,
                 annotations=config.annotations,
                 resources=config.resources,

@@ -15,6 +15,7 @@ from kubesim.golang.text import quoted
 from kubesim.runtime.protocol import UNKNOWN_ERROR, RuntimeConditions, RuntimeHandler
 from kubesim.runtime.simulated.containers.security import NO_PROFILES, SecurityProfiles
 from kubesim.runtime.simulated.draws import Draw
+from kubesim.runtime.types import ContainerUser
 from kubesim.values import value_object
 
 
@@ -66,11 +67,18 @@ class SimulatedSettings:
     sandbox_errors: tuple[str, ...] = ()  # the first RunPodSandbox calls fail with these texts
     security_profiles: SecurityProfiles = NO_PROFILES
     first_ip: str = "10.88.0.10"
+    reports_users: bool = True  # containerd 1 does not
     reports_log_paths: bool = True  # a runtime that does not leaves the log files of removed containers behind
     sandbox_id: Callable[[str, int], str] | None = None  # (pod uid, number of the sandbox on this node)
     container_id: Callable[[str, str, int], str] | None = None  # (pod uid, container name, attempt)
     handlers: tuple[RuntimeHandler, ...] = RuntimeConditions().handlers
     pod_ip: Callable[[int], str] | None = None  # (attempt of the sandbox)
+
+    def reported_user(self, user: ContainerUser) -> ContainerUser | None:
+        """As containerd reports it: the primary group is among the supplemental ones."""
+        if not self.reports_users:
+            return None
+        return ContainerUser(user.uid, user.gid, tuple(dict.fromkeys((user.gid, *user.supplemental_groups))))
 
     def check_runtime_handler(self, sandbox_id: str, handler: str) -> None:
         """Raises RuntimeCallError if the runtime has no such handler; an empty one is its default."""

@@ -38,7 +38,7 @@ from kubesim.kubelet.status.generate.reasons import (
 )
 from kubesim.runtime.kuberuntime.decide.init_actions import has_any_regular_container_created
 from kubesim.runtime.kuberuntime.decide.restart_policy import should_container_be_restarted
-from kubesim.runtime.types import ContainerRecord, RuntimePodStatus
+from kubesim.runtime.types import ContainerRecord, ContainerUser, RuntimePodStatus
 
 _WAITING_WITHOUT_REASON = ContainerState(waiting=ContainerStateWaiting())
 _WAITING_TO_BE_CREATED = ContainerState(waiting=ContainerStateWaiting(reason=CONTAINER_CREATING))
@@ -269,6 +269,8 @@ def _status_from_record(
             fields["allocated_resources"] = canonical(container.resources.requests)
     if record.stop_signal and inputs.gates.enabled("ContainerStopSignals"):
         fields["stop_signal"] = record.stop_signal
+    if record.user is not None and inputs.gates.enabled("SupplementalGroupsPolicy"):
+        fields["user"] = _user(record.user)
     return ContainerStatus(
         name=record.name,
         state=course.state,
@@ -280,6 +282,11 @@ def _status_from_record(
         container_id=record.id,
         **fields,
     )
+
+
+def _user(user: ContainerUser) -> dict[str, Any]:
+    groups = {"supplementalGroups": list(user.supplemental_groups)} if user.supplemental_groups else {}
+    return {"linux": {"gid": user.gid, "uid": user.uid, **groups}}
 
 
 def _status_without_record(

@@ -103,6 +103,7 @@ def container_record(info: ContainerInfo, active: bool, actuated: ResourceRequir
         active=active,
         resources=with_actuated(info.resources, actuated),
         stop_signal=info.stop_signal,
+        user=info.user,
     )
 
 

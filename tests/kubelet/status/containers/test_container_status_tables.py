@@ -1,9 +1,9 @@
 """The API status of each container, row by row as upstream's own tables have it.
 
 Mirrors: pkg/kubelet/kubelet_pods_test.go TestConvertToAPIContainerStatuses (13 rows),
-TestConvertToAPIContainerStatusesForResources (16). Left out: TestConvertToAPIContainerStatusesWithImageVolumeDigest (2:
-an alpha feature that is off), TestConvertToAPIContainerStatusesForUser (6: the simulated runtime reports no users),
-TestConvertToAPIContainerStatusesDataRace (1: about locking).
+TestConvertToAPIContainerStatusesForResources (16), TestConvertToAPIContainerStatusesForUser (2 of 6: the gate is locked,
+and a user here is one of Linux). Left out: TestConvertToAPIContainerStatusesWithImageVolumeDigest (2: an alpha feature
+that is off), TestConvertToAPIContainerStatusesDataRace (1: about locking).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubesim.api.pod import ContainerStatus, Pod
 from kubesim.api.timestamps import parse_time
 from kubesim.kubelet.status.containers.container_statuses import convert_to_api_container_statuses, two_newest_records
 from kubesim.kubelet.status.generate.inputs import StatusInputs
-from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, RuntimeResources
+from kubesim.runtime.types import ContainerRecord, ContainerUser, RuntimePodStatus, RuntimeResources
 
 JsonObject = dict[str, Any]
 NOW = parse_time("2026-03-01T12:00:00Z")
@@ -328,3 +328,19 @@ def test_convert_to_api_container_statuses_for_resources(
     }
     assert found.state.to_json() == states[state]
     assert (found.image, found.image_id, found.container_id) == ("img", "img1234", "test://ctr0")
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"),
+    [
+        pytest.param(None, None, id="nil user"),
+        pytest.param(
+            ContainerUser(0, 0, (10,)), {"linux": {"uid": 0, "gid": 0, "supplementalGroups": [10]}}, id="linux user"
+        ),
+        pytest.param(ContainerUser(1000, 3000), {"linux": {"uid": 1000, "gid": 3000}}, id="no groups"),
+    ],
+)
+def test_user(user: ContainerUser | None, expected: JsonObject | None) -> None:
+    record = ContainerRecord("://id", "A", "running", user=user)
+    [found] = converted({"containers": [{"name": "A"}]}, [], record)
+    assert found.user == expected
