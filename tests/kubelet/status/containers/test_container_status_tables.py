@@ -1,9 +1,9 @@
 """The API status of each container, row by row as upstream's own tables have it.
 
 Mirrors: pkg/kubelet/kubelet_pods_test.go TestConvertToAPIContainerStatuses (13 rows),
-TestConvertToAPIContainerStatusesForResources (16), TestConvertToAPIContainerStatusesForUser (2 of 6: the gate is locked,
-and a user here is one of Linux). Left out: TestConvertToAPIContainerStatusesWithImageVolumeDigest (2: an alpha feature
-that is off), TestConvertToAPIContainerStatusesDataRace (1: about locking).
+TestConvertToAPIContainerStatusesForResources (16), TestConvertToAPIContainerStatusesForUser (2 of 6: the gate is
+locked, and a user here is one of Linux). Left out: TestConvertToAPIContainerStatusesWithImageVolumeDigest (2: an
+alpha feature that is off), TestConvertToAPIContainerStatusesDataRace (1: about locking).
 """
 
 from __future__ import annotations
