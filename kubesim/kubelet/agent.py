@@ -21,7 +21,6 @@ from kubesim.kubelet.admission.preemption import CriticalPodAdmission
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
 from kubesim.kubelet.cm.compose import new_container_manager
 from kubesim.kubelet.cm.container_manager import NO_OPTIONS
-from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
 from kubesim.kubelet.containers.container_deletor import ContainerDeletor
 from kubesim.kubelet.containers.environment import EnvironmentSources, Find, make_environment
 from kubesim.kubelet.containers.http_hook import HttpHook
@@ -71,6 +70,7 @@ from kubesim.sources.config import ConfigStream
 from kubesim.values import part, replace
 
 if TYPE_CHECKING:
+    from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
     from kubesim.kubelet.cm.dra.plugin import DraDriversOnNode
 
 

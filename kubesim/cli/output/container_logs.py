@@ -40,4 +40,5 @@ class ContainerLogs:
             print(f"kubesim: no output{of}", file=sys.stderr)
         for (pod, container), lines in sorted(self._lines.items()):
             for line in lines:
-                out.write(printable(f"[pod/{pod.removeprefix('default/')}/{container}] {line}") + "\n")
+                name = printable(f"[pod/{pod.removeprefix('default/')}/{container}]")
+                out.write(f"{name} " + "\t".join(map(printable, line.split("\t"))) + "\n")

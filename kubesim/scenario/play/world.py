@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from signal import Signals
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kubesim.api.pod import Pod
 from kubesim.cluster.store.store import Listener
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.client.api_steps import ApiSteps, StepFailed
-from kubesim.scenario.hardware.device_plugins import DevicePlugins
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.step_items import (
@@ -43,6 +42,9 @@ from kubesim.sources.manifests.simulated_url import SimulatedUrl, UrlBehaviour
 from kubesim.trace import Recorder
 from kubesim.trace.records import Note
 from kubesim.values import part
+
+if TYPE_CHECKING:
+    from kubesim.scenario.hardware.device_plugins import DevicePlugins
 
 JsonObject = dict[str, Any]
 

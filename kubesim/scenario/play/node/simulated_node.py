@@ -30,7 +30,6 @@ from kubesim.runtime.simulated.service import RuntimeService
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.simulated.volumes import NodeVolumes
 from kubesim.runtime.traced import TracedRuntime
-from kubesim.scenario.hardware.device_plugins import device_plugins, files_on_host
 from kubesim.scenario.hardware.node_machine import visible_cpuset
 from kubesim.scenario.language.document import NodeItem, Spec
 from kubesim.scenario.play.node.machine import Machine
@@ -44,6 +43,7 @@ from kubesim.values import replace
 
 if TYPE_CHECKING:
     from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
+    from kubesim.scenario.hardware.device_plugins import DevicePlugins
     from kubesim.scenario.hardware.dra_drivers import DraDrivers
 
 Containers = Literal["kept", "gone"]
@@ -71,9 +71,7 @@ class SimulatedNode:
         self.checkpoints = _checkpoint_store(spec)
         self.log_files = SimulatedLogFiles()
         self.volumes = NodeVolumes(clock.now, around.storage, {"/etc/hostname": f"{item.name}\n", **item.files})
-        self.device_plugins = device_plugins(item.device_plugins, clock, around.recorder, item.name)
-        for path, text in files_on_host(item.device_plugins):
-            self.volumes.host.write(path, text)
+        self.device_plugins = self._make_device_plugins(item)
         self.dra_drivers = self._make_dra_drivers(item)
         self.api = ApiConnection()
         self.network = around.network
@@ -118,6 +116,15 @@ class SimulatedNode:
         store.create(self._heartbeat.lease())
         if (live := self.live) is not None:
             self._heartbeat.on_renewal = lambda: live.renewed_lease(around.recorder)
+
+    def _make_device_plugins(self, item: NodeItem) -> DevicePlugins | None:
+        if not item.device_plugins:
+            return None
+        from kubesim.scenario.hardware.device_plugins import device_plugins, files_on_host
+
+        for path, text in files_on_host(item.device_plugins):
+            self.volumes.host.write(path, text)
+        return device_plugins(item.device_plugins, self._around.clock, self._around.recorder, item.name)
 
     def _make_dra_drivers(self, item: NodeItem) -> DraDrivers | None:
         if not item.dra_drivers:
