@@ -2,15 +2,18 @@
 
 Off unless asked for, on loopback unless an address is given. It answers one GET per connection and reads no more than a
 few kilobytes of it; it changes nothing and leaves nothing in the trace. Each further node is under /nodes/NAME.
+A request must name the server as it is reached: a web page of a stranger whose name leads here gets no answer.
 
 Mirrors: pkg/kubelet/server/server.go (the read-only port)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING
 
 from kubesim.clock import external
@@ -38,6 +41,7 @@ PATHS = ("/healthz", "/pods", "/metrics", "/statusz")
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 
 Answer = tuple[int, str, str]  # HTTP status, content type, body
+_MISDIRECTED: Answer = (421, TEXT, "421 misdirected request: name this server by the address that it serves on\n")
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -77,6 +81,7 @@ class ReadOnlyServer:
 
     def __init__(self, respond: Callable[[str, str], Answer]) -> None:
         self._respond = respond
+        self._host = LOOPBACK
         self.address = ""
 
     async def start(self, tasks: TaskSet, host: str, port: int) -> None:
@@ -89,6 +94,7 @@ class ReadOnlyServer:
                 listeners = await anyio.create_tcp_listener(local_host=host, local_port=port)
         except OSError as error:
             raise UsageError(f"cannot serve on {host}:{port}: {error.strerror or error}") from error
+        self._host = host
         bound = listeners.extra(SocketAttribute.local_address)
         self.address = f"http://[{bound[0]}]:{bound[1]}" if ":" in bound[0] else f"http://{bound[0]}:{bound[1]}"
         tasks.start(f"server on {self.address}", self._accept(listeners))
@@ -105,14 +111,43 @@ class ReadOnlyServer:
         async with stream:
             try:
                 head = await BufferedByteReceiveStream(stream).receive_until(b"\r\n\r\n", MAX_REQUEST)
-                method, _, rest = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
-                reply = self._respond(method, rest.partition(" ")[0])
+                request, *headers = head.decode("latin-1").split("\r\n")
+                method, _, rest = request.partition(" ")
+                reply = _MISDIRECTED
+                if is_our_name(_header(headers, "host"), self._host):
+                    reply = self._respond(method, rest.partition(" ")[0])
             except (IncompleteRead, DelimiterNotFound):
                 reply = 400, TEXT, "400 bad request\n"
             except BrokenResourceError:
                 return
             with suppress(BrokenResourceError):  # the client has gone
                 await stream.send(_response(*reply))
+
+
+def is_our_name(host_header: str, served: str) -> bool:
+    """Loopback, the address that is served, and none at all; any address where all are served."""
+    name = host_header.rpartition(":")[0] if re.search(r":\d+$", host_header) else host_header
+    name = name.strip("[]").lower()
+    if name in ("", "localhost", served.lower()):
+        return True
+    address, own = _address(name), _address(served)
+    return address is not None and (address.is_loopback or (own is not None and own.is_unspecified))
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None
+
+
+def _header(lines: Sequence[str], name: str) -> str:
+    """The value of the first header of that name; empty without one."""
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip().lower() == name:
+            return value.strip()
+    return ""
 
 
 def _response(status: int, kind: str, body: str) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
 from kubesim.errors import UsageError
-from kubesim.kubelet.server import MAX_REQUEST, Answer, ReadOnlyServer
+from kubesim.kubelet.server import MAX_REQUEST, Answer, ReadOnlyServer, is_our_name
 
 
 def echo(method: str, target: str) -> Answer:
@@ -42,7 +42,7 @@ async def asked(port: int, request: bytes, *, end: bool = False) -> bytes:
 def test_a_request_gets_its_answer_and_the_connection_ends() -> None:
     async def main() -> bytes:
         async with serving() as port:
-            return await asked(port, b"GET /pods HTTP/1.1\r\nHost: x\r\n\r\n")
+            return await asked(port, b"GET /pods HTTP/1.1\r\nHost: localhost\r\n\r\n")
 
     head, _, body = anyio.run(main).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\n")
@@ -87,3 +87,34 @@ def test_a_port_in_use_is_a_usage_error() -> None:
 
         with pytest.raises(UsageError, match=f"cannot serve on 127.0.0.1:{port}: "):
             anyio.run(main)
+
+
+def test_a_strangers_name_that_leads_here_gets_no_answer() -> None:
+    async def main() -> bytes:
+        async with serving() as port:
+            return await asked(port, f"GET /pods HTTP/1.1\r\nhOst: evil.example:{port}\r\n\r\n".encode())
+
+    reply = anyio.run(main)
+    assert reply.startswith(b"HTTP/1.1 421 Misdirected Request\r\n")
+    assert b"GET /pods" not in reply
+    assert b"Access-Control" not in reply
+
+
+@pytest.mark.parametrize(
+    ("header", "served", "ours"),
+    [
+        ("", "127.0.0.1", True),
+        ("127.0.0.1:10255", "127.0.0.1", True),
+        ("localhost:10255", "127.0.0.1", True),
+        ("[::1]:10255", "127.0.0.1", True),
+        ("evil.example", "127.0.0.1", False),
+        ("192.0.2.7:10255", "127.0.0.1", False),
+        ("192.0.2.7:10255", "192.0.2.7", True),
+        ("192.0.2.7:10255", "0.0.0.0", True),
+        ("evil.example:10255", "0.0.0.0", False),
+        ("node.example", "node.example", True),
+        ("[2001:db8::1]:80", "::", True),
+    ],
+)
+def test_names_of_the_server(header: str, served: str, ours: bool) -> None:
+    assert is_our_name(header, served) is ours
