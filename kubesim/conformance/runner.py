@@ -95,16 +95,25 @@ def _play(play: Callable[[Case], Any], case: Case) -> tuple[Any, str]:
     except NotRunnable:
         raise
     except Exception as error:  # whatever goes wrong in one case must not end the others
-        return None, f"{type(error).__name__}: {error}"
+        return None, _damaged("played", error)
+
+
+def _damaged(what: str, error: Exception) -> str:
+    """Cases that nobody changed can be played and judged."""
+    return f"cannot be {what}: the case is damaged, or of another version ({type(error).__name__}: {error})"
 
 
 def _count(result: CorpusResult, module: ModuleType, case: Case, output: Any, problem: str) -> None:
     result.cases += 1
-    answer = answer_of(module, case)
-    if answer is NO_ANSWER:
-        result.not_judged += 1
-        return
-    differences = [f"could not be played: {problem}"] if problem else judge(module, case, answer, output)
+    answer = None
+    try:
+        answer = answer_of(module, case)
+        if answer is NO_ANSWER:
+            result.not_judged += 1
+            return
+        differences = [problem] if problem else judge(module, case, answer, output)
+    except Exception as error:
+        differences = [_damaged("judged", error)]
     if differences:
         result.failures.append(Failure(case_id(case), answer, output, tuple(differences)))
     else:

@@ -37,7 +37,16 @@ def test_a_case_that_cannot_be_played_fails_alone(tmp_path: Path) -> None:
     broken = {"case": "hash-2", "input": {}, "output": {}}
     result = run_corpus(write(tmp_path / "container_hash.jsonl", broken, RIGHT))
     assert (result.passed, result.failed) == (1, 1)
-    assert "could not be played: KeyError" in result.failures[0].differences[0]
+    problem = "cannot be played: the case is damaged, or of another version (KeyError: 'container')"
+    assert result.failures[0].differences == (problem,)
+
+
+def test_a_case_that_cannot_be_judged_fails_alone(tmp_path: Path) -> None:
+    """Its answer is not of the format of the corpus."""
+    good = {"case": "n", "input": {"dir": [], "steps": [1]}, "output": {"steps": ["x"]}}
+    result = run_corpus(write(tmp_path / "conf_sync.jsonl", good, good | {"case": "m"}))
+    assert (result.cases, result.failed) == (2, 2)
+    assert all("the case is damaged" in failure.differences[0] for failure in result.failures)
 
 
 def test_id_and_out_are_the_same_as_case_and_output(tmp_path: Path) -> None:
