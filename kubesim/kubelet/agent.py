@@ -17,6 +17,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod
 from kubesim.cluster.api_client import ApiClient
 from kubesim.kubelet.admission.apparmor import AppArmorAdmission
+from kubesim.kubelet.admission.pod_features import PodFeaturesAdmission
 from kubesim.kubelet.admission.preemption import CriticalPodAdmission
 from kubesim.kubelet.admission.sysctls import SysctlAllowlist
 from kubesim.kubelet.cm.compose import new_container_manager
@@ -263,7 +264,8 @@ class Kubelet:
             )
             self.allocation.admit_before.append(self.care.eviction.admit)
             self.allocation.admit_after.append(self.care.shutdown.admit)
-        self.allocation.admit_after.insert(0, AppArmorAdmission(enabled=self.settings.app_armor_enabled).admit)
+        app_armor, features = AppArmorAdmission(enabled=self.settings.app_armor_enabled), PodFeaturesAdmission(gates)
+        self.allocation.admit_after[:0] = [app_armor.admit, features.admit]
         self.allocation.admit_before.append(SysctlAllowlist(self.settings.allowed_unsafe_sysctls).admit)
         self.allocation.admit_before.append(self.container_manager.admit)
         if (devices := self.container_manager.devices) is not None:

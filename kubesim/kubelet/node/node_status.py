@@ -14,6 +14,7 @@ from kubesim.clock import NEVER, LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.concurrency import JitteredTicker
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.kubelet.admission.pod_features import declared_features
 from kubesim.kubelet.cm.node_allocatable import (
     NOTHING_RESERVED,
     NodeAllocatableConfig,
@@ -60,6 +61,7 @@ def initial_node(
         metadata=ObjectMeta(name=name, labels={**own, **(labels or {})}),
         spec=NodeSpec(taints=taints).changed(**({"provider_id": provider_id} if provider_id else {})),
         status=NodeStatus(
+            declared_features=declared_features(gates),
             capacity=resources,
             allocatable=node_allocatable(resources, node_allocatable_reservation(resources, config)),
             conditions=tuple(
