@@ -7,8 +7,6 @@ appArmorAdmitHandler
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kubesim.api.pod import Container, Pod
 from kubesim.golang.text import quoted
 from kubesim.runtime.kuberuntime.decide.security_profiles import APP_ARMOR_ANNOTATION_PREFIX, get_app_armor_profile
@@ -52,17 +50,17 @@ def validate(pod: Pod, host_error: str = "") -> str:
 def _is_required(pod: Pod) -> bool:
     """Does the pod or a container state a profile other than Unconfined? Of several annotations, upstream looks at one
     of Go's choice; here it is the first by name."""
-    contexts = (pod.spec.security_context, *(container.security_context for container in _containers(pod)))
-    profiles = [context["appArmorProfile"] for context in contexts if context and context.get("appArmorProfile")]
-    if any(profile.get("type") != "Unconfined" for profile in profiles):
-        return True
+    for context in (pod.spec.security_context, *[container.security_context for container in _containers(pod)]):
+        profile = context and context.get("appArmorProfile")
+        if profile and profile.get("type") != "Unconfined":
+            return True
     annotations = pod.metadata.annotations
+    if not annotations:
+        return False
     first = min((key for key in annotations if key.startswith(APP_ARMOR_ANNOTATION_PREFIX)), default=None)
     return first is not None and annotations[first] != "unconfined"
 
 
-def _containers(pod: Pod) -> Iterator[Container]:
+def _containers(pod: Pod) -> tuple[Container, ...]:
     spec = pod.spec
-    yield from spec.init_containers
-    yield from spec.containers
-    yield from spec.ephemeral_containers
+    return (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)

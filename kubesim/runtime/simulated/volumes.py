@@ -116,7 +116,7 @@ class NodeVolumes:
         self._pods.pop(uid, None)
 
     def read_file(self, path: str) -> str | None:
-        key = _relative(path)
+        key = path.lstrip("/") if path.lstrip("/") in self._host_files else _relative(path)
         return self._host_files.get(key) if self._host is None else self._host.read(key)
 
     def path_kind(self, path: str) -> PathKind | None:
