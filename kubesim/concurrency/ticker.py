@@ -9,7 +9,7 @@ every tick were executed; a test compares.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from kubesim.clock import NEVER, LoopClock
@@ -108,3 +108,16 @@ class JitteredTicker(Ticker):
         while self.due < first:
             last, self.due = self.due, self.due + self._draw()
         return last
+
+
+async def act_every(clock: LoopClock, name: str, period: int, act: Callable[[], Awaitable[bool]]) -> None:
+    """Act now and every period, until cancelled, as wait.Until does. `act` returns whether it changed something, or may
+    change something next time."""
+    ticker = Ticker(clock, name, period)
+    try:
+        await act()
+        while True:
+            await ticker.channel.receive()
+            ticker.done(0 if await act() else NEVER)
+    finally:
+        ticker.stop()

@@ -74,17 +74,27 @@ def become_private_host(*state: str) -> None:
         _become_root()
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
     for path in state:
-        place = os.path.realpath(path)
-        while not os.path.isdir(place):
-            place = os.path.dirname(place)
-        mount("tmpfs", place, "tmpfs", data="mode=0755")
-        os.makedirs(os.path.realpath(path), exist_ok=True)
+        mount_empty(path)
     set_up("lo")
 
 
 def _become_root() -> None:
     uid, gid = os.geteuid(), os.getegid()
     unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS)
+    map_root_to(uid, gid)
+
+
+def map_root_to(uid: int, gid: int) -> None:
+    """Make root of a user namespace that was just entered these ids of the one above."""
     for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
+
+
+def mount_empty(path: str) -> None:
+    """An empty directory: a tmpfs there, or on the nearest directory above that exists."""
+    place = os.path.realpath(path)
+    while not os.path.isdir(place):
+        place = os.path.dirname(place)
+    mount("tmpfs", place, "tmpfs", data="mode=0755")
+    os.makedirs(os.path.realpath(path), exist_ok=True)

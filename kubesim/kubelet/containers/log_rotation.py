@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from kubesim.api.timestamps import SECOND, format_time
-from kubesim.clock import NEVER, LoopClock
-from kubesim.concurrency import Ticker
+from kubesim.clock import LoopClock
+from kubesim.concurrency import act_every
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.kuberuntime.labels import POD_NAME, POD_NAMESPACE
 from kubesim.runtime.kuberuntime.naming import POD_LOGS_ROOT
@@ -100,14 +100,7 @@ class ContainerLogManager:
     async def run(self) -> None:
         if self._policy.max_size < 0:
             return
-        ticker = Ticker(self._clock, "log rotation", self._policy.monitoring_period)
-        try:
-            await self.rotate_logs()
-            while True:
-                await ticker.channel.receive()
-                ticker.done(0 if await self.rotate_logs() else NEVER)
-        finally:
-            ticker.stop()
+        await act_every(self._clock, "log rotation", self._policy.monitoring_period, self.rotate_logs)
 
     async def rotate_logs(self) -> bool:
         """Only of running containers: others write nothing more, and would be left with an empty log.

@@ -14,8 +14,7 @@ from dataclasses import field
 from kubesim.api.pod import Pod
 from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_kinds import is_static_pod
-from kubesim.clock import NEVER
-from kubesim.concurrency import Ticker
+from kubesim.concurrency import act_every
 from kubesim.errors import RuntimeCallError
 from kubesim.kubelet.context import KubeletContext, PodViews
 from kubesim.kubelet.loop.mirror import MirrorClient
@@ -138,14 +137,7 @@ class ContainerGC:
     runtime: RuntimeManager
 
     async def run(self) -> None:
-        ticker = Ticker(self.context.clock, "container gc", self.context.settings.container_gc_period)
-        try:
-            await self.collect()
-            while True:
-                await ticker.channel.receive()
-                ticker.done(0 if await self.collect() else NEVER)
-        finally:
-            ticker.stop()
+        await act_every(self.context.clock, "container gc", self.context.settings.container_gc_period, self.collect)
 
     async def delete_all_unused_containers(self) -> None:
         """Also those of pods that have ended and are still wanted: there is disk pressure."""

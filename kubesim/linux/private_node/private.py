@@ -43,15 +43,9 @@ def become_root() -> None:
     uid, gid = os.geteuid(), os.getegid()
     try:
         namespaces.unshare(namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNET)
-        _map_root_to(uid, gid)
+        namespaces.map_root_to(uid, gid)
     except OSError as error:
         raise Forbidden("a user namespace", error) from error
-
-
-def _map_root_to(uid: int, gid: int) -> None:
-    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
 
 
 def leave_for_node() -> None:
@@ -70,7 +64,7 @@ def furnish() -> None:
         _set_attributes("/", _READ_ONLY | _NO_SUID | _NO_DEVICES, recursive=True)
         _furnish_devices()
         for path in STATE_DIRS:
-            _empty(path)
+            namespaces.mount_empty(path)
         os.makedirs(NETNS_DIR, exist_ok=True)
         os.makedirs(OWN_DIR, mode=0o700, exist_ok=True)
     except OSError as error:
@@ -88,7 +82,7 @@ def _lock_mounts() -> None:
     """Enter a second user namespace with a copy of the mounts, and a network namespace that belongs to it."""
     try:
         namespaces.unshare(namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNS | namespaces.CLONE_NEWNET)
-        _map_root_to(0, 0)
+        namespaces.map_root_to(0, 0)
         _libc.prctl(_SET_DUMPABLE, 0)  # no plugin may trace the holder
     except OSError as error:
         raise Forbidden("a user namespace of the node's own", error) from error
@@ -125,15 +119,6 @@ def _set_attributes(path: str, set: int = 0, *, cleared: int = 0, recursive: boo
     if _libc.syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, path.encode(), flags, ctypes.byref(settings), size) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), path)
-
-
-def _empty(path: str) -> None:
-    """A tmpfs there, or on the nearest directory above that exists."""
-    place = os.path.realpath(path)
-    while not os.path.isdir(place):
-        place = os.path.dirname(place)
-    namespaces.mount("tmpfs", place, "tmpfs", data="mode=0755")
-    os.makedirs(os.path.realpath(path), exist_ok=True)
 
 
 def adopt_orphans() -> None:

@@ -13,8 +13,8 @@ from dataclasses import field
 
 from kubesim.api.pod import Container, ContainerStatus, Pod, PodStatus
 from kubesim.api.pods.resources import is_pod_level_resources_set
-from kubesim.clock import NEVER, LoopClock
-from kubesim.concurrency import Ticker
+from kubesim.clock import LoopClock
+from kubesim.concurrency import act_every
 from kubesim.errors import RuntimeCallError
 from kubesim.features import FeatureGates
 from kubesim.kubelet.cm.active_pods import ActivePods
@@ -130,14 +130,7 @@ class CpuManager:
             self._written[pod.metadata.uid, container.name] = cpus
 
     async def run(self, clock: LoopClock, period: int) -> None:
-        ticker = Ticker(clock, "cpu manager", period)
-        try:
-            await self.reconcile()
-            while True:
-                await ticker.channel.receive()
-                ticker.done(0 if await self.reconcile() else NEVER)
-        finally:
-            ticker.stop()
+        await act_every(clock, "cpu manager", period, self.reconcile)
 
     async def reconcile(self) -> bool:
         """Write the cpusets of all running containers that differ from what was written last; true if any did."""

@@ -14,8 +14,8 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Container, Pod, PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.api.workloads.resource_claims import ClaimReferenceError, is_reserved_for_pod, why_not_for_pod
-from kubesim.clock import NEVER, LoopClock
-from kubesim.concurrency import Ticker
+from kubesim.clock import LoopClock
+from kubesim.concurrency import act_every
 from kubesim.errors import ApiError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.cm.dra.claim_info import Checkpoints, ClaimInfo, ClaimInfoCache, new_claim_info
@@ -202,14 +202,7 @@ class DraManager:
 
     async def run(self) -> None:
         """Claims of pods that nobody wants any more are unprepared once a minute."""
-        ticker = Ticker(self._clock, "dra reconcile", RECONCILE_PERIOD)
-        try:
-            await self.reconcile()
-            while True:
-                await ticker.channel.receive()
-                ticker.done(0 if await self.reconcile() else NEVER)
-        finally:
-            ticker.stop()
+        await act_every(self._clock, "dra reconcile", RECONCILE_PERIOD, self.reconcile)
 
     async def reconcile(self) -> bool:
         """Whether there was something to do, or there may be next time."""
