@@ -20,7 +20,7 @@ class PortMapping:
 
 @value_object
 class PodNetworkConfig:
-    """What the plugins are told about a pod."""
+    """The part of a pod that CNI plugins get."""
 
     name: str = ""
     namespace: str = ""

@@ -37,8 +37,8 @@ CAPACITY = 100_000  # upstream's source blocks at 50; here a source never waits,
 class ConfigStream:
     """The mux and the channel behind it. Items are (update, trace record that caused it).
 
-    `heard` is told every snapshot before it is looked at, and with `hears_changes` every pod that came or changed;
-    `dropped` is told every pod of a snapshot that had the name of another.
+    `heard` gets every snapshot before the mux does, and with `hears_changes` every pod that was added or changed.
+    `dropped` gets every pod of a snapshot that has the name of another.
     """
 
     def __init__(

@@ -19,9 +19,9 @@ PluginResources = Callable[[Pod, NodeResources], NodeResources]
 class NodeAdmission:
     """The last check of one node; implements the allocation manager's `Admission`.
 
-    What the active pods use is summed up once and grows with each pod that is admitted; `pods_changed` says that it
-    must be summed up anew. `node` gives the node as the kubelet knows it now; `update_plugin_resources`, what it can
-    give as far as one pod is concerned.
+    What the active pods use is summed up once and grows with each pod that is admitted; `pods_changed` has
+    the sum computed again. `node` returns the node as the kubelet knows it now; `update_plugin_resources` returns what
+    is allocatable on it for one pod.
     """
 
     def __init__(self, node: Callable[[], Node], gates: FeatureGates = DEFAULT_GATES) -> None:

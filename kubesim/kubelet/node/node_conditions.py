@@ -134,14 +134,14 @@ def aggregate(problems: tuple[str, ...]) -> str:
 def has_changed(old: Node, new: Node) -> bool:
     """Whether there is more to tell than that the node is still alive."""
 
-    def told(node: Node) -> list[tuple[str, str, str, str, str | None]]:
+    def reported(node: Node) -> list[tuple[str, str, str, str, str | None]]:
         return [(c.type, c.status, c.reason, c.message, c.last_transition_time) for c in node.status.conditions]
 
     def has(node: Node) -> tuple[object, ...]:
         status = node.status
         return status.volumes_in_use, status.capacity, status.allocatable
 
-    return told(old) != told(new) or has(old) != has(new)
+    return reported(old) != reported(new) or has(old) != has(new)
 
 
 class NodeStatusUpdater:

@@ -175,7 +175,7 @@ def sandbox_from_json(stored: dict[str, Any]) -> PodSandbox:
 
 
 def pod_network_config(config: SandboxConfig) -> PodNetworkConfig:
-    """What the plugins are told about a pod. On the way to containerd, an empty list becomes none."""
+    """The part of a pod that CNI plugins get. On the way to containerd, an empty list becomes null."""
     metadata, dns = config.pod.metadata, config.dns
     mappings = tuple(mapping for container in config.pod.spec.containers for mapping in port_mappings(container))
     return PodNetworkConfig(

@@ -60,7 +60,7 @@ def _dns_and_host_name(pod: Pod, helper: RuntimeHelper) -> tuple[PodDNS, str]:
 
 
 def node_name_for_kernel(host_name: str, domain: str, as_fqdn: bool | None) -> str:
-    """What the kernel of the pod's UTS namespace is told; it keeps 64 characters. Raises SandboxConfigError."""
+    """The host name for the kernel, which keeps 64 characters. Raises SandboxConfigError."""
     if not domain or not as_fqdn:
         return host_name
     fqdn = f"{host_name}.{domain}"

@@ -304,7 +304,7 @@ def test_whole_object_missing_and_missing_optional(kind: str, name: str) -> None
 
 @KINDS
 def test_invalid_keys_valid(kind: str, name: str) -> None:
-    """Any key can be the name of a variable; older kubelets skipped some, and told so."""
+    """Any key can be the name of a variable; older kubelets skipped some, with an Event."""
     found = data(kind, **{"1234": "abc", "1234.name": "def"})
     made = environment({"envFrom": [{"prefix": "p_", f"{name}Ref": {"name": "any"}}]}, ns="test", objects=found)
     assert made == {"p_1234": "abc", "p_1234.name": "def", **KUBERNETES}

@@ -363,7 +363,7 @@ PODS_OWN = amounts("2500m", "2500Mi")
     ],
 )
 def test_what_grows(level: Json | None, changes: dict[int, Json], expected: bool) -> None:
-    """Seen in the order of waiting resizes: one that does not grow goes before one with the highest priority.
+    """Seen in the order of waiting resizes: one that does not grow comes ahead of one with the highest priority.
 
     Rows with nil and with an empty map are the same here."""
 

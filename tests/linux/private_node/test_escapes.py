@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kubesim.cni.exec.process import RealExec
 from kubesim.linux.private_node.confinement import mount_filter
 from kubesim.linux.private_node.holder_client import PrivateNode, Underlay
 from tests.support.machine import escapes
@@ -76,18 +78,11 @@ def test_an_attempt_that_nothing_prevents_is_seen(tmp_path: Path, outside: dict[
 
 def test_the_node_can_configure_its_own_network(node: PrivateNode, tmp_path: Path) -> None:
     program = tmp_path / "program"
-    program.write_text(
-        "#!/bin/sh\necho 1 > /proc/sys/net/ipv4/ip_forward && ip link add x type bridge && ip link del x\n"
-    )
+    steps = "echo 1 > /proc/sys/net/ipv4/ip_forward && ip link add x type bridge && ip link del x && echo done"
+    program.write_text(f"#!/bin/sh\n{steps}\n")
     program.chmod(0o755)
-    told, tell = os.pipe()
-    with open(os.devnull) as nothing:
-        child = node.spawn(str(program), {"PATH": os.environ["PATH"]}, (nothing.fileno(), tell, tell))
-    os.close(tell)
-    with open(told) as output:
-        assert output.read() == ""
-    os.read(child.exit_fd, 0)
-    child.close()
+    environ = {"PATH": os.environ["PATH"]}
+    assert asyncio.run(RealExec(spawn=node.spawn).exec_plugin(str(program), b"", environ)) == b"done\n"
 
 
 def test_a_daemon_ends_with_its_node(tmp_path: Path) -> None:

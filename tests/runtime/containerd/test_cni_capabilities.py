@@ -1,4 +1,4 @@
-"""What a plugin in a private node is told of a pod: a spy at the end of the chain stores its standard input.
+"""What a plugin in a private node gets of a pod: a spy at the end of the chain stores its standard input.
 
 Mirrors: containerd internal/cri/server/sandbox_run.go cniNamespaceOpts, toCNIDNS
 """
@@ -49,7 +49,7 @@ spec:
 """
 
 
-def told(
+def received(
     folder: Path, spec: str = "", container: str = "", configuration: str = "{}", offered: tuple[str, ...] = OFFERED
 ) -> tuple[dict[str, Any], str]:
     """The spy's runtimeConfig at ADD, and the uid of the pod."""
@@ -81,7 +81,7 @@ def told(
 
 
 def test_a_network_gets_the_capabilities_that_it_declares_as_containerd_passes_them(tmp_path: Path) -> None:
-    config, uid = told(tmp_path)
+    config, uid = received(tmp_path)
     annotations = config.pop(ANNOTATIONS)
     assert annotations["kubernetes.io/ingress-bandwidth"] == "1M"
     assert config == {
@@ -97,12 +97,12 @@ def test_a_network_gets_the_capabilities_that_it_declares_as_containerd_passes_t
 
 
 def test_what_a_network_does_not_declare_it_does_not_get(tmp_path: Path) -> None:
-    assert told(tmp_path, offered=())[0] == {}
+    assert received(tmp_path, offered=())[0] == {}
 
 
 def test_an_empty_list_is_null_on_the_other_side_of_cri(tmp_path: Path) -> None:
     spec = "dnsPolicy: None\n        dnsConfig: {nameservers: [192.0.2.7]}"
-    config, _ = told(tmp_path, spec, offered=("dns",))
+    config, _ = received(tmp_path, spec, offered=("dns",))
     assert config == {"dns": {"Servers": ["192.0.2.7"], "Searches": None, "Options": None}}
 
 
@@ -125,17 +125,17 @@ def test_an_empty_list_is_null_on_the_other_side_of_cri(tmp_path: Path) -> None:
 def test_the_cgroup_path_is_that_of_the_pods_class_and_the_kubelets_driver(
     tmp_path: Path, container: str, configuration: str, expected: str
 ) -> None:
-    config, uid = told(tmp_path, "", container, configuration, ("cgroupPath",))
+    config, uid = received(tmp_path, "", container, configuration, ("cgroupPath",))
     name = uid.replace("-", "_") if "systemd" in configuration else uid
     assert config == {"cgroupPath": expected.replace("<uid>", name)}
 
 
 def test_without_groups_for_pods_there_is_no_path(tmp_path: Path) -> None:
     configuration = "{cgroupsPerQOS: false, enforceNodeAllocatable: []}"
-    assert told(tmp_path, configuration=configuration, offered=("cgroupPath",))[0] == {}
+    assert received(tmp_path, configuration=configuration, offered=("cgroupPath",))[0] == {}
 
 
 def test_a_pod_with_a_user_namespace_gets_its_network_in_a_private_node(tmp_path: Path) -> None:
     """Its network namespace belongs to a new user namespace, in which the node's root is mapped and nobody else."""
-    config, _ = told(tmp_path, "hostUsers: false", offered=("cgroupPath",))
+    config, _ = received(tmp_path, "hostUsers: false", offered=("cgroupPath",))
     assert config["cgroupPath"].startswith("/kubepods/besteffort/pod")

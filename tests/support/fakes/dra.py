@@ -1,4 +1,4 @@
-"""A DRA driver that answers as it is told, and a DRA manager around one."""
+"""A DRA driver with scripted answers, and a DRA manager around one."""
 
 from __future__ import annotations
 

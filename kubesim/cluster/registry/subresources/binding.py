@@ -19,7 +19,7 @@ from kubesim.golang.text import aggregate
 
 
 def bind(store: Store, target: Target, binding: JsonObject, *, dry_run: bool = False) -> None:
-    """Give a pod its node, for ever. Nobody asks whether the node exists."""
+    """Bind a pod to a node. A binding is final, and the node need not exist."""
     metadata, node = binding.get("metadata") or {}, binding.get("target") or {}
     if metadata.get("name", "") != target.name:
         raise bad_request("name in URL does not match name in Binding object")

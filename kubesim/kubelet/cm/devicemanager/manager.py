@@ -125,7 +125,7 @@ class DeviceManager:
         known.healthy[resource] = {device.id for device in listed.values() if device.health == HEALTHY}
         known.unhealthy[resource] = {*listed} - known.healthy[resource]
         if self.gates.enabled("ResourceHealthStatus"):
-            # A device that is new may have been away for a while, and its pod may have been told otherwise.
+            # A new device may have been away for a while, and its pod may report another health.
             changed = [d.id for d in listed.values() if d.id not in before or before[d.id].health != d.health]
             uids = dict.fromkeys(uid for device in changed if (uid := self.pod_devices.pod_of_device(device)))
             if uids:

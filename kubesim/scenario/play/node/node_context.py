@@ -45,4 +45,4 @@ class NodeContext:
     output: ContainerOutput | None = None  # where lines of containers are shown
     real: CniNodes | None = None  # the nodes under these, for pods with real networks
     live: LiveNode | None = None  # where pods come from a live API server
-    heard: Callable[[Sequence[Pod]], None] = lambda pods: None  # is told of static pods and of those of a live node
+    heard: Callable[[Sequence[Pod]], None] = lambda pods: None  # gets static pods, and those of a live node

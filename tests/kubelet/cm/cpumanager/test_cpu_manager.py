@@ -78,10 +78,10 @@ def test_reconcile(row: Row) -> None:
     shown = {uid: {name: format_cpus(cpus) for name, cpus in each.items()} for uid, each in state.assignments.items()}
     assert shown == row["expectAssignments"]
     assert format_cpus(state.default_cpus) == row["expectDefault"]
-    # It succeeded if the runtime was told, or had been told before.
-    told = {cpus for _, cpus in runtime.updates if not row["updateError"]}
+    # It succeeded if the runtime was updated now or earlier.
+    written = {cpus for _, cpus in runtime.updates if not row["updateError"]}
     had = {cpus for containers in row["last"].values() for cpus in containers.values()}
-    assert bool(row["succeeded"]) == bool((told | had) & {c for each in shown.values() for c in each.values()})
+    assert bool(row["succeeded"]) == bool((written | had) & {c for each in shown.values() for c in each.values()})
     assert bool(row["updateError"]) == (bool(row["failed"]) and bool(runtime.updates))
 
 

@@ -336,7 +336,7 @@ def test_get_allocatable_devices() -> None:
 
 
 def test_feature_gate_resource_health_status() -> None:
-    """manager_test.go TestFeatureGateResourceHealthStatus: pods are told when the health of their device changes."""
+    """manager_test.go TestFeatureGateResourceHealthStatus: pods are synced when the health of their device changes."""
 
     def updates(gates: FeatureGates) -> list[tuple[str, ...]]:
         kubelet = Kubelet()

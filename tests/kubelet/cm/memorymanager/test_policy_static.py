@@ -155,7 +155,7 @@ def test_pod_requested_resources(row: Row) -> None:
 
 @pytest.mark.parametrize("row", of("violating"), ids=names(of("violating")))
 def test_nodes_stay_in_their_groups(row: Row) -> None:
-    """Test_isAffinityViolatingNUMAAllocations, seen in what a pod is told that is to get these nodes"""
+    """Test_isAffinityViolatingNUMAAllocations, seen in the message for a pod that is to get these nodes"""
     base = next(each for each in of("allocate") if each["error"] == "")
     state = {node: [count, cells, {"memory": [9, 0, 9, 0, 9]}] for node, (count, cells, _) in row["state"].items()}
     given = {**base, "assignments": {}, "state": state, "affinity": [row["affinity"], True]}
