@@ -49,8 +49,8 @@ class Store:
         self.new_uid = new_uid
         self.resource_version = 0
         self._objects: defaultdict[str, dict[Key, ApiObject]] = defaultdict(dict)
-        self._listeners: defaultdict[str, dict[Listener, None]] = defaultdict(dict)
-        self._listeners_to_all: dict[Listener, None] = {}
+        self._listeners: defaultdict[str, tuple[Listener, ...]] = defaultdict(tuple)
+        self._listeners_to_all: tuple[Listener, ...] = ()
         self._history = defaultdict[str, History](lambda: History(history_limit))
         self._expiring: deque[tuple[int, Key, str]] = deque()  # events: until when, which one, in which version
 
@@ -91,20 +91,19 @@ class Store:
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
         """Tell the listener about every later change; the answer ends the watch."""
-        listeners = self._listeners[kind]
-        listeners[listener] = None
+        self._listeners[kind] += (listener,)
 
         def stop() -> None:
-            listeners.pop(listener, None)
+            self._listeners[kind] = tuple(other for other in self._listeners[kind] if other != listener)
 
         return stop
 
     def watch_all(self, listener: Listener) -> Callable[[], None]:
         """Tell the listener about every later change of every kind, after those that watch just this kind."""
-        self._listeners_to_all[listener] = None
+        self._listeners_to_all += (listener,)
 
         def stop() -> None:
-            self._listeners_to_all.pop(listener, None)
+            self._listeners_to_all = tuple(other for other in self._listeners_to_all if other != listener)
 
         return stop
 
@@ -228,11 +227,10 @@ class Store:
             self._objects[kind][key] = stored
         event = WatchEvent(type, stored, number, previous)
         self._history[kind].append(event)
-        for listener in list(self._listeners[kind]):
+        for listener in self._listeners[kind]:
             listener(event)
-        if self._listeners_to_all:
-            for listener in list(self._listeners_to_all):
-                listener(event)
+        for listener in self._listeners_to_all:
+            listener(event)
         if kind == "Event" and type != "DELETED":
             now = self.now()
             self._expiring.append((now + EVENT_TTL, key, metadata.resource_version))

@@ -133,14 +133,14 @@ def with_transition_times(
     """The kubelet's conditions with their times: the old one while the condition's status is the same, else now."""
     before = {condition.type: condition for condition in reversed(old)}
     untimed = set(_TIMED_CONDITIONS)  # of each type the first one counts
-    timed = []
+    timed, started = [], format_time(now)
     for condition in conditions:
         kind = condition.type
         if kind in untimed:
             untimed.remove(kind)
             was = before.get(kind)
             if was is None or was.status != condition.status:
-                condition = condition_since(condition, format_time(now))
+                condition = condition_since(condition, started)
             elif was is not condition:
                 condition = condition_since(condition, was.last_transition_time)
         timed.append(condition)
@@ -153,8 +153,7 @@ def normalize_status(pod: Pod, status: PodStatus) -> PodStatus:
     Upstream also cuts times to whole seconds, in which an API server gives them; here they are never held otherwise.
     """
     changes: dict[str, Any] = {}
-    for name in _CONTAINER_LISTS:
-        before = getattr(status, name)
+    for name, before in zip(_CONTAINER_LISTS, _container_lists(status), strict=True):
         if not before:
             continue
         statuses = [
