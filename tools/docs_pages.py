@@ -26,6 +26,9 @@ from kubesim.cli.main import make_parser
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.conformance import narrowing
 from kubesim.conformance.frame import corpus_name, read_cases
+from kubesim.features import DEFAULT_PROFILE
+from kubesim.features.differences import DIFFERENCES
+from kubesim.features.table import PROFILES
 from kubesim.kubeletconfig.fields import all_fields
 from kubesim.labs.language import LabFile, Solution
 from kubesim.labs.load import find_labs, labs_directory
@@ -374,6 +377,29 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
+def versions() -> str:
+    lines = ["# Versions", "", MADE, ""]
+    lines += [
+        f"`spec.profile` and `--profile` choose the version of the kubelet: {', '.join(PROFILES)}. {DEFAULT_PROFILE} is the",
+        "default. Each profile has the feature gates of its version (`kubesim/features/table.py`) and, where no gate tells",
+        "versions apart, named rules. Each row below is a rule and has a scenario that shows it.",
+        "",
+        "| rule | differs in | what differs | upstream | scenario |",
+        "|---|---|---|---|---|",
+    ]
+    for each in DIFFERENCES:
+        values = ", ".join(
+            f"{profile}: {_shown_value(each.values[profile])}" for profile in PROFILES if profile in each.values
+        )
+        scenario = f"[{each.scenario}](../scenarios/{each.scenario})"
+        lines.append(f"| `{each.rule}` | {values} | {each.what} | {each.upstream} | {scenario} |")
+    return _page(lines)
+
+
+def _shown_value(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"`{value}`"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "scenarios.md": scenarios,
@@ -382,6 +408,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "trace.md": trace,
     "fidelity.md": fidelity,
     "walk.md": walk,
+    "versions.md": versions,
 }
 
 

@@ -40,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     options.add_seed(parser)
     options.add_feature_gates(parser)
+    options.add_profile(parser)
     parser.add_argument("--until", type=options.duration, metavar="DURATION", help="stop at this time: 90s, 1m30s, 2h")
     parser.add_argument(
         "--speed", type=options.positive_number, metavar="N", help="pace it: N seconds of the node in one second"

@@ -1,4 +1,4 @@
-"""Feature gates as values: what a kubelet's gates are in a profile, and what was set differently.
+"""The version of a kubelet as a value: its profile, its feature gates and what was set differently, its named rules.
 
 A set of gates is immutable and handed to whoever decides; nobody reads a global. `configured_gates` takes settings as a
 kubelet does and refuses what it refuses; the tables are in `table.py`.
@@ -12,12 +12,13 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kubesim.errors import GateError
+from kubesim.features.rules import Rules, rules_of
 from kubesim.features.table import DEPENDENCIES, PROFILES, TABLE
 
-DEFAULT_PROFILE = "v1.36"
+DEFAULT_PROFILE: Final = "v1.36"
 _ALL_OF_STAGE = {"AllAlpha": "A", "AllBeta": "B"}
 
 
@@ -54,12 +55,14 @@ class FeatureGates:
     overrides: Mapping[str, bool] = field(default_factory=dict)
     profile: str = DEFAULT_PROFILE
     enabled: Callable[[str], bool] = field(init=False, repr=False, compare=False)
+    rules: Rules = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in self.overrides:
             _check_known(name, self.profile)
         # Asked a thousand times in a pod's life: a look-up is all that it costs.
         object.__setattr__(self, "enabled", {**_defaults(self.profile), **self.overrides}.__getitem__)
+        object.__setattr__(self, "rules", Rules() if self.profile == DEFAULT_PROFILE else rules_of(self.profile))
 
 
 DEFAULT_GATES = FeatureGates()

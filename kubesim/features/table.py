@@ -9,7 +9,10 @@ Mirrors: pkg/features/kube_features.go at v1.6.13, v1.12.4, v1.30.0 and v1.36.4
 
 from __future__ import annotations
 
-PROFILES = ("v1.6", "v1.12", "v1.30", "v1.36")
+from typing import Literal, get_args
+
+Profile = Literal["v1.6", "v1.12", "v1.30", "v1.36"]
+PROFILES: tuple[Profile, ...] = get_args(Profile)
 
 # name                                              v1.6 v1.12 v1.30 v1.36
 TABLE = """\

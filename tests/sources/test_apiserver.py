@@ -281,7 +281,7 @@ def test_stopping_ends_it_at_once() -> None:
         stage.follower.source.stop()
         stage.store.create(new_pod("b"))
         assert await stage.after(11 * MINUTE) == []
-        assert stage.store._listeners["Pod"] == {}
+        assert stage.store._listeners["Pod"] == ()
         stage.follower.source.stop()
 
     on_stage(play)

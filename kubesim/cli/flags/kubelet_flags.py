@@ -56,7 +56,7 @@ def overlay(args: argparse.Namespace, gates: Mapping[str, bool] | None) -> Overl
     around = make_overlay(options.chosen(args.config, "KUBESIM_CONFIG", str), texts, gates)
     _, networks = runtime_flags.chosen(args)
     given = frozenset(CNI[name] for name in networks if name in CNI)
-    return replace(around, allow_host=args.allow_host, from_flags=given)
+    return replace(around, allow_host=args.allow_host, from_flags=given, profile=options.profile(args))
 
 
 def _destination(flag: str) -> str:

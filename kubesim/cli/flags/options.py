@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from kubesim.errors import UsageError
+from kubesim.features.table import PROFILES
 
 T = TypeVar("T")
 
@@ -140,6 +141,15 @@ def add_feature_gates(parser: argparse.ArgumentParser) -> None:
 
 def feature_gates(args: argparse.Namespace) -> dict[str, bool] | None:
     return chosen(args.feature_gates, "KUBESIM_FEATURE_GATES", gate_settings)
+
+
+def add_profile(parser: argparse.ArgumentParser) -> None:
+    help = f"the kubelet's version: {', '.join(PROFILES)}; overrides that of a scenario (environment: KUBESIM_PROFILE)"
+    parser.add_argument("--profile", type=one_of(PROFILES), metavar="VERSION", help=help)
+
+
+def profile(args: argparse.Namespace) -> str | None:
+    return chosen(args.profile, "KUBESIM_PROFILE", one_of(PROFILES))
 
 
 def add_references(parser: argparse.ArgumentParser) -> None:

@@ -23,6 +23,8 @@ from pydantic_core import PydanticCustomError
 from kubesim.api.quantity import quantity
 from kubesim.errors import GateError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates, configured_gates
+from kubesim.features.rules import rules_of
+from kubesim.features.table import Profile
 from kubesim.kubeletconfig.decode import ConfigurationProblem
 from kubesim.scenario.hardware.node_machine import (
     check_resource_managers,
@@ -190,6 +192,10 @@ def _on_or_off(value: Any) -> Any:
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
+def _profile(value: Any, info: ValidationInfo) -> Any:
+    return Overlay.of(info).profile or value
+
+
 class Spec(Strict):
     nodes: Annotated[tuple[NodeItem, ...], BeforeValidator(as_list)] = Field(
         default_factory=lambda: ({"name": "node-1"},), validate_default=True, min_length=1
@@ -197,7 +203,7 @@ class Spec(Strict):
     sources: Sources = defaults()
     runtime: Literal["simulated", "cni"] = "simulated"
     cni: CniItem = defaults()
-    profile: Literal["v1.36", "v1.12"] = "v1.36"
+    profile: Annotated[Profile, BeforeValidator(_profile)] = Field(default=DEFAULT_PROFILE, validate_default=True)
     feature_gates: dict[str, bool] = Field(default_factory=dict)
     kubelet_configuration: Annotated[KubeletConfiguration, PlainValidator(_configuration)] = Field(
         default=KubeletConfiguration(), validate_default=True
@@ -253,7 +259,7 @@ class Spec(Strict):
 
     @model_validator(mode="after")
     def _sources_fit(self) -> Spec:
-        if self.sources.bootstrap_checkpoint is not None and self.profile != "v1.12":
+        if self.sources.bootstrap_checkpoint is not None and not rules_of(self.profile).bootstrap_checkpoints:
             raise PydanticCustomError("sources", "bootstrapCheckpoint is there in profile v1.12 only")
         live = self.sources.apiserver
         if live is not None and live.node not in [node.name for node in self.nodes]:

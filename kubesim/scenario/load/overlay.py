@@ -46,6 +46,7 @@ class Overlay:
     directory: str = ""
     allow_host: bool = False
     from_flags: frozenset[Path] = frozenset()
+    profile: str | None = None  # of the command line; it overrides that of the scenario
 
     @staticmethod
     def of(info: ValidationInfo) -> Overlay:

@@ -1,0 +1,8 @@
+"""The differences between versions, by subject; one row each."""
+
+from __future__ import annotations
+
+from kubesim.features.differences.sources import SOURCES
+from kubesim.features.rules import Difference
+
+DIFFERENCES: tuple[Difference, ...] = (*SOURCES,)

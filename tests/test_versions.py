@@ -1,0 +1,53 @@
+"""Versions: named rules by profile, each with a row, and a scenario that shows it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from kubesim.features import DEFAULT_PROFILE, FeatureGates
+from kubesim.features.differences import DIFFERENCES
+from kubesim.features.rules import Rules, rules_of
+from kubesim.features.table import PROFILES
+from kubesim.scenario.load.loader import load_scenario
+from kubesim.scenario.load.overlay import Overlay
+from tests.support.stepping import SCENARIOS
+
+ROWS = pytest.mark.parametrize("row", DIFFERENCES, ids=lambda row: row.rule)
+
+
+def test_each_rule_has_one_row() -> None:
+    assert sorted(row.rule for row in DIFFERENCES) == sorted(each.name for each in fields(Rules))
+
+
+def test_the_default_profile_has_the_default_rules() -> None:
+    assert rules_of(DEFAULT_PROFILE) == Rules() == FeatureGates().rules
+    assert FeatureGates(profile="v1.12").rules.bootstrap_checkpoints
+
+
+@ROWS
+def test_a_row_names_profiles_that_differ(row: object) -> None:
+    assert isinstance(row, tuple)
+    rule, values, what, upstream, _ = row
+    default = getattr(Rules(), rule)
+    assert values
+    assert set(values) <= set(PROFILES) - {DEFAULT_PROFILE}
+    assert all(type(value) is type(default) and value != default for value in values.values())
+    assert what.endswith(".")
+    assert upstream
+
+
+@ROWS
+def test_a_row_has_a_scenario_of_a_profile_that_differs(row: object) -> None:
+    assert isinstance(row, tuple)
+    _, values, _, _, scenario = row
+    found = load_scenario(str(SCENARIOS / scenario))
+    assert found.spec.profile in values
+    assert found.spec.expect
+
+
+def test_the_command_line_overrides_the_profile_of_a_scenario() -> None:
+    hello = str(SCENARIOS / "hello-pod.yaml")
+    assert load_scenario(hello).gates.profile == DEFAULT_PROFILE
+    assert load_scenario(hello, around=Overlay(profile="v1.30")).gates.profile == "v1.30"
