@@ -380,9 +380,10 @@ def _sentence(text: str) -> str:
 def versions() -> str:
     lines = ["# Versions", "", MADE, ""]
     lines += [
-        f"`spec.profile` and `--profile` choose the version of the kubelet: {', '.join(PROFILES)}. {DEFAULT_PROFILE} is the",
-        "default. Each profile has the feature gates of its version (`kubesim/features/table.py`) and, where no gate tells",
-        "versions apart, named rules. Each row below is a rule and has a scenario that shows it.",
+        f"`spec.profile` and `--profile` choose the version of the kubelet: {', '.join(PROFILES)}.",
+        f"The default is {DEFAULT_PROFILE}. Each profile has the feature gates of its version",
+        "(`kubesim/features/table.py`) and, where no gate tells versions apart, named rules. Each row below is a rule and",
+        "has a scenario that shows it.",
         "",
         "| rule | differs in | what differs | upstream | scenario |",
         "|---|---|---|---|---|",
