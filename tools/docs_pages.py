@@ -382,8 +382,8 @@ def versions() -> str:
     lines += [
         f"`spec.profile` and `--profile` choose the version of the kubelet: {', '.join(PROFILES)}.",
         f"The default is {DEFAULT_PROFILE}. Each profile has the feature gates of its version",
-        "(`kubesim/features/table.py`) and, where no gate tells versions apart, named rules. Each row below is a rule and",
-        "has a scenario that shows it.",
+        "(`kubesim/features/table.py`) and, where no gate tells versions apart, named rules. Each row below is a rule",
+        "and has a scenario that shows it.",
         "",
         "| rule | differs in | what differs | upstream | scenario |",
         "|---|---|---|---|---|",
