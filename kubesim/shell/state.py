@@ -12,12 +12,12 @@ from itertools import islice
 from typing import Self
 
 from kubesim.shell.kernel.kernel import Disposition, Process
+from kubesim.shell.kernel.limits import LONG_TEXT, VARIABLE_LIMIT, VARIABLE_SIZE
 from kubesim.shell.language.syntax import Command
 from kubesim.values import part
 
 EXIT_TRAP = 0
 
-_VARIABLE_LIMIT = 1 << 20
 _JOB_LIMIT = 256
 _OPTIONS = {
     "e": "errexit",
@@ -106,9 +106,20 @@ class ShellState:
         return "0" if name == "PPID" else None
 
     def assign(self, name: str, value: str) -> None:
-        if len(value) > _VARIABLE_LIMIT:
+        old = self.variables.get(name)
+        if old is None:
+            self.process.hold(VARIABLE_SIZE + len(name) + len(value))
+        elif len(value) > LONG_TEXT or len(old) > LONG_TEXT:
+            self.process.hold(len(value) - len(old))
+        if len(value) > VARIABLE_LIMIT:
             self.process.kernel.kill_out_of_memory()
         self.variables[name] = value
+
+    def release(self, name: str) -> None:
+        """A variable is no more."""
+        old = self.variables.pop(name, None)
+        if old is not None:
+            self.process.hold(-(VARIABLE_SIZE + len(name) + len(old)))
 
     def make_local(self, name: str) -> None:
         if self.local_frames:

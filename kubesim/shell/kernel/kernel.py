@@ -22,6 +22,22 @@ from typing import Any, TypeVar
 from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.shell.kernel.files import VirtualFiles
+from kubesim.shell.kernel.limits import (
+    CHARACTERS_PER_STEP,
+    CPU_BOUND_TURNS,
+    LARGEST_MEMORY,
+    LONG_TEXT,
+    LONGEST_PAUSE,
+    MEMORY_LIMIT,
+    PAUSE,
+    PAUSES_BEFORE_CPU_BOUND,
+    PROCESS_LIMIT,
+    SHORTEST_TURN,
+    STEPS_OF_A_FORK,
+    STEPS_PER_INSTANT,
+    STEPS_PER_TURN,
+    STEPS_WHEN_CPU_BOUND,
+)
 from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
 from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Stream
 from kubesim.shell.kernel.users import ROOT, User
@@ -37,16 +53,6 @@ SIGNAL_NAMES = {
 }  # fmt: skip
 _NUMBERS = {name: number for number, name in SIGNAL_NAMES.items()}
 _HARMLESS = frozenset({CHLD, CONT, 20, 21, 22, 23, 28})  # ignored by default; stopped processes are not modelled
-
-STEPS_PER_TURN = 10_000  # after so much work without time passing, a process pauses
-STEPS_OF_A_FORK = 10
-PAUSE = 10_000  # microseconds
-PAUSES_BEFORE_CPU_BOUND = 10  # then turns are shorter, and each pause is twice the one before: it costs next to nothing
-STEPS_WHEN_CPU_BOUND = 1_000
-LONGEST_PAUSE = 3600 * 1_000_000
-PROCESS_LIMIT = 512
-MEMORY_LIMIT = 64 << 20  # bytes a process may hold in a container without a limit
-LARGEST_MEMORY = 1 << 30  # ... and in any container
 
 
 def signal_number(name: str) -> int | None:
@@ -115,6 +121,7 @@ class Process:
     strict: bool = False
     user: str = "root"
     queued: bool = False
+    held: int = 0  # bytes
     _spent: int = 0
     _spent_at: int = -1
     _pauses: int = 0
@@ -145,20 +152,43 @@ class Process:
 
     def spend(self, steps: int = 1) -> bool:
         """Count work; True if it is time to pause."""
-        now = self.kernel.clock.now()
+        kernel = self.kernel
+        now = kernel.clock.now()
         if now != self._spent_at:
             self._spent_at, self._spent, self._pauses = now, 0, 0
+        if now != kernel.spent_at:
+            kernel.spent_at, kernel.spent = now, 0
         self._spent += steps
-        return self._spent > (STEPS_PER_TURN if self._pauses < PAUSES_BEFORE_CPU_BOUND else STEPS_WHEN_CPU_BOUND)
+        kernel.spent += steps
+        if self._pauses >= PAUSES_BEFORE_CPU_BOUND:
+            return self._spent > kernel.cpu_bound_steps()
+        return self._spent > STEPS_PER_TURN or kernel.spent > STEPS_PER_INSTANT
+
+    def spend_on(self, text: str) -> None:
+        """Count the work of going through a text; only a long one matters."""
+        if len(text) > LONG_TEXT:
+            self.spend(len(text) // CHARACTERS_PER_STEP)
 
     async def pause(self) -> None:
         """Let time pass for a process that never waits by itself."""
         self._pauses += 1
         doublings = max(0, self._pauses - PAUSES_BEFORE_CPU_BOUND)
-        if doublings == 1:
-            self.kernel.note(f"{' '.join(self.argv)!r} never waits: it is taken for a server that keeps a CPU busy")
+        if doublings:
+            self.kernel.cpu_bound(self)
         await self.sleep(min(PAUSE << min(doublings, 40), LONGEST_PAUSE), interruptible=True)
         self._spent_at, self._spent = self.kernel.clock.now(), 0
+
+    def _continue_work_of(self, other: Process) -> None:
+        """Work of a child counts as its parent's: many short children are not cheaper than one long process."""
+        self._spent_at, self._spent, self._pauses = other._spent_at, other._spent, other._pauses
+
+    # Memory.
+
+    def hold(self, size: int) -> None:
+        """Hold this many bytes more (or fewer) until this process ends; too many are the end of the container."""
+        self.held += size
+        self.kernel.held += size
+        self.kernel.claim_memory(0)
 
     # Streams.
 
@@ -173,29 +203,33 @@ class Process:
         while (text := stream.poll_read()) is None:
             stream.watch(self.wake)
             await rest()
+        if len(text) > LONG_TEXT:
+            self.spend(len(text) // LONG_TEXT)
         return text
 
     async def read_line(self, stream: Stream) -> str:
         """One line with its newline; empty at the end."""
         held: list[str] = []
         size = 0
-        while text := await self.read(stream):
-            line, newline, behind = text.partition("\n")
-            if newline:
-                if behind:
-                    stream.push_back(behind)
-                return "".join((*held, line, newline))
-            size += len(text)
-            self.kernel.claim_memory(size)
-            held.append(text)
-        return "".join(held)
+        try:
+            while text := await self.read(stream):
+                line, newline, behind = text.partition("\n")
+                if newline:
+                    if behind:
+                        stream.push_back(behind)
+                    return "".join((*held, line, newline))
+                size += len(text)
+                self.hold(len(text))
+                held.append(text)
+            return "".join(held)
+        finally:
+            if size and self.status is None:
+                self.hold(-size)
 
     async def read_all(self, stream: Stream) -> str:
         held: list[str] = []
-        size = 0
         while text := await self.read(stream):
-            size += len(text)
-            self.kernel.claim_memory(size)
+            self.hold(len(text))
             held.append(text)
         return "".join(held)
 
@@ -243,6 +277,7 @@ class Process:
         kernel = self.kernel
         child = kernel.new_process(argv, self.environment if environment is None else environment, self.directory)
         child.parent = self
+        child._continue_work_of(self)
         child.strict = self.strict
         child.streams = {descriptor: stream.hold() for descriptor, stream in (self.streams or {}).items()}
         child.dispositions = inherited(self.dispositions)
@@ -254,6 +289,8 @@ class Process:
             child.waiters.append(self)
             while child.status is None:
                 await rest()
+        if child._spent_at == self.kernel.clock.now():
+            self._continue_work_of(child)
         return child.status
 
     def listen(self, listener: Listener) -> Listener:
@@ -298,6 +335,10 @@ class Kernel:
     neighbours: dict[int, Process] | None = None  # None: nobody shares the namespace
     init: Process | None = None
     current: Process | None = None  # whose code is running at this moment
+    spent: int = 0  # steps of all processes at one instant ...
+    spent_at: int = -1  # ... which is this one
+    held: int = 0  # bytes that all processes hold
+    _cpu_bound_turns: int = 0
     _ready: list[Process] = field(default_factory=list)
     _draining: bool = False
     _random: RandomStream | None = None
@@ -389,6 +430,7 @@ class Kernel:
         if process.status is not None:
             return
         process.status = status
+        self.held -= process.held
         self.processes.pop(process.pid, None)
         if self.neighbours is not None:
             self.neighbours.pop(process.pid, None)
@@ -442,9 +484,20 @@ class Kernel:
         elif isinstance(action, int):
             self.finish(process, ExitStatus(action))
 
+    def cpu_bound(self, process: Process) -> None:
+        """A process that never waits has had its turn."""
+        self._cpu_bound_turns += 1
+        if self._cpu_bound_turns == 1:
+            name = " ".join(process.argv)
+            self.note(f"{name!r} never waits: it is taken for a server that keeps a CPU busy")
+
+    def cpu_bound_steps(self) -> int:
+        """How long the next turn of such a process is: the more of them there were, the shorter."""
+        return max(SHORTEST_TURN, STEPS_WHEN_CPU_BOUND // (1 + self._cpu_bound_turns // CPU_BOUND_TURNS))
+
     def claim_memory(self, size: int) -> None:
-        """A process holds this many bytes; too many are the end of the container (memory.oom.group)."""
-        if size > min(self.memory_limit or MEMORY_LIMIT, LARGEST_MEMORY):
+        """This many bytes beside those that are held: too many are the end of the container (memory.oom.group)."""
+        if self.held + size > min(self.memory_limit or MEMORY_LIMIT, LARGEST_MEMORY):
             self.kill_out_of_memory()
 
     def kill_out_of_memory(self) -> None:
