@@ -141,7 +141,7 @@ async def unset(shell: Shell, argv: list[str]) -> int:
         if "-f" in argv:
             shell.functions.pop(name, None)
         else:
-            shell.variables.pop(name, None)
+            shell.release(name)
             shell.exported.discard(name)
     return 0
 

@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Self
 
 from kubesim.shell.kernel.kernel import Disposition, Process
-from kubesim.shell.kernel.limits import LONG_TEXT, VARIABLE_LIMIT, VARIABLE_SIZE
 from kubesim.shell.language.syntax import Command
+from kubesim.shell.limits import LONG_TEXT, VARIABLE_LIMIT, VARIABLE_SIZE
 from kubesim.values import part
 
 EXIT_TRAP = 0
@@ -71,7 +71,20 @@ class ShellState:
         copy.jobs = {}
         copy.local_frames = []
         copy.loops = 0
+        entries = len(self.variables) + len(self.positional)
+        process.hold(VARIABLE_SIZE * entries)
+        process.spend(entries // LONG_TEXT)
         return copy
+
+    # Limits.
+
+    def spend_on(self, text: str) -> None:
+        self.process.spend_on(text)
+
+    def claim(self, size: int) -> None:
+        """So many characters are about to be put together."""
+        if size > LONG_TEXT:
+            self.process.kernel.claim_memory(size)
 
     # Variables.
 
@@ -121,6 +134,13 @@ class ShellState:
         if old is not None:
             self.process.hold(-(VARIABLE_SIZE + len(name) + len(old)))
 
+    def put_back(self, name: str, old: str | None) -> None:
+        """Give a variable the value that it had before; None: it was not there."""
+        if old is None:
+            self.release(name)
+        else:
+            self.assign(name, old)
+
     def make_local(self, name: str) -> None:
         if self.local_frames:
             self.local_frames[-1].setdefault(name, self.variables.get(name))
@@ -147,9 +167,11 @@ class ShellState:
     def matching_paths(self, pattern: str) -> list[str]:
         files, directory = self.process.kernel.files, self.process.directory
         if pattern.startswith("/"):
-            return files.glob(pattern)
+            return files.glob(pattern, self.process.spend)
         prefix = directory.rstrip("/") + "/"
-        return [path.removeprefix(prefix) for path in files.glob(posixpath.join(directory, pattern))]
+        return [
+            path.removeprefix(prefix) for path in files.glob(posixpath.join(directory, pattern), self.process.spend)
+        ]
 
     # Jobs.
 

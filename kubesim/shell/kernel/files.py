@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Mapping
 
-from kubesim.shell.kernel.limits import ENTRY_LIMIT, FILE_LIMIT, VOLUME_LIMIT
 from kubesim.shell.language.patterns import MAGIC, compile_pattern
+from kubesim.shell.limits import ENTRY_LIMIT, FILE_LIMIT, NAME_LIMIT, PATH_LIMIT, VOLUME_LIMIT
 from kubesim.values import value_object
 
 # Without the leading slash. What an image holds is not modelled, so the usual places simply exist.
@@ -36,6 +36,7 @@ READ_ONLY = "Read-only file system"
 EXISTS = "File exists"
 NO_SPACE = "No space left on device"
 BUSY = "Resource busy"
+NAME_TOO_LONG = "File name too long"
 
 
 class File:
@@ -272,6 +273,8 @@ class VirtualFiles:
         volume, key, read_only = self.locate(path)
         if read_only:
             raise FileFault(READ_ONLY)
+        if len(path) >= PATH_LIMIT or len(path) - path.rfind("/") - 1 > NAME_LIMIT:
+            raise FileFault(NAME_TOO_LONG)
         return volume, key
 
     def create(self, path: str, now: int, *, truncate: bool = False) -> File:
@@ -323,8 +326,9 @@ class VirtualFiles:
             raise FileFault(NOT_FOUND)
         volume.put(key, file)
 
-    def glob(self, pattern: str) -> list[str]:
-        """The paths that match an absolute pattern, sorted; a leading dot must be matched by a dot."""
+    def glob(self, pattern: str, spend: Callable[[int], object] = lambda steps: None) -> list[str]:
+        """The paths that match an absolute pattern, sorted; a leading dot must be matched by a dot. `spend` is called
+        with the steps that this takes."""
         found = ["/"]
         for part in pattern.strip("/").split("/"):
             step: list[str] = []
@@ -335,10 +339,12 @@ class VirtualFiles:
                     candidate = posixpath.join(base, part.replace("\\", ""))
                     step.extend([candidate] if self.exists(candidate) else ())
                     continue
-                compiled = compile_pattern(part)
+                compiled = compile_pattern(part, NAME_LIMIT)
+                names = self.names(base)
+                spend(1 + len(names) // 8)
                 step.extend(
                     posixpath.join(base, name)
-                    for name in self.names(base)
+                    for name in names
                     if compiled.fullmatch(name) and (part.startswith(".") or not name.startswith("."))
                 )
             found = step

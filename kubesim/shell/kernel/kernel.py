@@ -22,7 +22,10 @@ from typing import Any, TypeVar
 from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.shell.kernel.files import VirtualFiles
-from kubesim.shell.kernel.limits import (
+from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
+from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Stream
+from kubesim.shell.kernel.users import ROOT, User
+from kubesim.shell.limits import (
     CHARACTERS_PER_STEP,
     CPU_BOUND_TURNS,
     LARGEST_MEMORY,
@@ -38,9 +41,6 @@ from kubesim.shell.kernel.limits import (
     STEPS_PER_TURN,
     STEPS_WHEN_CPU_BOUND,
 )
-from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
-from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Stream
-from kubesim.shell.kernel.users import ROOT, User
 from kubesim.values import part, value_object
 
 T = TypeVar("T")
@@ -186,6 +186,7 @@ class Process:
 
     def hold(self, size: int) -> None:
         """Hold this many bytes more (or fewer) until this process ends; too many are the end of the container."""
+        size = max(size, -self.held)  # a subshell may drop what its parent holds
         self.held += size
         self.kernel.held += size
         self.kernel.claim_memory(0)

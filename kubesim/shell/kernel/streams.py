@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Literal, Self
 
 from kubesim.shell.kernel.files import File, Volume
-from kubesim.shell.kernel.limits import CAPTURE_LIMIT, LINE_LIMIT, LOG_LIMIT, LOG_LINES
+from kubesim.shell.limits import CAPTURE_LIMIT, LINE_LIMIT, LOG_LIMIT, LOG_LINES
 from kubesim.values import part, value_object
 
 PIPE_CAPACITY = 4096  # of text that nobody has read; small, so that a reader gets its turn soon

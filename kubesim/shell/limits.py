@@ -8,6 +8,8 @@ device`, `Argument list too long`, or the OOM killer ends the container.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 # Work.
 STEPS_PER_TURN = 10_000  # after so much work without time passing, a process pauses
 STEPS_PER_INSTANT = 50_000  # ... or after so much work of the whole container
@@ -29,6 +31,7 @@ MEMORY_LIMIT = 64 << 20  # bytes that all processes of a container without a lim
 LARGEST_MEMORY = 256 << 20  # ... and those of any container
 VARIABLE_LIMIT = 1 << 20  # characters of one variable
 VARIABLE_SIZE = 64  # bytes of an entry in a table, beside its text
+SYNTAX_SIZE = 32  # bytes of a function for each character of its text
 ARGUMENT_LIMIT = 128 << 10  # characters of one argument of a program (MAX_ARG_STRLEN)
 ARGUMENTS_LIMIT = 2 << 20  # ... and of all arguments and variables together (a quarter of the stack)
 CAPTURE_LIMIT = 4 << 20  # characters of an exec's output that are kept; containerd drops more than 16 MiB
@@ -37,6 +40,16 @@ CAPTURE_LIMIT = 4 << 20  # characters of an exec's output that are kept; contain
 FILE_LIMIT = 4 << 20  # characters of one file
 VOLUME_LIMIT = 32 << 20  # characters of all files of a volume
 ENTRY_LIMIT = 10_000  # files and directories of a volume
+NAME_LIMIT = 255  # characters of a name in a directory
+PATH_LIMIT = 4096  # characters of a path
 LINE_LIMIT = 16_384  # characters of a line of output; containerd splits longer lines, too
-LOG_LINES = 10_000  # that are kept of a container's output; older ones are dropped, as the kubelet's rotation drops them
+LOG_LINES = (
+    10_000  # that are kept of a container's output; older ones are dropped, as the kubelet's rotation drops them
+)
 LOG_LIMIT = 4 << 20  # ... and their characters
+
+
+def is_too_long(argv: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Does Linux refuse to start a program with these arguments and variables (E2BIG)?"""
+    sizes = [*map(len, argv), *map(len, environment.values())]
+    return max(sizes) >= ARGUMENT_LIMIT or sum(sizes) > ARGUMENTS_LIMIT
