@@ -17,7 +17,8 @@ from kubesim.shell.builtin import (
 )
 from kubesim.shell.kernel.devices import open_for_reading
 from kubesim.shell.kernel.files import FileFault
-from kubesim.shell.kernel.kernel import CannotFork, Process, inherited, rest
+from kubesim.shell.kernel.kernel import CannotFork, Process, rest
+from kubesim.shell.kernel.signals import inherited
 from kubesim.shell.kernel.streams import Capture, Stream, make_pipe
 from kubesim.shell.language.arithmetic import ArithmeticFault
 from kubesim.shell.language.expand import ExpansionFault, expand_pattern, expand_text, expand_words

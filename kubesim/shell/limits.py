@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 # Work.
 STEPS_PER_TURN = 10_000  # after so much work without time passing, a process pauses
 STEPS_PER_INSTANT = 50_000  # ... or after so much work of the whole container
+LEAST_STEPS_PER_INSTANT = 2_000  # it has less after each instant that was full
 STEPS_OF_A_FORK = 10
 PAUSE = 10_000  # microseconds
 PAUSES_BEFORE_CPU_BOUND = 10  # then turns are shorter, and each pause is twice the one before

@@ -17,7 +17,8 @@ from kubesim.clock import Awaited
 from kubesim.shell.builtin import BUILTINS
 from kubesim.shell.interpreter import SHELLS
 from kubesim.shell.kernel.files import STANDARD_DIRECTORIES, VirtualFiles
-from kubesim.shell.kernel.kernel import KILL, ExitStatus, Kernel, Process
+from kubesim.shell.kernel.kernel import ExitStatus, Kernel, Process
+from kubesim.shell.kernel.signals import KILL
 from kubesim.shell.kernel.streams import Capture, Log
 from kubesim.shell.language.parser import parse
 from kubesim.shell.language.syntax import Simple

@@ -11,7 +11,8 @@ from dataclasses import field
 from itertools import islice
 from typing import Self
 
-from kubesim.shell.kernel.kernel import Disposition, Process
+from kubesim.shell.kernel.kernel import Process
+from kubesim.shell.kernel.signals import Disposition
 from kubesim.shell.language.syntax import Command
 from kubesim.shell.limits import LONG_TEXT, VARIABLE_LIMIT, VARIABLE_SIZE
 from kubesim.values import part

@@ -15,7 +15,6 @@ import types
 from asyncio import TimerHandle
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from dataclasses import field
-from enum import Enum
 from itertools import count
 from typing import Any, TypeVar
 
@@ -23,12 +22,14 @@ from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.shell.kernel.files import VirtualFiles
 from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
+from kubesim.shell.kernel.signals import HARMLESS, KILL, NO_HANDLERS, PIPE, STOP, Disposition, Dispositions, inherited
 from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Stream
 from kubesim.shell.kernel.users import ROOT, User
 from kubesim.shell.limits import (
     CHARACTERS_PER_STEP,
     CPU_BOUND_TURNS,
     LARGEST_MEMORY,
+    LEAST_STEPS_PER_INSTANT,
     LONG_TEXT,
     LONGEST_PAUSE,
     MEMORY_LIMIT,
@@ -45,22 +46,6 @@ from kubesim.values import part, value_object
 
 T = TypeVar("T")
 
-INT, QUIT, KILL, PIPE, TERM, CHLD, CONT, STOP = 2, 3, 9, 13, 15, 17, 18, 19
-SIGNAL_NAMES = {
-    1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
-    11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM", 17: "CHLD", 18: "CONT", 19: "STOP", 20: "TSTP",
-    21: "TTIN", 22: "TTOU", 23: "URG", 28: "WINCH",
-}  # fmt: skip
-_NUMBERS = {name: number for number, name in SIGNAL_NAMES.items()}
-_HARMLESS = frozenset({CHLD, CONT, 20, 21, 22, 23, 28})  # ignored by default; stopped processes are not modelled
-
-
-def signal_number(name: str) -> int | None:
-    """`TERM`, `SIGTERM` or `15`; None if there is no such signal."""
-    if name.isdigit():
-        return int(name) if int(name) == 0 or int(name) in SIGNAL_NAMES else None
-    return _NUMBERS.get(name.upper().removeprefix("SIG"))
-
 
 @value_object
 class ExitStatus:
@@ -72,17 +57,6 @@ class ExitStatus:
 
 
 KILLED = ExitStatus(128 + KILL, KILL)
-
-
-class Disposition(Enum):
-    """What a process does about a signal, if not the default. A number instead is a handler that exits with it."""
-
-    IGNORE = "ignore"
-    CATCH = "catch"
-
-
-Dispositions = Mapping[int, Disposition | int]
-NO_HANDLERS: Dispositions = types.MappingProxyType({})
 
 
 class Terminated(Exception):
@@ -157,12 +131,11 @@ class Process:
         if now != self._spent_at:
             self._spent_at, self._spent, self._pauses = now, 0, 0
         if now != kernel.spent_at:
-            kernel.spent_at, kernel.spent = now, 0
+            kernel.begin_instant(now)
         self._spent += steps
         kernel.spent += steps
-        if self._pauses >= PAUSES_BEFORE_CPU_BOUND:
-            return self._spent > kernel.cpu_bound_steps()
-        return self._spent > STEPS_PER_TURN or kernel.spent > STEPS_PER_INSTANT
+        turn = STEPS_PER_TURN if self._pauses < PAUSES_BEFORE_CPU_BOUND else kernel.cpu_bound_steps()
+        return self._spent > turn or kernel.spent > kernel.steps_per_instant
 
     def spend_on(self, text: str) -> None:
         """Count the work of going through a text; only a long one matters."""
@@ -301,13 +274,6 @@ class Process:
         return listener
 
 
-def inherited(dispositions: Dispositions) -> Dispositions:
-    """What a new program keeps: only what is ignored stays so."""
-    if not dispositions:
-        return NO_HANDLERS
-    return {number: action for number, action in dispositions.items() if action is Disposition.IGNORE}
-
-
 NULL = Stream().hold()
 
 
@@ -317,8 +283,8 @@ class Kernel:
 
     Containers of a pod share `network`; `files` is the container's own, with shared volumes mounted. `pids` is given
     where containers share a PID namespace: a container that does not get 1 is not protected from signals. `neighbours`
-    are then the processes of all of them. `note` is
-    called with what the simulation assumes (an unknown program is a server).
+    are then the processes of all of them. `note` is called with what the simulation assumes (an unknown program is a
+    server).
     """
 
     clock: LoopClock
@@ -338,6 +304,7 @@ class Kernel:
     current: Process | None = None  # whose code is running at this moment
     spent: int = 0  # steps of all processes at one instant ...
     spent_at: int = -1  # ... which is this one
+    steps_per_instant: int = STEPS_PER_INSTANT
     held: int = 0  # bytes that all processes hold
     _cpu_bound_turns: int = 0
     _ready: list[Process] = field(default_factory=list)
@@ -476,7 +443,7 @@ class Kernel:
             return
         action = process.dispositions.get(number)
         if action is None:
-            if not protected and number not in _HARMLESS:
+            if not protected and number not in HARMLESS:
                 self.finish(process, ExitStatus(128 + number, number))
         elif action is Disposition.CATCH:
             if number not in process.pending:
@@ -491,6 +458,12 @@ class Kernel:
         if self._cpu_bound_turns == 1:
             name = " ".join(process.argv)
             self.note(f"{name!r} never waits: it is taken for a server that keeps a CPU busy")
+
+    def begin_instant(self, now: int) -> None:
+        """Count from 0; each instant that was full leaves less for the next."""
+        if self.spent > self.steps_per_instant:
+            self.steps_per_instant = max(LEAST_STEPS_PER_INSTANT, self.steps_per_instant * 3 // 4)
+        self.spent_at, self.spent = now, 0
 
     def cpu_bound_steps(self) -> int:
         """How long the next turn of such a process is: the more of them there were, the shorter."""

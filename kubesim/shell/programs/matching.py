@@ -17,6 +17,7 @@ from kubesim.shell.programs.registry import program
 from kubesim.values import value_object
 
 _INSTRUCTIONS_PER_STEP = 16
+_CONTROLS = {"n": "\n", "t": "\t"}
 _SPECIAL = {"basic": "\\.[]*^$", "extended": "\\.[]*^$(){}|+?"}
 
 
@@ -116,9 +117,7 @@ def _replacement(new: str, match: Match) -> str:
         elif char == "\\":
             char = next(characters, "\\")
             group = int(char) if char.isdecimal() else -1
-            pieces.append(
-                match.group(group) if 0 <= group < len(match.spans) else {"n": "\n", "t": "\t"}.get(char, char)
-            )
+            pieces.append(match.group(group) if 0 <= group < len(match.spans) else _CONTROLS.get(char, char))
         else:
             pieces.append(char)
     return "".join(pieces)
