@@ -50,6 +50,16 @@ LOG_LINES = (
 LOG_LIMIT = 4 << 20  # ... and their characters
 
 
+def pause_length(doublings: int) -> int:
+    """In microseconds."""
+    return min(PAUSE << min(doublings, 40), LONGEST_PAUSE)
+
+
+def turn_when_cpu_bound(turns: int) -> int:
+    """The steps of the next turn of a process that never waits: the more such turns a container had, the fewer."""
+    return max(SHORTEST_TURN, STEPS_WHEN_CPU_BOUND // (1 + turns // CPU_BOUND_TURNS))
+
+
 def is_too_long(argv: Sequence[str], environment: Mapping[str, str]) -> bool:
     """Does Linux refuse to start a program with these arguments and variables (E2BIG)?"""
     sizes = [*map(len, argv), *map(len, environment.values())]

@@ -27,20 +27,17 @@ from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Str
 from kubesim.shell.kernel.users import ROOT, User
 from kubesim.shell.limits import (
     CHARACTERS_PER_STEP,
-    CPU_BOUND_TURNS,
     LARGEST_MEMORY,
     LEAST_STEPS_PER_INSTANT,
     LONG_TEXT,
-    LONGEST_PAUSE,
     MEMORY_LIMIT,
-    PAUSE,
     PAUSES_BEFORE_CPU_BOUND,
     PROCESS_LIMIT,
-    SHORTEST_TURN,
     STEPS_OF_A_FORK,
     STEPS_PER_INSTANT,
     STEPS_PER_TURN,
-    STEPS_WHEN_CPU_BOUND,
+    pause_length,
+    turn_when_cpu_bound,
 )
 from kubesim.values import part, value_object
 
@@ -148,7 +145,7 @@ class Process:
         doublings = max(0, self._pauses - PAUSES_BEFORE_CPU_BOUND)
         if doublings:
             self.kernel.cpu_bound(self)
-        await self.sleep(min(PAUSE << min(doublings, 40), LONGEST_PAUSE), interruptible=True)
+        await self.sleep(pause_length(doublings), interruptible=True)
         self._spent_at, self._spent = self.kernel.clock.now(), 0
 
     def _continue_work_of(self, other: Process) -> None:
@@ -466,8 +463,7 @@ class Kernel:
         self.spent_at, self.spent = now, 0
 
     def cpu_bound_steps(self) -> int:
-        """How long the next turn of such a process is: the more of them there were, the shorter."""
-        return max(SHORTEST_TURN, STEPS_WHEN_CPU_BOUND // (1 + self._cpu_bound_turns // CPU_BOUND_TURNS))
+        return turn_when_cpu_bound(self._cpu_bound_turns)
 
     def claim_memory(self, size: int) -> None:
         """This many bytes beside those that are held: too many are the end of the container (memory.oom.group)."""
