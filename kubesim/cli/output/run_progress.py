@@ -48,7 +48,7 @@ class RunProgress:
         unit = SECOND if elapsed > SECOND else MILLISECOND
         done = f"{duration(elapsed // unit * unit)} on the node"
         if self._limit is not None:
-            done += f" of {duration(self._limit)} ({100 * elapsed // self._limit}%)"
+            done += f" of {duration(self._limit)} ({100 * elapsed / self._limit:.1f}%)"
         return f"{done} in {duration(int(real) * SECOND)}; stop with Ctrl-C"
 
     def clear(self) -> None:

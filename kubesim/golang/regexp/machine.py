@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-WORK_LIMIT = 5_000_000  # instructions that one match may take
+WORK_LIMIT = 1_000_000  # instructions that one match may take
 _MOST_STATES = 1000  # of an automaton; beyond them it is built again
 
 Predicate: TypeAlias = Callable[[str], bool]  # of one character

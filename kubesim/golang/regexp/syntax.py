@@ -140,9 +140,9 @@ class _Parser:
     # What can follow an atom.
 
     def _repeated(self, atom: _Node) -> _Node:
+        if isinstance(atom, _Check) and self._dialect == "basic":  # a star behind it is an ordinary character
+            return atom
         while (bounds := self._bounds()) is not None:
-            if isinstance(atom, _Check) and self._dialect == "basic":
-                raise BadExpression("Invalid preceding regular expression")
             greedy = not (self._dialect == "go" and self._take("?"))
             atom = _Repeat(atom, *bounds, greedy)
         return atom

@@ -16,7 +16,7 @@ from kubesim.shell.programs.options import ParsedOptions, number, parse_options
 from kubesim.shell.programs.registry import program
 from kubesim.values import value_object
 
-_INSTRUCTIONS_PER_STEP = 16
+_INSTRUCTIONS_PER_STEP = 4
 _CONTROLS = {"n": "\n", "t": "\t"}
 _SPECIAL = {"basic": "\\.[]*^$", "extended": "\\.[]*^$(){}|+?"}
 
