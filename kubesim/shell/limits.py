@@ -62,5 +62,7 @@ def turn_when_cpu_bound(turns: int) -> int:
 
 def is_too_long(argv: Sequence[str], environment: Mapping[str, str]) -> bool:
     """Does Linux refuse to start a program with these arguments and variables (E2BIG)?"""
-    sizes = [*map(len, argv), *map(len, environment.values())]
-    return max(sizes) >= ARGUMENT_LIMIT or sum(sizes) > ARGUMENTS_LIMIT
+    size = sum(map(len, argv)) + sum(map(len, environment.values()))
+    if size < ARGUMENT_LIMIT:
+        return False
+    return size > ARGUMENTS_LIMIT or max(map(len, (*argv, *environment.values()))) >= ARGUMENT_LIMIT
