@@ -15,6 +15,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
 from kubesim.clock.randomness import uuid4_text
+from kubesim.clock.virtual import VirtualLoop
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.manager import start_when_needed
 from kubesim.cluster.controllers.nodes.node_monitor import NodeMonitor
@@ -69,8 +70,10 @@ class RunResult:
     workloads: dict[str, str]  # kind/namespace/name -> how many replicas were ready, and the like
     expectations_met: tuple[str, ...]
     expectations_failed: tuple[str, ...]  # each with its reason
+    expectations_open: tuple[str, ...]  # not decided, because the run was interrupted
     failure_logs: tuple[tuple[str, ...], ...]  # for each failed expectation, the last output of its pod
     events: int  # Events told to the API server, repeated ones counted
+    interrupted: bool = False  # a signal ended it: all of this is what was known by then
     without_effect: tuple[str, ...] = ()  # what the scenario asks for and nothing here acts on, a line each
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything had come to rest
     left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
@@ -78,6 +81,14 @@ class RunResult:
     @property
     def ok(self) -> bool:
         return not self.expectations_failed
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """A run that was stopped by a signal, with its result so far."""
+
+    def __init__(self, result: RunResult) -> None:
+        super().__init__()
+        self.result = result
 
 
 def run_scenario(
@@ -90,13 +101,15 @@ def run_scenario(
     serve: tuple[str, int] | None = None,
     on_serving: Callable[[str], None] | None = None,
     host_state: str = "",
+    on_progress: Callable[[int], None] | None = None,
 ) -> RunResult:
-    """Play a scenario in virtual time and return when it is over.
+    """Play a scenario in virtual time and return when it is over. Raises RunInterrupted.
 
     `seed` overrides the scenario's own; `until` (microseconds) ends the run early; a `speed` paces it against the wall
     clock (virtual seconds for each real one, 0 = as fast as possible). With `serve` (address and port) the agents
     answer questions about themselves over HTTP while it runs; `on_serving` is called with the address. `host_state`
-    makes the host itself the node of runtime `cni`, with that directory for what has to outlive a crash.
+    makes the host itself the node of runtime `cni`, with that directory for what has to outlive a crash. `on_progress`
+    is called now and then with the virtual time since the beginning.
     """
     chosen = scenario.spec.seed if seed is None else seed
     if scenario.spec.sources.apiserver is not None:
@@ -107,23 +120,36 @@ def run_scenario(
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
             simulation = Simulation(scenario, chosen, tasks, sinks, real=real, live=_live_node(spec))
+            simulation.report_progress(on_progress)
             server = AgentServer(simulation.kubelets, simulation.clock.now)
             if serve is not None:
                 await server.start(tasks, *serve)
                 if on_serving is not None:
                     on_serving(server.address)
-            result: RunResult = await tasks.run_until(simulation.run(until, speed))
+            try:
+                result: RunResult = await tasks.run_until(simulation.run(until, speed))
+            finally:
+                if simulation.result_so_far is not None:
+                    stopped.append(simulation.result_so_far)
             return result
 
     spec = scenario.spec
     real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
     left: list[Leak] = []
+    stopped: list[RunResult] = []
     try:
         result = run_virtual(main)
+    except KeyboardInterrupt:
+        if not stopped:
+            raise
+        result = stopped[0]
     finally:
         if real is not None:
             left = real.close()
-    return replace(result, left_behind=tuple(left)) if left else result
+    result = replace(result, left_behind=tuple(left)) if left else result
+    if result.interrupted:
+        raise RunInterrupted(result)
+    return result
 
 
 def _real_nodes(spec: Spec, host_state: str) -> CniNodes:
@@ -182,6 +208,7 @@ class Simulation:
         self._sinks = sinks
         self._networks: list[NetworkPicture] = []
         self.traced = bool(sinks)
+        self.result_so_far: RunResult | None = None  # of a run that was cancelled
         self.store = Store(self.clock.now, new_uids(self.randomness))
         self.network = SimulatedNetwork(self.clock)
         plan = url_plan(scenario.spec)
@@ -244,10 +271,19 @@ class Simulation:
         self._begin(speed)
         witness = Witness(self.clock, self.store, self.nodes)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
-        await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until, self._look).play()
+        try:
+            await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until, self._look).play()
+        except asyncio.CancelledError:
+            self.result_so_far = replace(self._result(witness, judge), interrupted=True)
+            raise
         judge.close()
         await self.close()
         return self._result(witness, judge)
+
+    def report_progress(self, on_progress: Callable[[int], None] | None) -> None:
+        loop = asyncio.get_running_loop()
+        if on_progress is not None and isinstance(loop, VirtualLoop):
+            loop.on_progress = lambda: on_progress(self.clock.elapsed())
 
     def begin_attached(self) -> None:
         """Start the nodes at once and record from the beginning: a run beside a live cluster has no story."""
@@ -291,6 +327,7 @@ class Simulation:
             workloads=witness.workloads(),
             expectations_met=tuple(verdict.text for verdict in judge.verdicts if verdict.met),
             expectations_failed=tuple(f"{v.text}: {v.why}" for v in judge.verdicts if not v.met),
+            expectations_open=judge.undecided(),
             failure_logs=tuple(self._tail(verdict.pod) for verdict in judge.verdicts if not verdict.met),
             events=witness.events,
             without_effect=tuple(self.effects.lines),

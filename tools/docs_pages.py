@@ -51,7 +51,10 @@ MADE = "<!-- Made by `make docs`. Do not change it here. -->"
 def commands() -> str:
     lines = ["# Commands", "", MADE, "", "`kubesim COMMAND --help` tells the same.", ""]
     lines += [
-        "Exit codes: 0 fine, 1 an expectation, answer or case failed, 2 wrong use or bad input, 130 interrupted.",
+        (
+            "Exit codes: 0 fine, 1 an expectation, answer or case failed, 2 wrong use or bad input, 130 interrupted "
+            "(`run` prints its result so far)."
+        ),
         "",
     ]
     for name, parser in subparsers(make_parser()):

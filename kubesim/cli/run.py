@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
 
 from kubesim.cli.flags import kubelet_flags, log_flags, manifest_flags, options, runtime_flags
 from kubesim.cli.output.terminal import say, warn
@@ -23,6 +25,7 @@ DESCRIPTION = """Play scenarios, or plain Kubernetes manifests with defaults, in
 show what happened on the node. The same file and seed give the same run, on every machine."""
 
 FORMATS = ("text", "jsonl", "json")
+EXIT_INTERRUPTED = 130
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -78,12 +81,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from kubesim.app import run_scenario
-    from kubesim.cli.output.container_logs import ContainerLogs
-    from kubesim.cli.output.effects import EffectSink
-    from kubesim.clock.garbage import collected_rarely
-    from kubesim.trace import HashSink
-
     manifest_flags.settle(args)
     seed = options.seed(args)
     until = options.chosen(args.until, "KUBESIM_UNTIL", options.duration)
@@ -99,40 +96,78 @@ def execute(args: argparse.Namespace) -> int:
     runs = manifest_flags.load(args, gates, around)
     scenarios = [(name, scenario.with_runtime(*chosen)) for name, scenario in runs]
     state = runtime_flags.host_state(args)
-    if state:  # who is told to end ends as if interrupted: everything that it made on this machine is removed
-        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     _check_runtimes(args, scenarios, state)
+    with terminated_as_interrupted():
+        return _play(args, scenarios, seed=seed, until=until, speed=speed, serve=serve, host_state=state)
+
+
+def _play(
+    args: argparse.Namespace, scenarios: list[tuple[str, Scenario]], *, until: int | None, speed: float, **settings: Any
+) -> int:
+    """Run them one after the other; a signal ends the present one, with what is known of it."""
+    from kubesim.app import RunInterrupted, run_scenario
+    from kubesim.cli.output.container_logs import ContainerLogs
+    from kubesim.cli.output.effects import EffectSink
+    from kubesim.cli.output.run_progress import RunProgress
+    from kubesim.clock.garbage import collected_rarely
+    from kubesim.trace import HashSink
+
     live = any(scenario.spec.sources.apiserver is not None for _, scenario in scenarios)
-    report = _report(args, attached=live)
-    effects = EffectSink(sys.stderr)
-    results: list[RunResult] = []
+    progress = RunProgress(sys.stderr)
+    report = _report(args, progress.above(sys.stdout), attached=live)
+    effects = EffectSink(progress.above(sys.stderr))
+    ok = True
     with collected_rarely(), log_flags.opened(args) as log:
         for file, scenario in scenarios:
             hashed = HashSink(placeholders=scenario.spec.runtime == "cni")
             report.begin(file, nodes=len(scenario.spec.nodes) > 1)
+            progress.begin(min((limit for limit in (scenario.spec.duration, until) if limit is not None), default=None))
             logs = ContainerLogs(args.logs)
-            result = run_scenario(
-                scenario,
-                seed=seed,
-                until=until,
-                speed=speed,
-                sinks=(report, hashed, effects, *logs.sinks(), *log.sinks(scenario)),
-                serve=serve,
-                host_state=state,
-                on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
-            )
+            try:
+                result = run_scenario(
+                    scenario,
+                    until=until,
+                    speed=speed,
+                    sinks=(report, hashed, effects, *logs.sinks(), *log.sinks(scenario)),
+                    on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
+                    on_progress=None if args.quiet or speed else progress.advance,
+                    **settings,
+                )
+            except RunInterrupted as stopped:
+                result = stopped.result
+            progress.clear()
             report.end(result)
             logs.print(sys.stdout)
-            for leak in result.left_behind:
-                warn(f"still on this machine: {leak}")
-            if args.show:
-                from kubesim.cli.output.network_view import drawing
-
-                for picture in result.networks:
-                    say("", *drawing(picture))
-            results.append(result)
+            _show_rest(args, result)
+            ok = ok and result.ok
+            if result.interrupted:
+                break
     report.close()
-    return 0 if all(result.ok for result in results) else 1
+    return EXIT_INTERRUPTED if result.interrupted else 0 if ok else 1
+
+
+def _show_rest(args: argparse.Namespace, result: RunResult) -> None:
+    for leak in result.left_behind:
+        warn(f"still on this machine: {leak}")
+    if args.show:
+        from kubesim.cli.output.network_view import drawing
+
+        for picture in result.networks:
+            say("", *drawing(picture))
+
+
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C: clean-up runs, and the result so far is printed. Where interrupts are ignored (nohup),
+    SIGTERM ends the process as usual."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
+    former = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 def _check_together(args: argparse.Namespace) -> None:
@@ -189,13 +224,13 @@ def _serve_address(text: str | None, speed: float) -> tuple[str, int] | None:
     return parse_address(text)
 
 
-def _report(args: argparse.Namespace, *, attached: bool) -> Report:
+def _report(args: argparse.Namespace, out: TextIO, *, attached: bool) -> Report:
     from kubesim.cli.output.report import JsonLinesReport, JsonReport, TextReport
 
     output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
     if output == "jsonl":
-        return JsonLinesReport(sys.stdout)
+        return JsonLinesReport(out)
     if output == "json":
-        return JsonReport(sys.stdout)
+        return JsonReport(out)
     level: Level = "verbose" if args.verbose else "quiet" if args.quiet else "story"
-    return TextReport(sys.stdout, level, several=len(args.files) > 1 and not args.filename, attached=attached)
+    return TextReport(out, level, several=len(args.files) > 1 and not args.filename, attached=attached)

@@ -30,6 +30,7 @@ _Ready = tuple[Context, tuple[Any, ...]]  # to be run in that context: a callbac
 SECOND = 1_000_000
 CROWDED = 2000  # so many timers and twice as many as were left last time are worth a search for cancelled ones
 LATE = 1 << 50  # added to the order of a timer that comes after all others of its instant
+JUMPS_PER_PROGRESS = 1000
 NEVER = 1 << 62  # later than every moment
 
 
@@ -130,6 +131,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._crowded = CROWDED
         self._orders = 0
         self._places = 0
+        self._jumps = 0
+        self.on_progress: Callable[[], None] | None = None  # called now and then while time goes on
         self.externals = 0  # real things under way; time stands still meanwhile
         self.listening = 0  # file descriptors on which something may be heard at any time
         self._limits: list[tuple[float, int, asyncio.Handle]] = []  # a heap by (due on the wall, order of creation)
@@ -407,6 +410,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _jump(self) -> None:
         """On to the next timer. All timers of an instant fire before any task that they wake runs, as in Go."""
         timers, due = self._timers, None
+        self._jumps += 1
+        if not self._jumps % JUMPS_PER_PROGRESS and self.on_progress is not None:
+            self.on_progress()
         if len(timers) > self._crowded:
             timers = self._forget_cancelled_timers()
         if (self._fired or (timers and type(timers[0][2]) is Tick)) and not self._arm_ticks():

@@ -6,12 +6,12 @@ Nothing here knows the right answers: a question says where to look, and the run
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from kubesim.errors import UsageError
 from kubesim.golang.durations import parse_duration
+from kubesim.golang.regexp import compile_regexp
 from kubesim.golang.text import duration
 from kubesim.labs.language import CountLookup, Moment, Question
 from kubesim.trace.records import Record
@@ -84,12 +84,12 @@ def look_up_truth(records: Sequence[Record], question: Question) -> Truth:
         record = _found(records, question.value.at)
         text = _plain(look_up(record, question.value.field))
         if question.value.pattern:
-            part = re.search(question.value.pattern, text)
+            part = compile_regexp(question.value.pattern, "go").search(text)
             if part is None:
                 raise NoAnswer(
                     f"{question.value.field} of record #{record.seq} has no {question.value.pattern!r}: {text!r}"
                 )
-            text = part[1]
+            text = part.group(1)
         return Truth(text, text, (record,))
     assert question.happens is not None
     happened = find(records, question.happens)

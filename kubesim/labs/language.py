@@ -13,13 +13,13 @@ Moments are found with the conditions of `kubesim run --break-on`.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.errors import UsageError
+from kubesim.golang.regexp import BadExpression, compile_regexp
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.strict import Strict, as_list, wrap
@@ -38,8 +38,8 @@ def _condition(text: str) -> str:
 
 def _regular_expression(text: str) -> str:
     try:
-        groups = re.compile(text).groups
-    except re.error as error:
+        groups = compile_regexp(text, "go").groups
+    except BadExpression as error:
         raise PydanticCustomError("pattern", "{problem}", {"problem": str(error)}) from None
     if groups != 1:
         raise PydanticCustomError("pattern", "a pattern has one group in parentheses: what is meant")

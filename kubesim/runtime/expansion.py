@@ -6,15 +6,33 @@ Mirrors: third_party/forked/golang/expansion Expand, MappingFuncFor
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from kubesim.errors import RuntimeCallError
+
+MAX_MESSAGE = 16 << 20  # bytes that containerd takes in one call (defaults.DefaultMaxRecvMsgSize)
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
+class MessageTooLarge(RuntimeCallError):
+    """What a container asks for does not fit into a call to the runtime: containerd's gRPC server refuses it.
+
+    References to variables that refer to others can stand for texts of any size; none is put together beyond the limit.
+    """
+
+    def __init__(self, size: int) -> None:
+        described = f"grpc: received message larger than max ({size} vs. {MAX_MESSAGE})"
+        super().__init__(f"rpc error: code = ResourceExhausted desc = {described}")
+
+
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """$(NAME) is the variable's value, $$ a dollar sign; an unknown name stays as it is written."""
+    """$(NAME) is the variable's value, $$ a dollar sign; an unknown name stays as it is written. Raises
+    MessageTooLarge."""
     if "$" not in text:
         return text
+    size = len(text) + sum(len(variables.get(name, "")) for name in references(text))
+    if size > MAX_MESSAGE:
+        raise MessageTooLarge(size)
 
     def replacement(found: re.Match[str]) -> str:
         name = found.group(1)
@@ -26,3 +44,14 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 def references(text: str) -> list[str]:
     """The names that the text refers to, in order."""
     return [found[1] for found in _REFERENCE.finditer(text) if found[1] is not None]
+
+
+def check_message(env: Sequence[tuple[str, str]], words: Sequence[str] = ()) -> None:
+    """Can a container with these variables, and these words of its command line, be asked for? Raises
+    MessageTooLarge."""
+    size = sum(len(name) + len(value) for name, value in env)
+    if "$" in "".join(words):
+        variables = dict(env)
+        size += sum(len(variables.get(name, "")) for word in words for name in references(word))
+    if size > MAX_MESSAGE:
+        raise MessageTooLarge(size)

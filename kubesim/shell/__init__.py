@@ -4,7 +4,7 @@
 """
 
 from kubesim.shell.kernel.files import File, FileFault, VirtualFiles, Volume
-from kubesim.shell.kernel.kernel import ExitStatus, Kernel, signal_number
+from kubesim.shell.kernel.kernel import ExitStatus, Kernel
 from kubesim.shell.kernel.ports import (
     AddressInUse,
     HttpAnswer,
@@ -14,6 +14,7 @@ from kubesim.shell.kernel.ports import (
     Ports,
     ShellNetwork,
 )
+from kubesim.shell.kernel.signals import signal_number
 from kubesim.shell.kernel.streams import Log, LogLine
 from kubesim.shell.process import (
     CommandNotFound,

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from kubesim.shell.kernel.devices import absolute
-from kubesim.shell.kernel.kernel import SIGNAL_NAMES, Process, rest, signal_number
+from kubesim.shell.kernel.kernel import Process, rest
+from kubesim.shell.kernel.signals import SIGNAL_NAMES, signal_number
 from kubesim.shell.programs import QUICK, is_known
 from kubesim.shell.programs.registry import emit
 from kubesim.shell.state import EXIT_TRAP
@@ -141,7 +142,7 @@ async def unset(shell: Shell, argv: list[str]) -> int:
         if "-f" in argv:
             shell.functions.pop(name, None)
         else:
-            shell.variables.pop(name, None)
+            shell.release(name)
             shell.exported.discard(name)
     return 0
 

@@ -17,12 +17,13 @@ from kubesim.shell.builtin import (
 )
 from kubesim.shell.kernel.devices import open_for_reading
 from kubesim.shell.kernel.files import FileFault
-from kubesim.shell.kernel.kernel import CannotFork, Process, inherited, rest
+from kubesim.shell.kernel.kernel import CannotFork, Process, rest
+from kubesim.shell.kernel.signals import inherited
 from kubesim.shell.kernel.streams import Capture, Stream, make_pipe
 from kubesim.shell.language.arithmetic import ArithmeticFault
 from kubesim.shell.language.expand import ExpansionFault, expand_pattern, expand_text, expand_words
 from kubesim.shell.language.parser import parse
-from kubesim.shell.language.patterns import compile_pattern
+from kubesim.shell.language.patterns import PatternTooLong, compile_pattern
 from kubesim.shell.language.syntax import (
     Block,
     Case,
@@ -39,14 +40,13 @@ from kubesim.shell.language.syntax import (
     Simple,
     Subshell,
 )
+from kubesim.shell.limits import NESTING, SYNTAX_SIZE, is_too_long
 from kubesim.shell.programs import QUICK, execute, program_name
-from kubesim.shell.programs.registry import emit, program
+from kubesim.shell.programs.registry import OUT_OF_RANGE, emit, program
 from kubesim.shell.redirection import CannotRedirect, Saved, keep, redirect, restore, set_stream
 from kubesim.shell.state import EXIT_TRAP, ShellState
 
 SHELLS = ("sh", "ash", "bash", "dash")
-
-_FUNCTION_DEPTH_LIMIT = 40
 
 
 class Shell(ShellState):
@@ -66,6 +66,8 @@ class Shell(ShellState):
             self.status = await self._complain(str(fault), 2)
         except (LeaveLoop, ReturnFromFunction) as leaving:
             self.status = getattr(leaving, "code", self.status)
+        except PatternTooLong as fault:
+            self.status = await self._complain(str(fault), 2)
         except RecursionError:
             self.status = await self._complain("nested too deeply", 2)
         except CannotFork:
@@ -84,6 +86,7 @@ class Shell(ShellState):
     async def run_text(self, text: str) -> int:
         """A text inside the running script: eval, or a trap."""
         self._enter()
+        self.spend_on(text)
         try:
             return await self.run_lines(parse(text))
         finally:
@@ -188,14 +191,16 @@ class Shell(ShellState):
     async def command_output(self, script: Script) -> str:
         """What a script writes, run in a subshell; waits until nobody holds its output any more."""
         child = self._fork()
-        capture = Capture()
+        capture = Capture(self.process.kernel.claim_memory)
         set_stream(child.process, 1, capture)
         self.process.kernel.run(child.process, child.run(script))
         self.substitution_status = (await self.process.wait_for(child.process)).code
         while capture.holders:
             capture.watch(self.process.wake)
             await rest()
-        return capture.text()
+        text = capture.text()
+        self.spend_on(text)
+        return text
 
     # Commands.
 
@@ -203,6 +208,7 @@ class Shell(ShellState):
         if isinstance(command, Simple):
             return await self._simple(command, tail)
         if isinstance(command, Function):
+            self.process.hold(SYNTAX_SIZE * command.size)
             self.functions[command.name] = command.body
             return 0
         if not command.redirects:
@@ -243,10 +249,11 @@ class Shell(ShellState):
 
     async def _case(self, command: Case, tested: bool, tail: bool) -> int:
         subject = await expand_text(self, command.subject)
+        self.spend_on(subject)
         self.status = 0
         for patterns, body in command.arms:
             for pattern in patterns:
-                if compile_pattern(await expand_pattern(self, pattern)).fullmatch(subject):
+                if compile_pattern(await expand_pattern(self, pattern), len(subject)).fullmatch(subject):
                     return await self._block(body, tested=tested, tail=tail)
         return 0
 
@@ -325,10 +332,7 @@ class Shell(ShellState):
             return await self.run_argv(argv, tail=tail)
         finally:
             for name, old, was_exported in reversed(before):
-                if old is None:
-                    self.variables.pop(name, None)
-                else:
-                    self.variables[name] = old
+                self.put_back(name, old)
                 if not was_exported:
                     self.exported.discard(name)
 
@@ -339,15 +343,21 @@ class Shell(ShellState):
         name = argv[0]
         if name in self.functions:
             return await self._call(self.functions[name], argv)
-        if (function := BUILTINS.get(name)) is not None:
-            return await function(self, argv)
-        if (quick := QUICK.get(program_name(name))) is not None:
-            result = quick(self.process, argv)
-            await emit(self.process, result)
-            return result.code
+        try:
+            if (function := BUILTINS.get(name)) is not None:
+                return await function(self, argv)
+            if (quick := QUICK.get(program_name(name))) is not None:
+                result = quick(self.process, argv)
+                await emit(self.process, result)
+                return result.code
+        except (ValueError, OverflowError):
+            return await self._complain(f"{name}: {OUT_OF_RANGE}")
+        environment = self.environment()
+        if is_too_long(argv, environment):
+            return await self._complain(f"{name}: Argument list too long", 126)
         if tail and not self.traps:
-            return await self.replace(argv, self.environment())
-        child = self.process.fork(argv, self.environment())
+            return await self.replace(argv, environment)
+        child = self.process.fork(argv, environment)
         self.process.kernel.run(child, execute(child, argv))
         return (await self.process.wait_for(child)).code
 
@@ -372,13 +382,10 @@ class Shell(ShellState):
             self.positional, self.loops = outer, loops
             self.depth -= 1
             for name, old in self.local_frames.pop().items():
-                if old is None:
-                    self.variables.pop(name, None)
-                else:
-                    self.variables[name] = old
+                self.put_back(name, old)
 
     def _enter(self) -> None:
-        if self.depth >= _FUNCTION_DEPTH_LIMIT:
+        if self.depth >= NESTING:
             raise ExpansionFault("nested too deeply")
         self.depth += 1
 

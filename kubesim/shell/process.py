@@ -17,10 +17,12 @@ from kubesim.clock import Awaited
 from kubesim.shell.builtin import BUILTINS
 from kubesim.shell.interpreter import SHELLS
 from kubesim.shell.kernel.files import STANDARD_DIRECTORIES, VirtualFiles
-from kubesim.shell.kernel.kernel import KILL, ExitStatus, Kernel, Process
+from kubesim.shell.kernel.kernel import ExitStatus, Kernel, Process
+from kubesim.shell.kernel.signals import KILL
 from kubesim.shell.kernel.streams import Capture, Log
 from kubesim.shell.language.parser import parse
 from kubesim.shell.language.syntax import Simple
+from kubesim.shell.limits import is_too_long
 from kubesim.shell.programs import PROGRAMS, QUICK, execute, is_known, program_name
 from kubesim.shell.programs.system import total_duration
 from kubesim.shell.servers import begin_server, is_tool
@@ -170,7 +172,11 @@ class ShellContainer:
         ):
             chosen = Plan(PlanKind.INTERPRET, self.argv)  # a script that somebody mounted
         now = kernel.clock.now()
-        if chosen.kind is PlanKind.SLEEP:
+        if is_too_long(self.argv, self.environment):
+            path = self.argv[0] if self.argv[0].startswith("/") else f"/bin/{self.argv[0]}"
+            kernel.log.write("stderr", f"exec {path}: argument list too long\n")
+            process.timer = kernel.clock.call_at(now, kernel.finish, process, ExitStatus(255))  # as runc does
+        elif chosen.kind is PlanKind.SLEEP:
             if chosen.value >= 0:
                 process.timer = kernel.clock.call_at(now + chosen.value, kernel.finish, process, ExitStatus(0))
         elif chosen.kind is PlanKind.EXIT:

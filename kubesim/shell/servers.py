@@ -12,8 +12,9 @@ from functools import lru_cache, partial
 
 from kubesim.shell.agnhost import agnhost
 from kubesim.shell.kernel.files import VirtualFiles
-from kubesim.shell.kernel.kernel import INT, NO_HANDLERS, QUIT, TERM, Dispositions, Process
+from kubesim.shell.kernel.kernel import Process
 from kubesim.shell.kernel.ports import AddressInUse, Answer, HttpAnswer, HttpRequest, Listener
+from kubesim.shell.kernel.signals import INT, NO_HANDLERS, QUIT, TERM, Dispositions
 from kubesim.values import value_object
 
 GRACEFUL: Dispositions = {TERM: 0, INT: 0, QUIT: 0}

@@ -11,13 +11,14 @@ from dataclasses import field
 from itertools import islice
 from typing import Self
 
-from kubesim.shell.kernel.kernel import Disposition, Process
+from kubesim.shell.kernel.kernel import Process
+from kubesim.shell.kernel.signals import Disposition
 from kubesim.shell.language.syntax import Command
+from kubesim.shell.limits import LONG_TEXT, VARIABLE_LIMIT, VARIABLE_SIZE
 from kubesim.values import part
 
 EXIT_TRAP = 0
 
-_VARIABLE_LIMIT = 1 << 20
 _JOB_LIMIT = 256
 _OPTIONS = {
     "e": "errexit",
@@ -71,7 +72,20 @@ class ShellState:
         copy.jobs = {}
         copy.local_frames = []
         copy.loops = 0
+        entries = len(self.variables) + len(self.positional)
+        process.hold(VARIABLE_SIZE * entries)
+        process.spend(entries // LONG_TEXT)
         return copy
+
+    # Limits.
+
+    def spend_on(self, text: str) -> None:
+        self.process.spend_on(text)
+
+    def claim(self, size: int) -> None:
+        """So many characters are about to be put together."""
+        if size > LONG_TEXT:
+            self.process.kernel.claim_memory(size)
 
     # Variables.
 
@@ -106,9 +120,27 @@ class ShellState:
         return "0" if name == "PPID" else None
 
     def assign(self, name: str, value: str) -> None:
-        if len(value) > _VARIABLE_LIMIT:
+        old = self.variables.get(name)
+        if old is None:
+            self.process.hold(VARIABLE_SIZE + len(name) + len(value))
+        elif len(value) > LONG_TEXT or len(old) > LONG_TEXT:
+            self.process.hold(len(value) - len(old))
+        if len(value) > VARIABLE_LIMIT:
             self.process.kernel.kill_out_of_memory()
         self.variables[name] = value
+
+    def release(self, name: str) -> None:
+        """A variable is no more."""
+        old = self.variables.pop(name, None)
+        if old is not None:
+            self.process.hold(-(VARIABLE_SIZE + len(name) + len(old)))
+
+    def put_back(self, name: str, old: str | None) -> None:
+        """Give a variable the value that it had before; None: it was not there."""
+        if old is None:
+            self.release(name)
+        else:
+            self.assign(name, old)
 
     def make_local(self, name: str) -> None:
         if self.local_frames:
@@ -136,9 +168,11 @@ class ShellState:
     def matching_paths(self, pattern: str) -> list[str]:
         files, directory = self.process.kernel.files, self.process.directory
         if pattern.startswith("/"):
-            return files.glob(pattern)
+            return files.glob(pattern, self.process.spend)
         prefix = directory.rstrip("/") + "/"
-        return [path.removeprefix(prefix) for path in files.glob(posixpath.join(directory, pattern))]
+        return [
+            path.removeprefix(prefix) for path in files.glob(posixpath.join(directory, pattern), self.process.spend)
+        ]
 
     # Jobs.
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from kubesim.api.quantity import Quantity, quantity
 from kubesim.errors import KubesimError
+from kubesim.golang.regexp import BadExpression, TooMuchWork, compile_regexp
 from kubesim.golang.text import quoted
 from kubesim.values import value_object
 
@@ -389,6 +390,13 @@ def _converted(name: str, value: Any) -> Any:
         raise CelError(str(error)) from None
 
 
+def _found(expression: str, text: str) -> bool:
+    try:
+        return compile_regexp(expression, "go").found_in(text)
+    except (BadExpression, TooMuchWork) as problem:
+        raise CelError(f"error parsing regexp: {problem}") from None
+
+
 def _method(name: str, target: Any, argument: Any) -> Any:
     if isinstance(target, str) and isinstance(argument, str):
         match name:
@@ -399,7 +407,7 @@ def _method(name: str, target: Any, argument: Any) -> Any:
             case "contains":
                 return argument in target
             case "matches":
-                return re.search(argument, target) is not None
+                return _found(argument, target)
     if (
         type(target) is not type(argument)
         or not isinstance(target, Quantity | Semver)

@@ -76,10 +76,12 @@ def summary(result: RunResult) -> list[str]:
     lines += pods
     for text, log in zip(result.expectations_failed, result.failure_logs, strict=True):
         lines += [f"expectation NOT met: {text}", *(f"  {line}" for line in log)]
+    lines += [f"expectation not evaluated: {text}" for text in result.expectations_open]
     judged = len(result.expectations_met) + len(result.expectations_failed)
     told = f"; {len(result.expectations_met)} of {judged} expectations met" if judged else ""
     told += f"; trace {result.trace_hash[:16]}" if result.trace_hash else ""
     span = duration(result.duration // MILLISECOND * MILLISECOND)
+    span = f"interrupted after {span}" if result.interrupted else span
     counted = f"{span} on the node, {result.records} records, {result.events} Events"
     lines.append(f"{result.scenario}, seed {result.seed}: {counted}{told}")
     return lines
@@ -144,7 +146,12 @@ def as_json(result: RunResult) -> dict[str, Any]:
         "pods": result.outcomes,
         "workloads": result.workloads,
         "events": result.events,
-        "expectations": {"met": list(result.expectations_met), "failed": list(result.expectations_failed)},
+        "expectations": {
+            "met": list(result.expectations_met),
+            "failed": list(result.expectations_failed),
+            "open": list(result.expectations_open),
+        },
+        "interrupted": result.interrupted,
         "withoutEffect": list(result.without_effect),
         "failureLogs": [list(lines) for lines in result.failure_logs],
     }

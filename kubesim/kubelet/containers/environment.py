@@ -23,7 +23,7 @@ from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.golang.text import quoted
 from kubesim.kubelet.containers.downward_api import container_resource_value, pod_field_value
 from kubesim.kubelet.containers.service_variables import ServiceLister, get_service_env_var_map
-from kubesim.runtime.expansion import expand
+from kubesim.runtime.expansion import MAX_MESSAGE, MessageTooLarge, expand
 from kubesim.runtime.helper import ContainerConfigError
 from kubesim.runtime.volume_directories import VolumeFile
 from kubesim.values import part
@@ -50,11 +50,12 @@ class EnvironmentSources:
 def make_environment(
     pod: Pod, container: Container, pod_ips: tuple[str, ...], sources: EnvironmentSources
 ) -> tuple[tuple[str, str], ...]:
-    """Names and values. Raises ContainerConfigError if something that is not optional is missing."""
+    """Names and values. Raises ContainerConfigError if something that is not optional is missing, MessageTooLarge."""
     services = _service_variables(pod, sources.services)
     if not container.env and not container.env_from:
         return tuple(services.items())
     variables = _from_whole_objects(pod, container, sources.find)
+    size = 0
     for variable in container.env:
         value: str | None = variable.value
         if value:
@@ -63,6 +64,9 @@ def make_environment(
             value = _value_from(variable, pod, container, pod_ips, sources)
         if value is not None:
             variables[variable.name] = value
+            size += len(value)
+            if size > MAX_MESSAGE:
+                raise MessageTooLarge(size)
     for name, value in services.items():
         variables.setdefault(name, value)
     return tuple(variables.items())

@@ -65,10 +65,17 @@ def expand_static(command: tuple[str, ...], env: tuple[EnvVar, ...]) -> tuple[st
 
 
 async def exec_probe(
-    runtime: Runtime, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
+    runtime: Runtime,
+    container_id: str,
+    words: tuple[str, ...],
+    env: tuple[EnvVar, ...],
+    timeout: int,
+    context: CallContext | None = None,
 ) -> ProbeAnswer:
     """`container_id` is the runtime's own. The output is stdout and then stderr, not as they came."""
+    command = words
     try:
+        command = expand_static(words, env)
         result = await runtime.exec_sync(container_id, command, timeout, context)
     except DeadlineExceeded:
         said = f"command timed out: {quoted(' '.join(command))} timed out after {duration(timeout)}"

@@ -13,7 +13,7 @@ from typing import Any
 from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
-from kubesim.kubelet.probes.handlers import ProbeAnswer, exec_probe, expand_static, grpc_probe, http_probe, tcp_probe
+from kubesim.kubelet.probes.handlers import ProbeAnswer, exec_probe, grpc_probe, http_probe, tcp_probe
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.kuberuntime.naming import format_pod
@@ -71,8 +71,8 @@ class Prober:
         spec, container = subject.spec, subject.container
         timeout = spec.timeout_seconds * SECOND
         if spec.exec is not None:
-            command = expand_static(spec.exec.command, container.env)
-            return exec_probe(self._runtime, bare_id(container_id), command, timeout, subject.context)
+            words, identifier = spec.exec.command, bare_id(container_id)
+            return exec_probe(self._runtime, identifier, words, container.env, timeout, subject.context)
         if spec.http_get is not None:
             request = new_request_for_http_get_action(spec.http_get, container, status.pod_ip, "probe")
             return http_probe(self._network, self._clock, request, timeout)

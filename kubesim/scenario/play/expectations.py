@@ -112,6 +112,9 @@ class Judge:
         """A step that could not be taken fails the run like an expectation."""
         self._say(text, False, why, pod)
 
+    def undecided(self) -> tuple[str, ...]:
+        return tuple(item.text for item in self._all())
+
     def close(self) -> None:
         """The run is over: what is open is decided by what was seen last."""
         for stop in self._stops:

@@ -7,13 +7,11 @@ A `Volume` is a tree of text files by path; the embedding fills it (`write`, `re
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from kubesim.shell.language.patterns import MAGIC, compile_pattern
+from kubesim.shell.limits import ENTRY_LIMIT, FILE_LIMIT, NAME_LIMIT, PATH_LIMIT, VOLUME_LIMIT
 from kubesim.values import value_object
-
-FILE_LIMIT = 4 << 20  # characters in one file; beyond it the disk is full
-ENTRY_LIMIT = 10_000  # files in one volume
 
 # Without the leading slash. What an image holds is not modelled, so the usual places simply exist.
 STANDARD_DIRECTORIES = frozenset(
@@ -38,6 +36,7 @@ READ_ONLY = "Read-only file system"
 EXISTS = "File exists"
 NO_SPACE = "No space left on device"
 BUSY = "Resource busy"
+NAME_TOO_LONG = "File name too long"
 
 
 class File:
@@ -58,8 +57,6 @@ class File:
         return self._pieces[0] if self._pieces else ""
 
     def append(self, text: str, now: int) -> None:
-        if self.size + len(text) > FILE_LIMIT:
-            raise FileFault(NO_SPACE)
         self._pieces.append(text)
         self.size += len(text)
         self.modified = now
@@ -73,10 +70,12 @@ class File:
 class Volume:
     """A tree of files. Paths are relative to its root, without a leading slash; the root itself is ``""``."""
 
-    __slots__ = ("_entries", "watchers")
+    __slots__ = ("_entries", "_names", "_used", "watchers")
 
     def __init__(self, files: Mapping[str, str] | None = None, now: int = 0) -> None:
         self._entries: dict[str, File | None] = {}  # None is a directory
+        self._names: dict[str, list[str]] | None = None  # by directory, once somebody has asked
+        self._used = 0  # characters, counted again before the volume is taken for full
         self.watchers: dict[Callable[[], None], None] = {}  # told after every change, in order of their coming
         for path, text in (files or {}).items():
             self.write(path, text, now)
@@ -89,11 +88,13 @@ class Volume:
             self._entries.setdefault(parent, None)
             parent = posixpath.dirname(parent)
         self._entries[path] = File(text, now, executable)
+        self._names = None
         self.changed()
 
     def replace(self, files: Mapping[str, str], now: int = 0) -> None:
         """Exactly these files, all at once: nobody sees a part of them."""
         self._entries = Volume(files, now)._entries
+        self._names = None
         self.changed()
 
     def copy(self) -> Volume:
@@ -106,6 +107,7 @@ class Volume:
         """A directory at this path and at all above it, unless there is something."""
         while path and path not in self._entries:
             self._entries[path] = None
+            self._names = None
             path = posixpath.dirname(path)
 
     def read(self, path: str) -> str | None:
@@ -121,6 +123,7 @@ class Volume:
         """Remove a file, or a directory with all it holds."""
         for other in [other for other in self._entries if other == path or other.startswith(path + "/")]:
             del self._entries[other]
+        self._names = None
         self.changed()
 
     # For the files of a container.
@@ -134,14 +137,34 @@ class Volume:
     def put(self, path: str, entry: File | None) -> None:
         if len(self._entries) >= ENTRY_LIMIT:
             raise FileFault(NO_SPACE)
+        if entry is not None:
+            self._use(entry, 0 if self._entries.get(path) is entry else entry.size)
         self._entries[path] = entry
+        self._names = None
         self.changed()
 
-    def names(self, directory: str) -> Iterator[str]:
-        prefix = directory + "/" if directory else ""
-        for path in self._entries:
-            if path.startswith(prefix) and "/" not in path[len(prefix) :] and path != directory:
-                yield path[len(prefix) :]
+    def append(self, file: File, text: str, now: int) -> None:
+        """Write to the end of one of its files."""
+        self._use(file, len(text))
+        file.append(text, now)
+        self.changed()
+
+    def _use(self, file: File, size: int) -> None:
+        """Is there room for so much more in this file? Files that were removed or emptied are found by counting."""
+        self._used += size
+        if self._used > VOLUME_LIMIT:
+            self._used = size + sum(entry.size for entry in self._entries.values() if entry is not None)
+        if self._used > VOLUME_LIMIT or file.size + size > FILE_LIMIT:
+            self._used = min(self._used - size, VOLUME_LIMIT)
+            raise FileFault(NO_SPACE)
+
+    def names(self, directory: str) -> list[str]:
+        if self._names is None:
+            self._names = {}
+            for path in self._entries:
+                parent, _, name = path.rpartition("/")
+                self._names.setdefault(parent, []).append(name)
+        return self._names.get(directory, [])
 
     def changed(self) -> None:
         for watcher in tuple(self.watchers):
@@ -250,6 +273,8 @@ class VirtualFiles:
         volume, key, read_only = self.locate(path)
         if read_only:
             raise FileFault(READ_ONLY)
+        if len(path) >= PATH_LIMIT or len(path) - path.rfind("/") - 1 > NAME_LIMIT:
+            raise FileFault(NAME_TOO_LONG)
         return volume, key
 
     def create(self, path: str, now: int, *, truncate: bool = False) -> File:
@@ -301,8 +326,9 @@ class VirtualFiles:
             raise FileFault(NOT_FOUND)
         volume.put(key, file)
 
-    def glob(self, pattern: str) -> list[str]:
-        """The paths that match an absolute pattern, sorted; a leading dot must be matched by a dot."""
+    def glob(self, pattern: str, spend: Callable[[int], object] = lambda steps: None) -> list[str]:
+        """The paths that match an absolute pattern, sorted; a leading dot must be matched by a dot. `spend` is called
+        with the steps that this takes."""
         found = ["/"]
         for part in pattern.strip("/").split("/"):
             step: list[str] = []
@@ -313,10 +339,12 @@ class VirtualFiles:
                     candidate = posixpath.join(base, part.replace("\\", ""))
                     step.extend([candidate] if self.exists(candidate) else ())
                     continue
-                compiled = compile_pattern(part)
+                compiled = compile_pattern(part, NAME_LIMIT)
+                names = self.names(base)
+                spend(1 + len(names) // 8)
                 step.extend(
                     posixpath.join(base, name)
-                    for name in self.names(base)
+                    for name in names
                     if compiled.fullmatch(name) and (part.startswith(".") or not name.startswith("."))
                 )
             found = step

@@ -15,7 +15,6 @@ import types
 from asyncio import TimerHandle
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from dataclasses import field
-from enum import Enum
 from itertools import count
 from typing import Any, TypeVar
 
@@ -23,37 +22,26 @@ from kubesim.clock import LoopClock, Randomness, go
 from kubesim.clock.randomness import Stream as RandomStream
 from kubesim.shell.kernel.files import VirtualFiles
 from kubesim.shell.kernel.ports import Listener, LoopbackNetwork, ShellNetwork, is_address
+from kubesim.shell.kernel.signals import HARMLESS, KILL, NO_HANDLERS, PIPE, STOP, Disposition, Dispositions, inherited
 from kubesim.shell.kernel.streams import BrokenPipe, Log, LogTarget, Silent, Stream
 from kubesim.shell.kernel.users import ROOT, User
+from kubesim.shell.limits import (
+    CHARACTERS_PER_STEP,
+    LARGEST_MEMORY,
+    LEAST_STEPS_PER_INSTANT,
+    LONG_TEXT,
+    MEMORY_LIMIT,
+    PAUSES_BEFORE_CPU_BOUND,
+    PROCESS_LIMIT,
+    STEPS_OF_A_FORK,
+    STEPS_PER_INSTANT,
+    STEPS_PER_TURN,
+    pause_length,
+    turn_when_cpu_bound,
+)
 from kubesim.values import part, value_object
 
 T = TypeVar("T")
-
-INT, QUIT, KILL, PIPE, TERM, CHLD, CONT, STOP = 2, 3, 9, 13, 15, 17, 18, 19
-SIGNAL_NAMES = {
-    1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
-    11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM", 17: "CHLD", 18: "CONT", 19: "STOP", 20: "TSTP",
-    21: "TTIN", 22: "TTOU", 23: "URG", 28: "WINCH",
-}  # fmt: skip
-_NUMBERS = {name: number for number, name in SIGNAL_NAMES.items()}
-_HARMLESS = frozenset({CHLD, CONT, 20, 21, 22, 23, 28})  # ignored by default; stopped processes are not modelled
-
-STEPS_PER_TURN = 10_000  # after so much work without time passing, a process pauses
-STEPS_OF_A_FORK = 10
-PAUSE = 10_000  # microseconds
-PAUSES_BEFORE_CPU_BOUND = 10  # then turns are shorter, and each pause is twice the one before: it costs next to nothing
-STEPS_WHEN_CPU_BOUND = 1_000
-LONGEST_PAUSE = 3600 * 1_000_000
-PROCESS_LIMIT = 512
-MEMORY_LIMIT = 64 << 20  # bytes a process may hold in a container without a limit
-LARGEST_MEMORY = 1 << 30  # ... and in any container
-
-
-def signal_number(name: str) -> int | None:
-    """`TERM`, `SIGTERM` or `15`; None if there is no such signal."""
-    if name.isdigit():
-        return int(name) if int(name) == 0 or int(name) in SIGNAL_NAMES else None
-    return _NUMBERS.get(name.upper().removeprefix("SIG"))
 
 
 @value_object
@@ -66,17 +54,6 @@ class ExitStatus:
 
 
 KILLED = ExitStatus(128 + KILL, KILL)
-
-
-class Disposition(Enum):
-    """What a process does about a signal, if not the default. A number instead is a handler that exits with it."""
-
-    IGNORE = "ignore"
-    CATCH = "catch"
-
-
-Dispositions = Mapping[int, Disposition | int]
-NO_HANDLERS: Dispositions = types.MappingProxyType({})
 
 
 class Terminated(Exception):
@@ -115,6 +92,7 @@ class Process:
     strict: bool = False
     user: str = "root"
     queued: bool = False
+    held: int = 0  # bytes
     _spent: int = 0
     _spent_at: int = -1
     _pauses: int = 0
@@ -145,20 +123,43 @@ class Process:
 
     def spend(self, steps: int = 1) -> bool:
         """Count work; True if it is time to pause."""
-        now = self.kernel.clock.now()
+        kernel = self.kernel
+        now = kernel.clock.now()
         if now != self._spent_at:
             self._spent_at, self._spent, self._pauses = now, 0, 0
+        if now != kernel.spent_at:
+            kernel.begin_instant(now)
         self._spent += steps
-        return self._spent > (STEPS_PER_TURN if self._pauses < PAUSES_BEFORE_CPU_BOUND else STEPS_WHEN_CPU_BOUND)
+        kernel.spent += steps
+        turn = STEPS_PER_TURN if self._pauses < PAUSES_BEFORE_CPU_BOUND else kernel.cpu_bound_steps()
+        return self._spent > turn or kernel.spent > kernel.steps_per_instant
+
+    def spend_on(self, text: str) -> None:
+        """Count the work of going through a text; only a long one matters."""
+        if len(text) > LONG_TEXT:
+            self.spend(len(text) // CHARACTERS_PER_STEP)
 
     async def pause(self) -> None:
         """Let time pass for a process that never waits by itself."""
         self._pauses += 1
         doublings = max(0, self._pauses - PAUSES_BEFORE_CPU_BOUND)
-        if doublings == 1:
-            self.kernel.note(f"{' '.join(self.argv)!r} never waits: it is taken for a server that keeps a CPU busy")
-        await self.sleep(min(PAUSE << min(doublings, 40), LONGEST_PAUSE), interruptible=True)
+        if doublings:
+            self.kernel.cpu_bound(self)
+        await self.sleep(pause_length(doublings), interruptible=True)
         self._spent_at, self._spent = self.kernel.clock.now(), 0
+
+    def _continue_work_of(self, other: Process) -> None:
+        """Work of a child counts as its parent's: many short children are not cheaper than one long process."""
+        self._spent_at, self._spent, self._pauses = other._spent_at, other._spent, other._pauses
+
+    # Memory.
+
+    def hold(self, size: int) -> None:
+        """Hold this many bytes more (or fewer) until this process ends; too many are the end of the container."""
+        size = max(size, -self.held)  # a subshell may drop what its parent holds
+        self.held += size
+        self.kernel.held += size
+        self.kernel.claim_memory(0)
 
     # Streams.
 
@@ -173,29 +174,33 @@ class Process:
         while (text := stream.poll_read()) is None:
             stream.watch(self.wake)
             await rest()
+        if len(text) > LONG_TEXT:
+            self.spend(len(text) // LONG_TEXT)
         return text
 
     async def read_line(self, stream: Stream) -> str:
         """One line with its newline; empty at the end."""
         held: list[str] = []
         size = 0
-        while text := await self.read(stream):
-            line, newline, behind = text.partition("\n")
-            if newline:
-                if behind:
-                    stream.push_back(behind)
-                return "".join((*held, line, newline))
-            size += len(text)
-            self.kernel.claim_memory(size)
-            held.append(text)
-        return "".join(held)
+        try:
+            while text := await self.read(stream):
+                line, newline, behind = text.partition("\n")
+                if newline:
+                    if behind:
+                        stream.push_back(behind)
+                    return "".join((*held, line, newline))
+                size += len(text)
+                self.hold(len(text))
+                held.append(text)
+            return "".join(held)
+        finally:
+            if size and self.status is None:
+                self.hold(-size)
 
     async def read_all(self, stream: Stream) -> str:
         held: list[str] = []
-        size = 0
         while text := await self.read(stream):
-            size += len(text)
-            self.kernel.claim_memory(size)
+            self.hold(len(text))
             held.append(text)
         return "".join(held)
 
@@ -243,6 +248,7 @@ class Process:
         kernel = self.kernel
         child = kernel.new_process(argv, self.environment if environment is None else environment, self.directory)
         child.parent = self
+        child._continue_work_of(self)
         child.strict = self.strict
         child.streams = {descriptor: stream.hold() for descriptor, stream in (self.streams or {}).items()}
         child.dispositions = inherited(self.dispositions)
@@ -254,6 +260,8 @@ class Process:
             child.waiters.append(self)
             while child.status is None:
                 await rest()
+        if child._spent_at == self.kernel.clock.now():
+            self._continue_work_of(child)
         return child.status
 
     def listen(self, listener: Listener) -> Listener:
@@ -261,13 +269,6 @@ class Process:
         self.kernel.network.ports.listen(listener)
         self.listeners.append(listener)
         return listener
-
-
-def inherited(dispositions: Dispositions) -> Dispositions:
-    """What a new program keeps: only what is ignored stays so."""
-    if not dispositions:
-        return NO_HANDLERS
-    return {number: action for number, action in dispositions.items() if action is Disposition.IGNORE}
 
 
 NULL = Stream().hold()
@@ -279,8 +280,8 @@ class Kernel:
 
     Containers of a pod share `network`; `files` is the container's own, with shared volumes mounted. `pids` is given
     where containers share a PID namespace: a container that does not get 1 is not protected from signals. `neighbours`
-    are then the processes of all of them. `note` is
-    called with what the simulation assumes (an unknown program is a server).
+    are then the processes of all of them. `note` is called with what the simulation assumes (an unknown program is a
+    server).
     """
 
     clock: LoopClock
@@ -298,6 +299,11 @@ class Kernel:
     neighbours: dict[int, Process] | None = None  # None: nobody shares the namespace
     init: Process | None = None
     current: Process | None = None  # whose code is running at this moment
+    spent: int = 0  # steps of all processes at one instant ...
+    spent_at: int = -1  # ... which is this one
+    steps_per_instant: int = STEPS_PER_INSTANT
+    held: int = 0  # bytes that all processes hold
+    _cpu_bound_turns: int = 0
     _ready: list[Process] = field(default_factory=list)
     _draining: bool = False
     _random: RandomStream | None = None
@@ -389,6 +395,7 @@ class Kernel:
         if process.status is not None:
             return
         process.status = status
+        self.held -= process.held
         self.processes.pop(process.pid, None)
         if self.neighbours is not None:
             self.neighbours.pop(process.pid, None)
@@ -433,7 +440,7 @@ class Kernel:
             return
         action = process.dispositions.get(number)
         if action is None:
-            if not protected and number not in _HARMLESS:
+            if not protected and number not in HARMLESS:
                 self.finish(process, ExitStatus(128 + number, number))
         elif action is Disposition.CATCH:
             if number not in process.pending:
@@ -442,9 +449,25 @@ class Kernel:
         elif isinstance(action, int):
             self.finish(process, ExitStatus(action))
 
+    def cpu_bound(self, process: Process) -> None:
+        """A process that never waits has had its turn."""
+        self._cpu_bound_turns += 1
+        if self._cpu_bound_turns == 1:
+            name = " ".join(process.argv)
+            self.note(f"{name!r} never waits: it is taken for a server that keeps a CPU busy")
+
+    def begin_instant(self, now: int) -> None:
+        """Count from 0; each instant that was full leaves less for the next."""
+        if self.spent > self.steps_per_instant:
+            self.steps_per_instant = max(LEAST_STEPS_PER_INSTANT, self.steps_per_instant * 3 // 4)
+        self.spent_at, self.spent = now, 0
+
+    def cpu_bound_steps(self) -> int:
+        return turn_when_cpu_bound(self._cpu_bound_turns)
+
     def claim_memory(self, size: int) -> None:
-        """A process holds this many bytes; too many are the end of the container (memory.oom.group)."""
-        if size > min(self.memory_limit or MEMORY_LIMIT, LARGEST_MEMORY):
+        """This many bytes beside those that are held: too many are the end of the container (memory.oom.group)."""
+        if self.held + size > min(self.memory_limit or MEMORY_LIMIT, LARGEST_MEMORY):
             self.kill_out_of_memory()
 
     def kill_out_of_memory(self) -> None:

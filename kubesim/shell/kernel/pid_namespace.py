@@ -11,7 +11,8 @@ from itertools import count
 from typing import Self
 
 from kubesim.clock import LoopClock
-from kubesim.shell.kernel.kernel import INT, TERM, ExitStatus, Kernel, Process
+from kubesim.shell.kernel.kernel import ExitStatus, Kernel, Process
+from kubesim.shell.kernel.signals import INT, TERM
 
 PAUSE_USER = "65535"
 

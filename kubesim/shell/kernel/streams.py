@@ -12,12 +12,11 @@ from dataclasses import field
 from typing import Literal, Self
 
 from kubesim.shell.kernel.files import File, Volume
+from kubesim.shell.limits import CAPTURE_LIMIT, LINE_LIMIT, LOG_LIMIT, LOG_LINES
 from kubesim.values import part, value_object
 
 PIPE_CAPACITY = 4096  # of text that nobody has read; small, so that a reader gets its turn soon
 BLOCK = 65_536
-LINE_LIMIT = 16_384  # containerd cuts longer lines, too
-CAPTURE_LIMIT = 4 << 20
 _ZEROS = "\0" * BLOCK  # one text for all, so that holding many of them costs nothing
 
 StreamName = Literal["stdout", "stderr"]
@@ -112,24 +111,28 @@ class FileTarget(Stream):
         self._now = now
 
     def poll_write(self, text: str) -> bool:
-        self._file.append(text, self._now())
-        self._volume.changed()
+        self._volume.append(self._file, text, self._now())
         return True
 
 
 class Capture(Stream):
-    """Collects what is written, for command substitutions and exec; what is beyond the limit is dropped."""
+    """Collects what is written by an exec; what is beyond the limit is dropped. With `claim` (a command substitution)
+    nothing is dropped: that is called with the size before more is kept."""
 
-    __slots__ = ("_pieces", "_size", "_waiting")
+    __slots__ = ("_claim", "_pieces", "_size", "_waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, claim: Callable[[int], None] | None = None) -> None:
         super().__init__()
+        self._claim = claim
         self._pieces: list[str] = []
         self._size = 0
         self._waiting: list[Wake] = []
 
     def poll_write(self, text: str) -> bool:
-        text = text[: CAPTURE_LIMIT - self._size]
+        if self._claim is None:
+            text = text[: CAPTURE_LIMIT - self._size]
+        else:
+            self._claim(self._size + len(text))
         self._pieces.append(text)
         self._size += len(text)
         return True
@@ -233,9 +236,10 @@ class Log:
     """A container's output. It keeps the last `limit` lines and counts those it dropped."""
 
     now: Callable[[], int]
-    limit: int = 10_000
+    limit: int = LOG_LINES
     _lines: deque[LogLine] | None = None  # most servers never say a word
     _open: dict[StreamName, str] | None = None  # lines that have begun, by stream
+    _size: int = 0
     dropped: int = 0
     on_line: Callable[[LogLine], None] | None = None
 
@@ -253,9 +257,11 @@ class Log:
         *complete, rest = text.split("\n")
         for line in complete:
             self._add(stream, line)
-        while len(rest) > LINE_LIMIT:
-            self._add(stream, rest[:LINE_LIMIT])
-            rest = rest[LINE_LIMIT:]
+        if len(rest) > LINE_LIMIT:
+            whole = (len(rest) - 1) // LINE_LIMIT * LINE_LIMIT
+            for start in range(0, whole, LINE_LIMIT):
+                self._add(stream, rest[start : start + LINE_LIMIT])
+            rest = rest[whole:]
         if rest:
             if self._open is None:
                 self._open = {}
@@ -269,11 +275,13 @@ class Log:
 
     def _add(self, stream: StreamName, text: str) -> None:
         if self._lines is None:
-            self._lines = deque(maxlen=self.limit)
-        if len(self._lines) == self.limit:
-            self.dropped += 1
+            self._lines = deque()
         line = LogLine(self.now(), stream, text)
         self._lines.append(line)
+        self._size += len(text)
+        while len(self._lines) > self.limit or (self._size > LOG_LIMIT and len(self._lines) > 1):
+            self._size -= len(self._lines.popleft().text)
+            self.dropped += 1
         if self.on_line is not None:
             self.on_line(line)
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from kubesim.shell.limits import NESTING
+
 _TOKEN = re.compile(
     r"\s*(0[xX][0-9a-fA-F]+|\d+|[A-Za-z_]\w*|<<=|>>=|\*\*|\+\+|--|&&|\|\||[-+*/%&|^<>=!]=|<<|>>|[-+*/%&|^<>=!~?:(),])"
 )
@@ -18,7 +20,8 @@ _LEVELS = (
     ("*", "/", "%"),
 )  # fmt: skip
 _STRENGTH = {operator: strength for strength, level in enumerate(_LEVELS) for operator in level}
-_DEPTH_LIMIT = 40  # of parentheses and of names that stand for expressions
+_LONGEST_NUMBER = 1000  # digits
+_DEPTH_LIMIT = NESTING  # of parentheses and of names that stand for expressions
 
 Variables = dict[str, str]
 
@@ -214,16 +217,22 @@ class _Evaluation:
         if not text:
             return 0
         if text.lstrip("-").isdigit():
-            return int(text)
+            return _decimal(text)
         return 0
 
 
 def _number(token: str) -> int:
     if token[:2] in ("0x", "0X"):
-        return _wrap(int(token, 16))
+        return _wrap(int(token[-16:].lstrip("xX"), 16))
     if token[0] == "0" and len(token) > 1:
         try:
-            return _wrap(int(token, 8))
+            return _wrap(int(token[-22:], 8))
         except ValueError:
             raise ArithmeticFault("arithmetic syntax error") from None
-    return _wrap(int(token))
+    return _decimal(token)
+
+
+def _decimal(text: str) -> int:
+    if len(text) > _LONGEST_NUMBER:
+        raise ArithmeticFault("Numerical result out of range")
+    return _wrap(int(text))

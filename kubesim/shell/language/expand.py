@@ -19,6 +19,7 @@ from kubesim.shell.language.syntax import (
     Script,
     Word,
 )
+from kubesim.shell.limits import VARIABLE_SIZE
 
 Segment: TypeAlias = tuple[str, bool]
 
@@ -41,6 +42,12 @@ class ExpansionHost(Protocol):
     def matching_paths(self, pattern: str) -> list[str]: ...
     async def command_output(self, script: Script) -> str: ...
 
+    def spend_on(self, text: str) -> None:
+        """Count the work of going through a text."""
+
+    def claim(self, size: int) -> None:
+        """So many characters are put together; does not return if that is more than the container may hold."""
+
 
 async def expand_words(host: ExpansionHost, words: Iterable[Word]) -> list[str]:
     """The fields of a command line."""
@@ -52,6 +59,7 @@ async def expand_words(host: ExpansionHost, words: Iterable[Word]) -> list[str]:
             fields.append(value)
         else:
             fields.extend(await _expand_fields(host, word))
+            host.claim(VARIABLE_SIZE * len(fields))
     return fields
 
 
@@ -85,6 +93,7 @@ class _Fields:
 
     def __init__(self, separators: str) -> None:
         self.done: list[list[Segment]] = []
+        self.size = 0  # characters of expansions
         self._open: list[Segment] | None = None
         self._separators = separators
 
@@ -125,12 +134,16 @@ async def _expand_fields(host: ExpansionHost, word: Word) -> list[str]:
             and not part.operator
             and (part.name == "@" or not part.quoted)
         ):
+            host.claim(VARIABLE_SIZE * (len(fields.done) + len(host.positional)))
             for number, value in enumerate(host.positional):
                 if number:
                     fields.end_field()
                 fields.add(value, True) if part.quoted else fields.add_split(value)
         else:
             for text, quoted in await _part_segments(host, part):
+                fields.size += len(text)
+                host.claim(fields.size + VARIABLE_SIZE * len(fields.done))
+                host.spend_on(text)
                 fields.add(text, True) if quoted else fields.add_split(text)
     fields.end_field()
     expanded: list[str] = []
@@ -156,12 +169,16 @@ def _tilde(host: ExpansionHost, text: str) -> str:
 async def _segments(host: ExpansionHost, word: Word) -> list[Segment]:
     """All of a word, unsplit."""
     segments: list[Segment] = []
+    size = 0
     for index, part in enumerate(word.parts):
         if isinstance(part, Literal):
             text = _tilde(host, part.text) if index == 0 and not part.quoted else part.text
             segments.append((text, part.quoted))
         else:
-            segments.extend(await _part_segments(host, part))
+            expanded = await _part_segments(host, part)
+            size += sum([len(text) for text, _ in expanded])
+            host.claim(size)
+            segments.extend(expanded)
     return segments
 
 
@@ -216,6 +233,7 @@ async def _changed(host: ExpansionHost, value: str, operator: str, operand: Word
     if operator == ":":
         return _substring(host, value, await expand_text(host, operand))
     pattern = await expand_pattern(host, operand)
+    host.spend_on(value)
     if operator in ("#", "##"):
         return patterns.remove_prefix(value, pattern, operator == "##")
     if operator in ("%", "%%"):

@@ -28,18 +28,22 @@ from kubesim.shell.language.syntax import (
     Subshell,
     Word,
 )
+from kubesim.shell.limits import NESTING
 
 RESERVED = frozenset("! case do done elif else esac fi for if in then until while { }".split())  # noqa: SIM905
 # After a command, each of these ends the block, whether it is the one that should or not.
 _CLOSING = frozenset({")", ";;", "do", "done", "elif", "else", "esac", "fi", "then", "}"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_NESTING_LIMIT = 40  # deeper than any script a person writes, shallower than Python's own stack
+_LONGEST_KEPT = 16_384  # characters; the results of longer texts would fill the memory
 
 
-@lru_cache(maxsize=2048)
 def parse(text: str) -> Script:
     """The script of a text. A syntax error is part of the result: the lines before it are to be run first."""
+    return _parse_once(text) if len(text) <= _LONGEST_KEPT else _parse(text)
+
+
+def _parse(text: str) -> Script:
     lines: list[Block] = []
     try:
         parser = Parser(text, 0)
@@ -51,6 +55,9 @@ def parse(text: str) -> Script:
     except RecursionError:  # parameter expansions inside each other, hundreds deep
         return Script(tuple(lines), "nested too deeply")
     return Script(tuple(lines))
+
+
+_parse_once = lru_cache(maxsize=2048)(_parse)
 
 
 def _parse_nested(text: str, start: int, depth: int) -> tuple[Script, int]:
@@ -130,7 +137,7 @@ class Parser:
     def block(self, ends: frozenset[str]) -> Block:
         """Commands up to one of the closing words, which stays."""
         self._depth += 1
-        if self._depth > _NESTING_LIMIT:
+        if self._depth > NESTING:
             raise ShellSyntaxError("nested too deeply")
         statements: list[ShellStatement] = []
         self._skip_newlines()
@@ -299,12 +306,13 @@ class Parser:
         return Simple(tuple(assignments), tuple(words), tuple(redirects))
 
     def _function(self, name: Token) -> Command:
+        start = self._lexer.position
         self._advance()
         self._expect(")")
         if not _NAME.match(name.text):
             raise ShellSyntaxError("bad function name")
         self._skip_newlines()
-        return Function(name.text, self._command())
+        return Function(name.text, self._command(), self._lexer.position - start)
 
     def _redirects(self) -> tuple[Redirect, ...]:
         redirects: list[Redirect] = []

@@ -127,8 +127,11 @@ class Case:
 
 @value_object
 class Function:
+    """`size` is that of its text."""
+
     name: str
     body: Command
+    size: int
 
 
 Command: TypeAlias = Simple | Subshell | Group | If | Loop | For | Case | Function

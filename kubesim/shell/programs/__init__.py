@@ -1,6 +1,6 @@
 """The programs that a simulated container knows: importing this package registers them all."""
 
-from kubesim.shell.programs import condition, filesystem, filters, network, system, text, users
+from kubesim.shell.programs import condition, filesystem, filters, matching, network, system, text, users
 from kubesim.shell.programs.registry import PROGRAMS, QUICK, ProgramResult, execute, is_known, program_name
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "filesystem",
     "filters",
     "is_known",
+    "matching",
     "network",
     "program_name",
     "system",

@@ -1,21 +1,24 @@
-"""Programs that read files or their standard input: cat, head, tail, wc, grep, sort, uniq, cut, tr, sed, tee."""
+"""Programs that read files or their standard input: cat, head, tail, wc, sort, uniq, cut, tr, tee."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
+from itertools import groupby
 
 from kubesim.shell.kernel.devices import absolute, open_for_reading, open_for_writing
 from kubesim.shell.kernel.files import FileFault
 from kubesim.shell.kernel.kernel import Process, rest
 from kubesim.shell.kernel.streams import Stream
+from kubesim.shell.limits import CHARACTERS_PER_STEP
 from kubesim.shell.programs.options import ParsedOptions, number, parse_options
 from kubesim.shell.programs.registry import program
 from kubesim.values import part
 
 
 @part
-class _Inputs:
+class Inputs:
     """The inputs of a filter in order; a file that cannot be read was complained about, and the code is 1."""
 
     streams: list[tuple[str, Stream]]
@@ -25,8 +28,8 @@ class _Inputs:
         return iter(self.streams)
 
 
-async def _open(process: Process, name: str, paths: list[str]) -> _Inputs:
-    inputs = _Inputs([], 0)
+async def open_inputs(process: Process, name: str, paths: list[str]) -> Inputs:
+    inputs = Inputs([], 0)
     for path in paths or ["-"]:
         try:
             inputs.streams.append((path, process.stream(0) if path == "-" else open_for_reading(process, path)))
@@ -38,7 +41,7 @@ async def _open(process: Process, name: str, paths: list[str]) -> _Inputs:
 
 @program("cat")
 async def cat(process: Process, argv: list[str]) -> int:
-    inputs = await _open(process, "cat", parse_options(argv).operands)
+    inputs = await open_inputs(process, "cat", parse_options(argv).operands)
     for _, stream in inputs:
         while text := await process.read(stream):
             await process.write(text)
@@ -57,7 +60,7 @@ async def head(process: Process, argv: list[str]) -> int:
     count = number(options.get("c") if "c" in options else options.get("n", "10"))
     if count is None:
         return await process.complain("head: invalid number")
-    inputs = await _open(process, "head", options.operands)
+    inputs = await open_inputs(process, "head", options.operands)
     for path, stream in inputs:
         if len(options.operands) > 1:
             await process.write(f"==> {path} <==\n")
@@ -88,7 +91,7 @@ async def tail(process: Process, argv: list[str]) -> int:
         return await process.complain(f"tail: invalid number '{wanted}'")
     follow = "f" in options or "F" in options or "follow" in options
     shown: dict[str, int] = {}
-    inputs = await _open(process, "tail", options.operands)
+    inputs = await open_inputs(process, "tail", options.operands)
     for path, stream in inputs:
         text = await process.read_all(stream)
         shown[path] = len(text)
@@ -124,6 +127,8 @@ async def _follow(process: Process, paths: list[str], shown: dict[str, int]) -> 
                 if file is None or file.size == before:
                     continue
                 shown[path] = file.size
+                if process.spend():
+                    await process.pause()
                 await process.write(file.text[before:] if file.size > before else file.text)
             await rest()
     finally:
@@ -135,7 +140,7 @@ async def _follow(process: Process, paths: list[str], shown: dict[str, int]) -> 
 async def wc(process: Process, argv: list[str]) -> int:
     options = parse_options(argv)
     columns = [letter for letter in "lwc" if letter in options] or ["l", "w", "c"]
-    inputs = await _open(process, "wc", options.operands)
+    inputs = await open_inputs(process, "wc", options.operands)
     totals = [0, 0, 0]
     shown = 0
     for path, stream in inputs:
@@ -154,62 +159,10 @@ def _counts(counts: dict[str, int], columns: list[str], name: str) -> str:
     return f"{numbers} {name}".rstrip() + "\n"
 
 
-@program("grep", "egrep", "fgrep")
-async def grep(process: Process, argv: list[str]) -> int:
-    options = parse_options(argv, "emABC")
-    operands = options.operands
-    if "e" not in options and not operands:
-        return await process.complain("grep: no pattern given") + 1
-    pattern = options.get("e") if "e" in options else operands.pop(0)
-    fixed, extended = "F" in options or argv[0] == "fgrep", "E" in options or argv[0] == "egrep"
-    try:
-        expression = re.escape(pattern) if fixed else pattern if extended else from_basic(pattern)
-        expression = rf"\b(?:{expression})\b" if "w" in options else expression
-        compiled = re.compile(rf"(?:{expression})\Z" if "x" in options else expression, re.I if "i" in options else 0)
-    except re.error:
-        return await process.complain(f"grep: bad regex '{pattern}'") + 1
-    inputs = await _open(process, "grep", operands)
-    found = False
-    for path, stream in inputs:
-        matches = await _matching_lines(process, stream, compiled, options)
-        found = found or bool(matches)
-        if "q" in options and found:
-            return 0
-        prefix = f"{path}:" if len(operands) > 1 and "h" not in options else ""
-        if "l" in options:
-            await process.write(f"{path}\n" if matches else "")
-        elif "c" in options:
-            await process.write(f"{prefix}{len(matches)}\n")
-        elif "q" not in options:
-            await process.write("".join(f"{prefix}{line}\n" for line in matches))
-    return 0 if found else 2 if inputs.code else 1
-
-
-async def _matching_lines(
-    process: Process, stream: Stream, compiled: re.Pattern[str], options: ParsedOptions
-) -> list[str]:
-    matches: list[str] = []
-    for index, line in enumerate((await process.read_all(stream)).splitlines(), 1):
-        match = compiled.match(line) if "x" in options else compiled.search(line)
-        if (match is None) == ("v" in options):
-            numbered = f"{index}:" if "n" in options else ""
-            if "o" in options and match is not None:
-                matches.extend(numbered + each[0] for each in compiled.finditer(line) if each[0])
-            else:
-                matches.append(numbered + line)
-    return matches[: number(options.get("m", "")) or None]
-
-
-def from_basic(pattern: str) -> str:
-    """A basic regular expression in the extended syntax: there, the backslash makes these special, here it unmakes."""
-    swapped = re.sub(r"\\?[(){}|+?]", lambda match: match[0][1] if len(match[0]) == 2 else "\\" + match[0], pattern)
-    return re.sub(r"\[\[:(\w+):\]\]", lambda match: {"space": r"\s", "digit": r"\d"}.get(match[1], r"\w"), swapped)
-
-
 @program("sort")
 async def sort(process: Process, argv: list[str]) -> int:
     options = parse_options(argv, "kt")
-    inputs = await _open(process, "sort", options.operands)
+    inputs = await open_inputs(process, "sort", options.operands)
     lines: list[str] = []
     for _, stream in inputs:
         lines.extend((await process.read_all(stream)).splitlines())
@@ -228,7 +181,7 @@ async def sort(process: Process, argv: list[str]) -> int:
 @program("uniq")
 async def uniq(process: Process, argv: list[str]) -> int:
     options = parse_options(argv)
-    inputs = await _open(process, "uniq", options.operands[:1])
+    inputs = await open_inputs(process, "uniq", options.operands[:1])
     runs: list[tuple[str, int]] = []
     for _, stream in inputs:
         for line in (await process.read_all(stream)).splitlines():
@@ -248,26 +201,35 @@ async def cut(process: Process, argv: list[str]) -> int:
     chosen = options.get("f") or options.get("c") or options.get("b")
     if not re.fullmatch(r"[\d,-]+", chosen):
         return await process.complain("cut: expected a list of bytes, characters, or fields")
-    inputs = await _open(process, "cut", options.operands)
+    ranges = _ranges(chosen)
+    inputs = await open_inputs(process, "cut", options.operands)
     for _, stream in inputs:
         for line in (await process.read_all(stream)).splitlines():
+            if process.spend(len(ranges) // CHARACTERS_PER_STEP):
+                await process.pause()
             if by_field and delimiter not in line:
                 await process.write(line + "\n")
                 continue
-            units = line.split(delimiter) if by_field else list(line)
-            picked = [unit for index, unit in enumerate(units, 1) if _is_chosen(index, chosen)]
+            units = line.split(delimiter) if by_field else line
+            picked = [unit for low, high in ranges for unit in units[low - 1 : high]]
             await process.write((delimiter if by_field else "").join(picked) + "\n")
     return inputs.code
 
 
-def _is_chosen(index: int, chosen: str) -> bool:
+def _ranges(chosen: str) -> list[tuple[int, int | None]]:
+    """`1,3-5,7-` as (first, last), in order and without overlaps; None: to the end."""
+    given = []
     for item in chosen.split(","):
         first, dash, last = item.partition("-")
-        low = int(first or 1)
-        high = int(last) if last else (1 << 30 if dash else low)
-        if low <= index <= high:
-            return True
-    return False
+        low = max(1, int(first or 1))
+        given.append((low, int(last) if last else sys.maxsize if dash else low))
+    ranges: list[tuple[int, int | None]] = []
+    reached = 0
+    for low, high in sorted(given):
+        if high > reached:
+            ranges.append((max(low, reached + 1), high))
+            reached = high
+    return ranges
 
 
 @program("tr")
@@ -277,16 +239,20 @@ async def tr(process: Process, argv: list[str]) -> int:
     if not sets:
         return await process.complain("tr: missing operand")
     members = set(sets[0])
-    kept = {char: char for char in members}
+    changes: dict[int, str | None] = {}
     if len(sets) > 1 and sets[1]:
-        kept = {char: sets[1][min(index, len(sets[1]) - 1)] for index, char in enumerate(sets[0])}
+        changes = {ord(char): sets[1][min(index, len(sets[1]) - 1)] for index, char in enumerate(sets[0])}
+    squeezed = set(changes.values()) or members
     while text := await process.read(process.stream(0)):
-        if "d" in options:
-            text = "".join(char for char in text if (char in members) == ("c" in options))
+        process.spend_on(text)
+        if "d" in options and "c" in options:
+            text = "".join(filter(members.__contains__, text))
+        elif "d" in options:
+            text = text.translate(dict.fromkeys(map(ord, members)))
         else:
-            text = "".join(kept.get(char, char) for char in text)
+            text = text.translate(changes)
             if "s" in options:
-                text = re.sub(f"([{re.escape(''.join(set(kept.values())))}])\\1+", r"\1", text)
+                text = "".join(char for char, run in groupby(text) for char in (char if char in squeezed else run))
         await process.write(text)
     return 0
 
@@ -304,46 +270,6 @@ def _characters(operand: str) -> str:
     return re.sub(
         r"(.)-(.)", lambda match: "".join(map(chr, range(ord(match[1]), ord(match[2]) + 1))), operand, flags=re.S
     )
-
-
-_SUBSTITUTION = re.compile(
-    r"s(?P<mark>[/|#,:@])(?P<old>(?:\\.|(?!(?P=mark)).)*)(?P=mark)(?P<new>(?:\\.|(?!(?P=mark)).)*)(?P=mark)(?P<flags>[gI]*)"
-)
-
-
-@program("sed")
-async def sed(process: Process, argv: list[str]) -> int:
-    """Only `s/old/new/` and its flags, several of them separated by semicolons."""
-    options = parse_options(argv, "e")
-    script = options.get("e") if "e" in options else (options.operands.pop(0) if options.operands else "")
-    commands = list(_SUBSTITUTION.finditer(script))
-    if not commands or re.sub(_SUBSTITUTION, "", script).strip("; \n"):
-        process.kernel.note(f"of sed only substitutions are simulated, not {script!r}: the text is left as it is")
-        commands = []
-    extended = "E" in options or "r" in options
-    inputs = await _open(process, "sed", options.operands)
-    for path, stream in inputs:
-        lines = (await process.read_all(stream)).splitlines(keepends=True)
-        try:
-            text = "".join(_substituted(line, commands, extended) for line in lines)
-        except re.error:
-            return await process.complain("sed: bad regex")
-        if "i" in options and path != "-":
-            open_for_writing(process, path, append=False).poll_write(text)
-        else:
-            await process.write(text)
-    return inputs.code
-
-
-def _substituted(line: str, commands: list[re.Match[str]], extended: bool) -> str:
-    for command in commands:
-        old = command["old"].replace(f"\\{command['mark']}", command["mark"])
-        new = re.sub(r"(?<!\\)&", r"\\g<0>", command["new"].replace(f"\\{command['mark']}", command["mark"]))
-        flags = re.I if "I" in command["flags"] else 0
-        line = re.sub(
-            old if extended else from_basic(old), new, line, count=0 if "g" in command["flags"] else 1, flags=flags
-        )
-    return line
 
 
 @program("tee")

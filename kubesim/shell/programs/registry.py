@@ -43,6 +43,8 @@ class ProgramResult(NamedTuple):
     err: str = ""
 
 
+OUT_OF_RANGE = "Numerical result out of range"  # of a number that no program of the real thing takes either
+
 Quick = Callable[[Process, list[str]], ProgramResult]
 Program = Callable[[Process, list[str]], Coroutine[Any, Any, int]]
 
@@ -86,6 +88,8 @@ async def execute(process: Process, argv: list[str]) -> int:
         return await _execute(process, argv)
     except FileFault as fault:  # of a write; opening is the programs' own business
         return await process.complain(f"{argv[0]}: write error: {fault}")
+    except (ValueError, OverflowError):
+        return await process.complain(f"{argv[0]}: {OUT_OF_RANGE}")
 
 
 async def _execute(process: Process, argv: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Programs that make text out of their arguments: echo, printf, seq, expr, basename, dirname."""
+"""Programs that make text out of their arguments: echo, printf, seq, yes, expr, basename, dirname."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import posixpath
 import re
 from collections.abc import Callable
 
+from kubesim.golang.regexp import BadExpression, TooMuchWork, compile_regexp
 from kubesim.shell.kernel.kernel import Process
-from kubesim.shell.programs.registry import ProgramResult, quick
+from kubesim.shell.limits import CHARACTERS_PER_STEP, LONG_TEXT, MEMORY_LIMIT
+from kubesim.shell.programs.registry import ProgramResult, program, quick
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "e": "\x1b"}
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}|[ntrabfve\\c\"'])", re.DOTALL)
 _DIRECTIVE = re.compile(r"%([-+ 0#]*)(\*|\d+)?(?:\.(\*|\d+))?([a-zA-Z%])")
 _SEQUENCE_LIMIT = 100_000
-_WIDTH_LIMIT = 10_000
+_WIDTH_LIMIT = MEMORY_LIMIT
 
 
 def unescape(text: str) -> tuple[str, bool]:
@@ -57,25 +59,30 @@ def printf(process: Process, argv: list[str]) -> ProgramResult:
         return ProgramResult(1, "", "printf: usage: printf FORMAT [ARG]...\n")
     arguments = argv[2:]
     form, _ = unescape(argv[1])
-    out, err, used = _format_once(form, arguments)
+    pieces: list[str] = []
+    err, position, used, size = "", 0, 1, 0
     # The format serves as often as there are arguments left for it.
-    while used and len(arguments) > used:
-        arguments = arguments[used:]
-        more, complaint, used = _format_once(form, arguments)
-        out, err = out + more, err + complaint
-    return ProgramResult(1 if err else 0, out, err)
+    while used and (position < len(arguments) or not pieces):
+        text, complaint, used = _format_once(process, form, arguments, position)
+        process.spend_on(form)
+        size += len(text)
+        process.kernel.claim_memory(size)
+        pieces.append(text)
+        err += complaint
+        position += used
+    return ProgramResult(1 if err else 0, "".join(pieces), err)
 
 
-def _format_once(form: str, arguments: list[str]) -> tuple[str, str, int]:
-    """The format with the first arguments, complaints, and how many arguments it took."""
-    position = used = 0
+def _format_once(process: Process, form: str, arguments: list[str], first: int) -> tuple[str, str, int]:
+    """The format with the arguments from the first on, complaints, and how many arguments it took."""
+    position = used = size = 0
     pieces: list[str] = []
     err = ""
 
     def take() -> str:
         nonlocal used
         used += 1
-        return arguments[used - 1] if used <= len(arguments) else ""
+        return arguments[first + used - 1] if first + used <= len(arguments) else ""
 
     while match := _DIRECTIVE.search(form, position):
         pieces.append(form[position : match.start()])
@@ -88,10 +95,12 @@ def _format_once(form: str, arguments: list[str]) -> tuple[str, str, int]:
         if precision is not None:
             spec += "." + (take() if precision == "*" else precision)
         argument = take()
-        if any(int(size) > _WIDTH_LIMIT for size in re.findall(r"\d+", spec)):
-            spec = "%"
+        if any(len(number) > 9 or int(number) > _WIDTH_LIMIT for number in re.findall(r"\d+", spec)):
+            process.kernel.kill_out_of_memory()
         try:
             pieces.append(_convert(spec, kind, argument))
+            size += len(pieces[-1])
+            process.kernel.claim_memory(size)
         except (ValueError, TypeError):
             err += f"printf: invalid number '{argument}'\n"
             pieces.append("0")
@@ -128,10 +137,23 @@ def seq(process: Process, argv: list[str]) -> ProgramResult:
     step = numbers[1] if len(numbers) == 3 else 1.0
     if step == 0:
         return ProgramResult(1, "", "seq: increment is zero\n")
-    count = min(int((numbers[-1] - first) / step + 1e-9) + 1, _SEQUENCE_LIMIT)
+    count = int((numbers[-1] - first) / step + 1e-9) + 1
     if count <= 0:
         return ProgramResult()
-    return ProgramResult(0, separator.join(f"{first + step * index:g}" for index in range(count)) + "\n")
+    shown = min(count, _SEQUENCE_LIMIT)
+    process.spend(shown // CHARACTERS_PER_STEP)
+    text = separator.join(f"{first + step * index:g}" for index in range(shown)) + "\n"
+    return ProgramResult(0, text) if shown == count else ProgramResult(1, text, "seq: Cannot allocate memory\n")
+
+
+@program("yes")
+async def yes(process: Process, argv: list[str]) -> int:
+    line = (" ".join(argv[1:]) or "y") + "\n"
+    text = line * max(1, LONG_TEXT // len(line))
+    while True:
+        if process.spend():
+            await process.pause()
+        await process.write(text)
 
 
 @quick("basename")
@@ -164,7 +186,9 @@ def expr(process: Process, argv: list[str]) -> ProgramResult:
             raise ValueError
     except ZeroDivisionError:
         return ProgramResult(2, "", "expr: division by zero\n")
-    except (ValueError, IndexError, re.error):
+    except (BadExpression, TooMuchWork) as problem:
+        return ProgramResult(2, "", f"expr: {problem}\n")
+    except (ValueError, IndexError):
         return ProgramResult(2, "", "expr: syntax error\n")
     return ProgramResult(1 if value in ("", "0") else 0, value + "\n")
 
@@ -203,10 +227,11 @@ def _compare(test: Callable[[int], bool]) -> Callable[[str, str], str]:
 
 
 def _match(text: str, pattern: str) -> str:
-    match = re.match(pattern.replace(r"\(", "\1").replace(r"\)", "\2").replace("\1", "(").replace("\2", ")"), text)
-    if "\\(" in pattern:
-        return match[1] if match else ""
-    return str(len(match[0]) if match else 0)
+    expression = compile_regexp(pattern, "basic")
+    match = expression.search(text, anchored=True)
+    if expression.groups:
+        return match.group(1) if match else ""
+    return str(len(match.group()) if match else 0)
 
 
 def _truncated(left: str, right: str) -> int:

@@ -11,7 +11,7 @@ from kubesim.api.meta import ApiObject
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.kubelet.containers.environment import EnvironmentSources, make_environment
-from kubesim.runtime.expansion import expand
+from kubesim.runtime.expansion import MessageTooLarge, expand
 from kubesim.runtime.helper import ContainerConfigError
 from kubesim.trace.records import ApiWrite, EventRecorded, LogOutput
 from tests.support.played import Played, pod
@@ -285,3 +285,10 @@ def test_a_file_that_is_not_there_and_a_directory_cannot_be_parsed() -> None:
     for path in ("none.env", "a"):
         story = Played(objects=[with_file("none", from_file(path))])
         assert set(story.messages("Failed", "none")) == {"Error: couldn't parse env file"}
+
+
+def test_references_that_grow_without_end_do_not_fit_into_a_call() -> None:
+    """Each variable is three times the one before: the last would have 10^28 characters."""
+    names = [{"name": f"A{n}", "value": f"$(A{n - 1})" * 3} for n in range(1, 60)]
+    with pytest.raises(MessageTooLarge, match="received message larger than max"):
+        environment({"name": "A0", "value": "x" * 40}, *names)

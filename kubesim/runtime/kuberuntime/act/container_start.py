@@ -11,6 +11,7 @@ from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.runtime.allocation.actuated import ActuatedState
 from kubesim.runtime.allocation.linux_resources import linux_container_resources
+from kubesim.runtime.expansion import MessageTooLarge, check_message
 from kubesim.runtime.helper import ContainerConfigError, EventRecorder, RuntimeHelper, SandboxConfigError
 from kubesim.runtime.images.image_manager import ImageError, ImageManager
 from kubesim.runtime.kuberuntime.act.container_kill import ContainerKiller
@@ -114,6 +115,7 @@ class ContainerStarter:
         try:
             namespaces = _namespaces(target.sandbox.linux.namespaces, container, status)
             options = self.helper.generate_run_container_options(pod, container, target.pod_ips)
+            check_message(options.env, (*container.command, *container.args))
             image = await self.runtime.image_status(container.image)
             uid, username = (None, "") if image is None else (image.uid, image.username)
             problem = verify_run_as_non_root(pod, container, uid, username)
@@ -122,6 +124,8 @@ class ContainerStarter:
             security = security_context_of(pod, container)
         except (ContainerConfigError, SandboxConfigError) as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, str(error)) from error
+        except MessageTooLarge as error:
+            raise self._failed(pod, container, CREATE_CONTAINER_ERROR, error.message) from error
         except RuntimeCallError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, error.message) from error
         annotations = new_container_annotations(container, pod, attempt)

@@ -1,0 +1,81 @@
+"""Shell patterns: against a matcher that tries everything, and what they cost."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+
+from kubesim.shell.language.patterns import (
+    PatternTooLong,
+    compile_pattern,
+    remove_prefix,
+    remove_suffix,
+    substitute,
+)
+
+
+@cache
+def matches(pattern: str, text: str) -> bool:
+    """Every way is tried."""
+    if not pattern:
+        return not text
+    if pattern[0] == "*":
+        return any(matches(pattern[1:], text[start:]) for start in range(len(text) + 1))
+    if pattern.startswith("[ab]"):
+        return text[:1] in ("a", "b") and matches(pattern[4:], text[1:])
+    return bool(text) and pattern[0] in ("?", text[0]) and matches(pattern[1:], text[1:])
+
+
+def test_random_patterns_match_as_if_every_way_was_tried() -> None:
+    draw = random.Random(24)
+    for _ in range(2000):
+        pattern = "".join(draw.choice(["a", "b", "*", "*", "?", "[ab]"]) for _ in range(draw.randrange(6)))
+        text = "".join(draw.choice("abc") for _ in range(draw.randrange(7)))
+        sizes = range(len(text) + 1)
+        prefixes = [size for size in sizes if matches(pattern, text[:size])]
+        suffixes = [size for size in sizes if matches(pattern, text[len(text) - size :])]
+        shown = (pattern, text)
+        assert bool(compile_pattern(pattern, len(text)).fullmatch(text)) == matches(pattern, text), shown
+        assert remove_prefix(text, pattern, longest=False) == text[min(prefixes, default=0) :], shown
+        assert remove_prefix(text, pattern, longest=True) == text[max(prefixes, default=0) :], shown
+        assert remove_suffix(text, pattern, longest=False) == text[: len(text) - min(suffixes, default=0)], shown
+        assert remove_suffix(text, pattern, longest=True) == text[: len(text) - max(suffixes, default=0)], shown
+
+
+def test_random_substitutions_replace_the_longest_match_that_begins_first() -> None:
+    draw = random.Random(24)
+    for _ in range(1000):
+        pattern = "".join(draw.choice(["a", "b", "*", "?"]) for _ in range(1 + draw.randrange(4)))
+        text = "".join(draw.choice("abc") for _ in range(1 + draw.randrange(6)))
+        spans = [
+            (start, -end)
+            for start in range(len(text))
+            for end in range(start + 1, len(text) + 1)
+            if matches(pattern, text[start:end])
+        ]
+        start, end = min(spans, default=(0, 0))
+        expected = f"{text[:start]}-{text[-end:]}" if spans else text
+        assert substitute(text, pattern, "-", every=False) == expected, (pattern, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "expected"),
+    [("a.b.c", ".", "a-b-c"), ("abc", "*", "-"), ("aXbXc", "X*", "a-"), ("", "*", "-"), ("aaa", "aa", "-a")],
+)
+def test_all_matches_are_replaced(text: str, pattern: str, expected: str) -> None:
+    assert substitute(text, pattern, "-", every=True) == expected
+
+
+def test_many_stars_do_not_matter() -> None:
+    """A matcher that tries every way would not come to an end."""
+    text, pattern = "a" * 10_000, "*a" * 100 + "b"
+    assert not compile_pattern(pattern, len(text)).fullmatch(text)
+    assert remove_prefix(text, pattern, longest=True) == remove_suffix(text, pattern, longest=False) == text
+    assert substitute(text, "a*b", "-", every=True) == text
+
+
+def test_long_patterns_for_long_texts_are_refused() -> None:
+    with pytest.raises(PatternTooLong, match="pattern too long for this text"):
+        compile_pattern("?" * 5000, 1 << 20)
