@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
+from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.randomness import uuid4_text
 from kubesim.cluster.controllers.context import ControllerContext
 from kubesim.cluster.controllers.manager import start_when_needed
@@ -116,13 +117,14 @@ def run_scenario(
             return result
 
     spec = scenario.spec
-    real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
     left: list[Leak] = []
-    try:
-        result = run_virtual(main)
-    finally:
-        if real is not None:
-            left = real.close()
+    with interrupts_postponed():  # nodes are made and removed in one piece
+        real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
+        try:
+            result = run_virtual(main)
+        finally:
+            if real is not None:
+                left = real.close()
     return replace(result, left_behind=tuple(left)) if left else result
 
 
