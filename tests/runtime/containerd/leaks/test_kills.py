@@ -1,7 +1,8 @@
 """kubesim is killed at any moment of a run with real plugins: nothing of it is left.
 
-Of private nodes nothing is left at all, without any clean-up. On the host, the next start or `kubesim cni leaks --clean`
-removes everything, beside a neighbour whose pods come and go; who is asked to end (SIGTERM, SIGINT) does it himself.
+Of private nodes nothing is left at all, without any clean-up. On the host, the next start or `kubesim cni leaks
+--clean` removes everything, beside a neighbour whose pods come and go. A run that is asked to end (SIGTERM, SIGINT)
+cleans up itself.
 """
 
 from __future__ import annotations
@@ -20,12 +21,17 @@ from tests.support.machine.host_state import host_state
 from tests.support.machine.kills import SCENARIO, Ground, Start, drawn, left_on_host, left_running
 from tests.support.machine.leaks import leaks
 from tests.support.machine.unprivileged import unprivileged
-from tests.support.processes import kubesim, interruptible
+from tests.support.processes import interruptible, kubesim
 from tests.support.soak import LONG, rounds
 
 pytestmark = LONG
 
-ENDED = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 130}  # SIGTERM and SIGINT as the shell counts them, or handled
+ENDED = {
+    -signal.SIGKILL,
+    -signal.SIGTERM,
+    -signal.SIGINT,
+    130,
+}  # SIGTERM and SIGINT as the shell counts them, or handled
 Left = list[Any]
 
 
@@ -61,7 +67,9 @@ def _private_lives(ground: Ground, scenario: str, starts: tuple[Start, ...], kil
         code, _, said = ground.life(starts[struck % len(starts)], [*words, *network], kill)
         found = {"processes": left_running(()), **_private_state(ground)}
         if found != before or (code not in ENDED and code != 0):
-            left.append([struck, str(kill), code, said, {key: found[key] for key in found if found[key] != before[key]}])
+            left.append(
+                [struck, str(kill), code, said, {key: found[key] for key in found if found[key] != before[key]}]
+            )
         struck += code != 0
     return left
 
