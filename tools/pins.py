@@ -29,12 +29,12 @@ def renewed(text: str, find: Callable[[str, str], list[str]]) -> str:
     for line in text.splitlines():
         if line.startswith("    --hash="):
             continue
-        [pin] = pins(line) or [None]
-        if pin is None:
+        pinned = pins(line)
+        if not pinned:
             lines.append(line)
-        else:
-            found = [f"    --hash=sha256:{digest}" for digest in find(*pin)]
-            lines.append(" \\\n".join([f"{pin[0]}=={pin[1]}", *found]))
+        for name, version in pinned:
+            found = [f"    --hash=sha256:{digest}" for digest in find(name, version)]
+            lines.append(" \\\n".join([f"{name}=={version}", *found]))
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from kubesim.clock import run_virtual
+from kubesim.clock.interrupts import interrupts_postponed
 
 
 @pytest.fixture(autouse=True)
@@ -125,3 +126,43 @@ def test_a_failure_on_the_way_out_is_told() -> None:
 
     run_virtual(main)
     assert told == ["cannot let go"]
+
+
+def test_a_postponed_interrupt_comes_after_the_block() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts_postponed():
+        signal.raise_signal(signal.SIGINT)
+        done.append("all of it")
+    assert done == ["all of it"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_interrupt_is_not_postponed() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts_postponed():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        done.append("went on")
+    assert not done
+
+
+def test_an_interrupt_before_a_run_cancels_it_and_one_after_it_waits() -> None:
+    done = []
+
+    async def main() -> None:
+        await asyncio.sleep(60)
+        done.append("ran")
+
+    with pytest.raises(KeyboardInterrupt), interrupts_postponed():
+        signal.raise_signal(signal.SIGINT)
+        try:
+            run_virtual(main)
+        finally:
+            done.append("cleaned up")
+    assert done == ["cleaned up"]
+
+    with pytest.raises(KeyboardInterrupt), interrupts_postponed():
+        run_virtual(main)
+        signal.raise_signal(signal.SIGINT)
+        done.append("cleaned up")
+    assert done == ["cleaned up", "ran", "cleaned up"]

@@ -1,7 +1,7 @@
 """Kills kubesim at any moment of a run with real plugins, and finds everything that is left of it.
 
-A moment is a number of steps of the run: lines of its trace, and starts of plugins, IPAM plugins and iptables. These are
-reported by stand-ins, which write a line to kubesim's own output before they become the real program.
+A moment is a number of steps of the run: lines of its trace, and starts of plugins, of IPAM plugins and of iptables.
+Stand-ins for these programs write a line to kubesim's own output before they become the real one.
 """
 
 from __future__ import annotations
