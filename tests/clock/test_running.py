@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
@@ -128,41 +128,42 @@ def test_a_failure_on_the_way_out_is_told() -> None:
     assert told == ["cannot let go"]
 
 
-def test_a_postponed_interrupt_comes_after_the_block() -> None:
-    done = []
-    with pytest.raises(KeyboardInterrupt), interrupts_postponed():
-        signal.raise_signal(signal.SIGINT)
-        done.append("all of it")
+def postponing(*parts: Callable[[], object]) -> None:
+    """One part after the other, with interrupts postponed."""
+    with interrupts_postponed():
+        for part in parts:
+            part()
+
+
+def interrupt() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_a_postponed_interrupt_comes_after_everything() -> None:
+    done: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        postponing(interrupt, lambda: done.append("all of it"))
     assert done == ["all of it"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_second_interrupt_is_not_postponed() -> None:
-    done = []
-    with pytest.raises(KeyboardInterrupt), interrupts_postponed():
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
-        done.append("went on")
+    done: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        postponing(interrupt, interrupt, lambda: done.append("went on"))
     assert not done
 
 
 def test_an_interrupt_before_a_run_cancels_it_and_one_after_it_waits() -> None:
-    done = []
+    done: list[str] = []
 
     async def main() -> None:
         await asyncio.sleep(60)
         done.append("ran")
 
-    with pytest.raises(KeyboardInterrupt), interrupts_postponed():
-        signal.raise_signal(signal.SIGINT)
-        try:
-            run_virtual(main)
-        finally:
-            done.append("cleaned up")
-    assert done == ["cleaned up"]
-
-    with pytest.raises(KeyboardInterrupt), interrupts_postponed():
-        run_virtual(main)
-        signal.raise_signal(signal.SIGINT)
-        done.append("cleaned up")
-    assert done == ["cleaned up", "ran", "cleaned up"]
+    with pytest.raises(KeyboardInterrupt):
+        postponing(interrupt, lambda: run_virtual(main))
+    assert done == []
+    with pytest.raises(KeyboardInterrupt):
+        postponing(lambda: run_virtual(main), interrupt, lambda: done.append("cleaned up"))
+    assert done == ["ran", "cleaned up"]

@@ -20,6 +20,7 @@ from tests.support.machine.cni_host import on_host
 from tests.support.machine.host_state import host_state
 from tests.support.machine.kills import SCENARIO, Ground, Start, drawn, left_on_host, left_running
 from tests.support.machine.leaks import leaks
+from tests.support.machine.mounts import own_mounts
 from tests.support.machine.unprivileged import unprivileged
 from tests.support.processes import interruptible, kubesim
 from tests.support.soak import LONG, rounds
@@ -75,11 +76,10 @@ def _private_lives(ground: Ground, scenario: str, starts: tuple[Start, ...], kil
 
 
 def _private_state(ground: Ground) -> dict[str, Any]:
-    mounts = Path("/proc/self/mountinfo").read_text()
-    return {"processes": [], "files": ground.files(), "mounts": mounts, **host_state()}
+    return {"processes": [], "files": ground.files(), "mounts": own_mounts(), **host_state()}
 
 
-def test_of_private_nodes_nothing_is_left(tmp_path: Path) -> None:
+def test_of_private_nodes_nothing_is_left() -> None:
     assert on_host(private, kills=rounds(500), seed=24) == []
 
 
