@@ -7,10 +7,13 @@ PYTHON ?= $(shell for python in /usr/bin/python3 python3; do \
     done)
 VENV ?= .venv
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+# Everything from an index has a pinned version and a hash; kubesim itself is built with what was installed so.
+PINNED := $(PIP) --require-hashes --requirement
+ITSELF := $(PIP) --no-index --no-deps --no-build-isolation --editable .
 JOBS ?= 2
 
-.PHONY: demo test soak matrix lint bench coverage docs clean system-packages system-python
+.PHONY: demo test soak matrix lint bench coverage docs pins audit clean system-packages system-python
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/kubesim run scenarios/hello-pod.yaml
@@ -44,6 +47,14 @@ coverage: $(VENV)/.installed-for-tests
 docs: $(VENV)/.installed-for-tests
 	$(PY) -m tools.docs_pages
 
+# The hashes of the pinned versions, from the index that pip is configured with.
+pins: $(VENV)/.installed-for-tests
+	$(PY) -m tools.pins
+
+# Known vulnerabilities of the pinned versions. 1: there are some; 3: the index has no advisories.
+audit: $(VENV)/.installed-for-tests
+	@$(PY) -m tools.audit
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find kubesim tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -69,10 +80,12 @@ $(PY): | system-python
 	@test -n "$(PYTHON)" || { echo "kubesim needs Python 3.11 to 3.14 with venv: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml constraints.txt | $(PY)
-	$(PIP) --editable .
+$(VENV)/.installed: pyproject.toml requirements/run.txt | $(PY)
+	$(PINNED) requirements/run.txt
+	$(ITSELF)
 	@touch $@
 
-$(VENV)/.installed-for-tests: pyproject.toml constraints.txt | $(PY)
-	$(PIP) --editable '.[cluster,sources,test]'
+$(VENV)/.installed-for-tests: pyproject.toml requirements/run.txt requirements/cluster.txt requirements/test.txt | $(PY)
+	$(PINNED) requirements/test.txt
+	$(ITSELF)
 	@touch $@ $(VENV)/.installed

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
+from kubesim.clock.interrupts import interrupts_postponed
 from kubesim.clock.randomness import uuid4_text
 from kubesim.clock.virtual import VirtualLoop
 from kubesim.cluster.controllers.context import ControllerContext
@@ -134,18 +135,19 @@ def run_scenario(
             return result
 
     spec = scenario.spec
-    real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
     left: list[Leak] = []
     stopped: list[RunResult] = []
-    try:
-        result = run_virtual(main)
-    except KeyboardInterrupt:
-        if not stopped:
-            raise
-        result = stopped[0]
-    finally:
-        if real is not None:
-            left = real.close()
+    with interrupts_postponed():  # nodes are made and removed in one piece
+        real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
+        try:
+            result = run_virtual(main)
+        except KeyboardInterrupt:
+            if not stopped:
+                raise
+            result = stopped[0]
+        finally:
+            if real is not None:
+                left = real.close()
     result = replace(result, left_behind=tuple(left)) if left else result
     if result.interrupted:
         raise RunInterrupted(result)

@@ -243,11 +243,13 @@ def test_nothing_is_left_to_do_or_foreign() -> None:
     assert not wrong
 
 
-def test_constraints_are_exact_and_name_no_index() -> None:
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
-    entries = [line for line in lines if not line.startswith("#")]
-    assert entries
-    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line) for line in entries)
+def test_requirements_are_exact_have_hashes_and_name_no_index() -> None:
+    for path in sorted((ROOT / "requirements").glob("*.txt")):
+        text = "".join(line for line in path.read_text().splitlines(keepends=True) if not line.startswith(("#", "-r ")))
+        entries = text.replace(" \\\n", "").splitlines()
+        pin = r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+(    --hash=sha256:[0-9a-f]{64})+"
+        assert entries
+        assert [entry[:60] for entry in entries if not re.fullmatch(pin, entry)] == []
 
 
 def test_the_changelog_has_a_dated_section_for_each_version_and_begins_with_this_one() -> None:

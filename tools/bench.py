@@ -213,7 +213,7 @@ def child_seconds(command: list[str]) -> float:
 
 def cni() -> None:
     """Networks of pods set up and torn down by real plugins, against executing the same plugins bare."""
-    run_bench("/usr/lib/cni", pods=100, pairs=10, parallel=(1, 8, 32), out=sys.stdout)
+    run_bench("/usr/lib/cni", pods=100, pairs=10, parallel=(1, 8, 32), out=sys.stdout, progress=sys.stderr)
 
 
 def real_networks(count: str) -> None:

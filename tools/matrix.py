@@ -13,9 +13,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+
+from tools.pins import files as pin_files
+from tools.pins import pins
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kubesim" / "matrix"
@@ -55,23 +57,23 @@ class Python:
         venv = VENV.get(self.version, [f"python{self.version}-venv"])
         if not self.root.is_dir() or self.run(python, "-c", "import ensurepip, ssl", check=False).returncode != 0:
             debootstrap(self.release, self.root, [*venv, *packages])
-        requirements = required()
-        inputs = json.dumps([requirements, (ROOT / "constraints.txt").read_text()])
+        inputs = "".join(path.read_text() for path in pin_files())
         current, stamp = hashlib.sha256(inputs.encode()).hexdigest(), self.venv / "installed"
         works = self.run(self.venv / "bin" / "python", "-c", "import pytest", check=False).returncode == 0
         if works and stamp.is_file() and stamp.read_text() == current:
             return
         print(f"Python {self.version}: installing into {self.venv}", flush=True)
         self.run(python, "-m", "venv", "--clear", self.venv)
-        if self.pip(*requirements).returncode != 0:
-            missing = [pin for pin in pins() if self.pip("--no-deps", "--dry-run", pin).returncode != 0]
-            sys.exit(f"matrix: no wheel for Python {self.version} of: {', '.join(missing) or 'an unpinned package'}")
+        done = self.pip("--require-hashes", "--requirement", str(ROOT / "requirements" / "test.txt"))
+        if done.returncode != 0:
+            pinned = [f"{name}=={version}" for path in pin_files() for name, version in pins(path.read_text())]
+            missing = [pin for pin in pinned if self.pip("--no-deps", "--dry-run", pin).returncode != 0]
+            sys.exit(f"matrix: no wheel for Python {self.version} of: {', '.join(missing) or done.stderr}")
         stamp.write_text(current)
 
     def pip(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         quiet = ("install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:")
-        constraints = ("--constraint", str(ROOT / "constraints.txt"))
-        return self.run(self.venv / "bin" / "python", "-m", "pip", *quiet, *constraints, *arguments, check=False)
+        return self.run(self.venv / "bin" / "python", "-m", "pip", *quiet, *arguments, check=False)
 
     def test(self, jobs: str) -> tuple[bool, str]:
         """Whether all tests passed, and a line that says so."""
@@ -115,17 +117,6 @@ def mirror() -> str:
         if release.isalpha():  # neither bookworm-updates nor bookworm-security
             return uri
     sys.exit("matrix: apt's configuration names no Debian mirror")
-
-
-def required() -> list[str]:
-    """Everything that kubesim and its tests need, without kubesim itself: the tests import it from this tree."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"].values()
-    return sorted({*project["dependencies"], *(line for extra in extras for line in extra)})
-
-
-def pins() -> list[str]:
-    return [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and line[0] != "#"]
 
 
 def print_hashes() -> None:

@@ -195,8 +195,9 @@ def _spawn(selector: selectors.BaseSelector, n: int, job: PluginCall, others: li
     selector.register(out, selectors.EVENT_READ, (n, job, pid, [], others))
 
 
-def run_bench(bin_dir: str, pods: int, pairs: int, parallel: Sequence[int], out: TextIO) -> None:
-    """Measure in a process of its own, and print a line for each number of pods at a time."""
+def run_bench(bin_dir: str, pods: int, pairs: int, parallel: Sequence[int], out: TextIO, progress: TextIO) -> None:
+    """Measure in a process of its own, and print a line for each number of pods at a time. How long it will take is
+    printed to `progress` after the first pair of runs; on a terminal again after each pair, in place."""
     question = {"bin_dir": bin_dir, "pods": pods, "pairs": pairs, "parallel": list(parallel)}
     command = [sys.executable, "-m", "kubesim.cni.bench"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as measuring:
@@ -208,7 +209,23 @@ def run_bench(bin_dir: str, pods: int, pairs: int, parallel: Sequence[int], out:
             answer = json.loads(line)
             if "error" in answer:
                 raise KubesimError(f"cni bench: {answer['error']}")
-            print(_line(pods, answer), file=out, flush=True)
+            if "done" in answer:
+                _show(time_left(**answer), progress, is_first=answer["done"] == 1)
+            else:
+                _show("", progress)
+                print(_line(pods, answer), file=out, flush=True)
+
+
+def time_left(done: int, of: int, seconds: float) -> str:
+    """A pair takes as long as those before it took on average."""
+    return f"cni bench: {done} of {of} pairs of runs, about {round(seconds / done * (of - done))} s left"
+
+
+def _show(text: str, progress: TextIO, *, is_first: bool = False) -> None:
+    if progress.isatty():
+        print(f"\r\x1b[K{text}", end="", file=progress, flush=True)
+    elif is_first:
+        print(text, file=progress, flush=True)
 
 
 def _line(pods: int, answer: dict[str, Any]) -> str:
@@ -232,9 +249,14 @@ def main() -> None:
         namespaces.become_private_host(_STATE_DIR, netns.MOUNT_DIR)
         with tempfile.TemporaryDirectory() as folder:
             bench = Bench(question["bin_dir"], question["pods"], folder)
+            of, watch, done = len(question["parallel"]) * (question["pairs"] + 1), Stopwatch(), 0
             for parallel in question["parallel"]:
-                bench.pair(parallel, True)  # not counted: afterwards everything is in the caches
-                pairs = [bench.pair(parallel, n % 2 == 0) for n in range(question["pairs"])]
+                pairs = []
+                for n in range(question["pairs"] + 1):
+                    pairs.append(bench.pair(parallel, n % 2 == 0))
+                    done += 1
+                    print(json.dumps({"done": done, "of": of, "seconds": watch.seconds()}), flush=True)
+                del pairs[0]  # not counted: afterwards everything is in the caches
                 told = [
                     {"bare": [pair.bare.wall, pair.bare.cpu], "library": [pair.library.wall, pair.library.cpu]}
                     for pair in pairs

@@ -15,6 +15,7 @@ import pytest
 from kubesim.cli.main import main
 from kubesim.linux import netns
 from tests.support.machine.cni_host import BIN_DIR, NETNS_DIR, links, on_host
+from tests.support.machine.unprivileged import unprivileged
 
 BRIDGE = {"type": "bridge", "bridge": "cni0", "ipam": {"type": "host-local", "subnet": "10.9.0.0/24"}}
 
@@ -155,7 +156,11 @@ def test_a_session_with_real_plugins(tmp_path: Path, capsys: pytest.CaptureFixtu
     code, out, _ = told["check"]
     executions = json.loads(out)["executions"]
     assert [(entry["plugin"], entry["delegated"]) for entry in executions] == [("bridge", False), ("host-local", True)]
-    assert (told["status"][0], told["del"], told["gc"][0]) == (0, [0, "", ""], 0)
+    assert told["del"] == [0, "", ""]
+    too_old = "plugins know {} from version 1.1.0 on, and the network has 1.0.0\n"
+    assert told["status"] == [0, f"network mynet: no plugin was asked: {too_old.format('STATUS')}", ""]
+    no_stale = "no attachment in the cache had to be detached"
+    assert told["gc"] == [0, f"network mynet: {no_stale}; {too_old.format('GC')}", ""]
     assert told["links"] == ["cni0", "lo"]
 
     assert told["recorded"] == ["0001-ADD-bridge.json", "operation.json"]
@@ -194,6 +199,28 @@ def test_install_writes_plugins_that_run(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_bench_prints_a_line_for_each_number_of_pods_at_a_time() -> None:
     code, out, err = kubesim("bench", "--pods", "2", "--pairs", "1", "--parallel", "1,2")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert re.fullmatch(r"cni bench: 1 of 4 pairs of runs, about \d+ s left\n", err)
     assert len(out.splitlines()) == 2
     assert re.match(r"  1 at a time: \d\.\d{3}x bare execution \(1 pairs", out)
+
+
+def without_rights() -> list[Any]:
+    with unprivileged() as user:
+        (user.folder / "10-mynet.conflist").write_text(json.dumps({"name": "mynet", "plugins": [BRIDGE]}))
+        os.makedirs(NETNS_DIR, exist_ok=True)
+        netns.new_netns(f"{NETNS_DIR}/pod")
+        words = ["-m", "kubesim", "cni", "add", "mynet", "pod", "-q", "--conf-dir", str(user.folder)]
+        with user.start(*words, "--bin-dir", BIN_DIR) as process:
+            out, err = process.communicate()
+    return [process.returncode, out, err]
+
+
+def test_add_without_rights_names_the_ways_that_need_none() -> None:
+    code, out, err = on_host(without_rights)
+    assert (code, out) == (1, "")
+    assert err.startswith("kubesim: error: ")
+    assert err.endswith(
+        "; plugins need root: use a network of your own (`unshare -rnm`, then the command), or a private node "
+        "(`kubesim run --runtime cni`)\n"
+    )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
 from kubesim.clock import run_virtual
+from kubesim.clock.interrupts import interrupts_postponed
 
 
 @pytest.fixture(autouse=True)
@@ -125,3 +126,44 @@ def test_a_failure_on_the_way_out_is_told() -> None:
 
     run_virtual(main)
     assert told == ["cannot let go"]
+
+
+def postponing(*parts: Callable[[], object]) -> None:
+    """One part after the other, with interrupts postponed."""
+    with interrupts_postponed():
+        for part in parts:
+            part()
+
+
+def interrupt() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_a_postponed_interrupt_comes_after_everything() -> None:
+    done: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        postponing(interrupt, lambda: done.append("all of it"))
+    assert done == ["all of it"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_interrupt_is_not_postponed() -> None:
+    done: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        postponing(interrupt, interrupt, lambda: done.append("went on"))
+    assert not done
+
+
+def test_an_interrupt_before_a_run_cancels_it_and_one_after_it_waits() -> None:
+    done: list[str] = []
+
+    async def main() -> None:
+        await asyncio.sleep(60)
+        done.append("ran")
+
+    with pytest.raises(KeyboardInterrupt):
+        postponing(interrupt, lambda: run_virtual(main))
+    assert done == []
+    with pytest.raises(KeyboardInterrupt):
+        postponing(lambda: run_virtual(main), interrupt, lambda: done.append("cleaned up"))
+    assert done == ["ran", "cleaned up"]

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from kubesim.cli.cni.summaries import gc_summary, status_summary, without_rights
 from kubesim.cli.output.terminal import say, warn
 from kubesim.cni.cache import RuntimeConf
 from kubesim.cni.conf.directory import load_network_conf
@@ -88,6 +89,10 @@ def operation(args: argparse.Namespace) -> int:
     result, error = asyncio.run(_perform(session, network, runtime, perform))
     differing = _differing(session)
     told = {"executions": session.executions, "result": result, "error": error}
+    if error and session.replay is None:
+        told["error"] += without_rights(error, os.geteuid())
+    elif not error and args.cni_command in _SUMMARIES:
+        told["summary"] = _SUMMARIES[args.cni_command](network, session.executions)
     _tell(args, told | ({"differences": differing} if differing else {}))
     return 1 if error or differing else 0
 
@@ -211,6 +216,9 @@ async def _status(
 _PERFORM: dict[str, Perform] = {"add": _add, "check": _check, "del": _del, "gc": _gc, "status": _status}
 
 
+_SUMMARIES = {"gc": gc_summary, "status": status_summary}
+
+
 def version(args: argparse.Namespace) -> int:
     session = CniSession(args)
     return asyncio.run(_version(session))
@@ -250,6 +258,8 @@ def _tell(args: argparse.Namespace, told: dict[str, Any]) -> None:
             say(_shown(execution))
     for line in told.get("differences", ()):
         say(f"differs: {line}")
+    if "summary" in told:
+        say(told["summary"])
     if told["result"] is not None:
         print(json.dumps(told["result"], indent=4, ensure_ascii=False))
     sys.stdout.flush()

@@ -116,5 +116,5 @@ def bench(args: argparse.Namespace) -> int:
         raise UsageError(f"--parallel {args.parallel}: must be numbers, separated by commas") from None
     if min(parallel) < 1 or args.pods < 1 or args.pairs < 1:
         raise UsageError("kubesim cni bench: pods, pairs and parallel must be at least 1")
-    run_bench(args.bin_dir, args.pods, args.pairs, parallel, sys.stdout)
+    run_bench(args.bin_dir, args.pods, args.pairs, parallel, sys.stdout, sys.stderr)
     return 0

@@ -13,7 +13,7 @@ import select
 import signal
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -106,13 +106,14 @@ class Holder:
             answer, given = self._acts[message.pop("do")](fds=fds, **message)
         except OSError as error:
             answer = {"errno": error.errno or 0, "problem": error.strerror or str(error), "path": error.filename or ""}
+        finally:
+            _close(fds)  # before the answer: whoever still holds an output of a killed plugin is killed with it
         try:
             messages.send(self._requests, answer, given)
         except OSError:
             return False
         finally:
-            for fd in (*fds, *given):
-                os.close(fd)
+            _close(given)
         return True
 
     # -- network namespaces -------------------------------------------------------------------------------------
@@ -240,6 +241,11 @@ class Holder:
 
     def _state_directory(self, fds: list[int]) -> Answer:
         return {}, [os.open(OWN_DIR, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
+
+
+def _close(fds: Iterable[int]) -> None:
+    for fd in fds:
+        os.close(fd)
 
 
 def _has_many_ids() -> bool:

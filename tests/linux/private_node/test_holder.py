@@ -16,6 +16,7 @@ import pytest
 from kubesim.cni.exec.context import with_timeout
 from kubesim.cni.exec.process import RealExec
 from kubesim.errors import PluginError
+from kubesim.linux import process_tree
 from kubesim.linux.private_node import holder_messages as messages
 from kubesim.linux.private_node.holder_client import NodeGone, PrivateNode, Underlay
 from tests.support.machine.unprivileged import ROOT, unprivileged
@@ -244,3 +245,17 @@ def test_so_it_does_for_a_user_without_rights() -> None:
         (user.folder / "hangs").write_text("sleep 4743")
         with user.start("stays.py", "hangs") as process:
             dies_with(process)
+
+
+def test_nobody_but_a_program_holds_its_output_once_it_runs(node: PrivateNode) -> None:
+    """Whoever holds the output of a killed plugin is killed with it: that must never be the holder."""
+    for _ in range(50):
+        out, end = os.pipe()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        child = node.spawn("/bin/true", {}, (nothing, end, end))
+        os.close(end)
+        holders = set(process_tree._holders({os.readlink(f"/proc/self/fd/{out}")}))
+        assert holders <= {child.pid}
+        child.close()
+        os.close(out)
+        os.close(nothing)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import Requirement
 
@@ -50,17 +51,16 @@ class Unprivileged:
         for path in folder.rglob("*"):
             path.chmod(0o755 if path.is_dir() else 0o644)
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        """`python WORDS` there, as that user if we are root, else as ourselves."""
+    def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
+        """`python WORDS` there, as that user if we are root, else as ourselves. `env` is added to the environment."""
         # The interpreter that virtual environments are made from; everybody can execute the system's.
         interpreter = os.path.realpath(sys.executable)
         user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
         environ = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [interpreter, "-S", *words]
+        environ |= options.pop("env", {})
         pipe = subprocess.PIPE
-        return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
-            command, cwd=self.folder, env=environ, text=True, stdout=pipe, stderr=pipe, **user
-        )
+        given = {"cwd": self.folder, "env": environ, "text": True, "stdout": pipe, "stderr": pipe, **user, **options}
+        return subprocess.Popen([interpreter, "-S", *words], **given)
 
     def run(self, *words: str) -> str:
         with self.start(*words) as process:

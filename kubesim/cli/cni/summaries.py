@@ -1,0 +1,48 @@
+"""What a CNI command did, in one line, and what to do where rights are missing. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubesim.cni.conf.network_lists import NetworkConfigList
+
+_REFUSED = ("operation not permitted", "permission denied")
+
+
+def status_summary(network: NetworkConfigList, executions: Sequence[Mapping[str, Any]]) -> str:
+    """Of a STATUS that no plugin refused."""
+    if not network.supports("1.1.0"):
+        return f"network {network.name}: no plugin was asked: {_too_old(network, 'STATUS')}"
+    return f"network {network.name} is ready: {_plugins(executions, 'STATUS')} would accept an ADD"
+
+
+def gc_summary(network: NetworkConfigList, executions: Sequence[Mapping[str, Any]]) -> str:
+    """Of a GC: the attachments that were detached, and the plugins that were told which ones are valid."""
+    if network.disable_gc:
+        return f"network {network.name}: nothing was done: the configuration has disableGC"
+    environs = [each["env"] for each in executions if each["env"].get("CNI_COMMAND") == "DEL"]
+    stale = list(dict.fromkeys(f"{each['CNI_CONTAINERID']}/{each['CNI_IFNAME']}" for each in environs))
+    detached = f"DEL for {', '.join(stale)}" if stale else "no attachment in the cache had to be detached"
+    asked = _plugins(executions, "GC") if network.supports("1.1.0") else ""
+    return f"network {network.name}: {detached}; " + (f"GC by {asked}" if asked else _too_old(network, "GC"))
+
+
+def _too_old(network: NetworkConfigList, command: str) -> str:
+    return f"plugins know {command} from version 1.1.0 on, and the network has {network.cni_version or '0.1.0'}"
+
+
+def _plugins(executions: Sequence[Mapping[str, Any]], command: str) -> str:
+    """Those of the chain, not those that they started themselves."""
+    own = [each for each in executions if not each.get("delegated")]
+    return ", ".join(each["plugin"] for each in own if each["env"].get("CNI_COMMAND") == command)
+
+
+def without_rights(error: str, user: int) -> str:
+    """What to add to an error of a user who is not root; nothing where rights are not the problem."""
+    if user == 0 or not any(text in error.lower() for text in _REFUSED):
+        return ""
+    return (
+        "; plugins need root: use a network of your own (`unshare -rnm`, then the command), or a private node "
+        "(`kubesim run --runtime cni`)"
+    )

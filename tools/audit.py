@@ -1,0 +1,56 @@
+"""`make audit`: asks the index that pip is configured with for known vulnerabilities of all pinned versions.
+
+Exits with 0 if there are none, with 1 if there are, and with 3 if the index has no advisories (a mirror often has none)
+or cannot be reached: then nothing is known.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from tools.index import Index
+from tools.pins import files, pins
+
+VULNERABLE, UNKNOWN = 1, 3
+
+
+def judged(name: str, version: str, answer: str) -> list[str] | None:
+    """A line for each advisory that still stands; None if the answer says nothing about vulnerabilities."""
+    try:
+        told: Any = json.loads(answer)
+    except ValueError:
+        return None
+    advisories = told.get("vulnerabilities") if isinstance(told, dict) else None
+    if not isinstance(advisories, list):
+        return None
+    return [_line(name, version, each) for each in advisories if not each.get("withdrawn")]
+
+
+def _line(name: str, version: str, advisory: dict[str, Any]) -> str:
+    names = ", ".join([str(advisory.get("id", "?")), *map(str, advisory.get("aliases") or ())])
+    fixed = ", ".join(map(str, advisory.get("fixed_in") or ())) or "no version yet"
+    summary = " ".join(str(advisory.get("summary") or advisory.get("details") or "").split())[:100]
+    return f"{name} {version}: {names}: fixed in {fixed}" + (f": {summary}" if summary else "")
+
+
+def main() -> int:
+    index, found = Index(), []
+    pinned = sorted({pin for path in files() for pin in pins(path.read_text())})
+    for name, version in pinned:
+        try:
+            lines = judged(name, version, index.release(name, version))
+        except OSError as error:
+            print(f"audit: nothing is known: the index of pip does not answer about {name} {version}: {error}")
+            return UNKNOWN
+        if lines is None:
+            print(f"audit: nothing is known: the index of pip has no advisories ({name} {version})")
+            return UNKNOWN
+        found += lines
+    print(*found, f"{len(pinned)} pinned versions, {len(found)} known vulnerabilities", sep="\n")
+    return VULNERABLE if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

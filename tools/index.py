@@ -1,0 +1,63 @@
+"""The package index that pip is configured with, and what it says about releases."""
+
+from __future__ import annotations
+
+import ast
+import html
+import re
+import ssl
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Mapping
+
+from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
+
+_LINK = re.compile(r'<a\s[^>]*href="[^"#]*#sha256=([0-9a-f]{64})"[^>]*>([^<]+)</a>', re.IGNORECASE)
+_LIMIT_S = 60
+
+
+def setting(listed: str, name: str) -> str:
+    """An option out of what `pip config list` prints: environment variables override `install`, `install` `global`."""
+    values = dict(line.split("=", 1) for line in listed.splitlines() if "=" in line)
+    found = next((values[key] for key in (f":env:.{name}", f"install.{name}", f"global.{name}") if key in values), "''")
+    return str(ast.literal_eval(found))
+
+
+class Index:
+    """Reads pages of the index. What cannot be read raises an OSError."""
+
+    def __init__(self) -> None:
+        from pip._internal.models.index import PyPI  # the address that pip itself uses unless it is configured
+
+        words = [sys.executable, "-m", "pip", "config", "list"]
+        listed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        self._simple = (setting(listed, "index-url") or PyPI.simple_url).rstrip("/")
+        self._tls = ssl.create_default_context(cafile=setting(listed, "cert") or None)
+
+    def page(self, name: str) -> str:
+        """Every file of a project."""
+        return self._read(f"{self._simple}/{name}/")
+
+    def release(self, name: str, version: str) -> str:
+        """JSON about one release, with its known vulnerabilities. Not every index has it."""
+        return self._read(f"{self._simple.removesuffix('/simple')}/pypi/{name}/{version}/json")
+
+    def _read(self, url: str) -> str:
+        with urllib.request.urlopen(url, timeout=_LIMIT_S, context=self._tls) as answer:
+            return str(answer.read().decode())
+
+
+def hashes(page: str, version: str) -> list[str]:
+    """The hashes of all wheels and source archives of a release, in an order that does not change."""
+    files: Mapping[str, str] = {html.unescape(name).strip(): digest for digest, name in _LINK.findall(page)}
+    wanted = Version(version)
+    return sorted({digest for name, digest in files.items() if _version(name) == wanted})
+
+
+def _version(file: str) -> Version | None:
+    try:
+        return parse_wheel_filename(file)[1] if file.endswith(".whl") else parse_sdist_filename(file)[1]
+    except (InvalidSdistFilename, InvalidWheelFilename, InvalidVersion):
+        return None  # an egg, or older than the rules
