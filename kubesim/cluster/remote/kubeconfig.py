@@ -19,9 +19,11 @@ from yaml import YAMLError
 
 from kubesim.cluster.remote.access import Access, AccessLoader
 from kubesim.cluster.remote.exec_plugin import Credential, run_plugin
+from kubesim.cluster.remote.kubeconfig_shape import misfit
 from kubesim.errors import UsageError
 
 DEFAULT_KUBECONFIG = "~/.kube/config"
+UNUSABLE = "cannot be used as a kubeconfig; compare it with one that `kubectl config view` prints"
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -60,8 +62,13 @@ class KubeconfigAccess:
             credential = await self._from_plugin(user)
             configuration = type.__call__(Configuration)
             await loader.load_and_set(configuration)
-        except (ConfigException, YAMLError, ValueError, OSError, AttributeError, KeyError, TypeError) as error:
-            raise UsageError(f"{self._paths}: {_words(error)}") from None  # which would tell what was cut out
+        except UnicodeDecodeError:
+            raise UsageError(f"{self._paths}: not UTF-8 text; a kubeconfig is YAML") from None
+        except (AttributeError, KeyError, TypeError, IndexError, RecursionError):
+            raise UsageError(f"{self._paths}: {misfit(self._paths) or UNUSABLE}") from None
+        except (ConfigException, YAMLError, ValueError, OSError) as error:
+            problem = misfit(self._paths) or _words(error)
+            raise UsageError(f"{self._paths}: {problem}") from None  # which would tell what was cut out
         return _access(configuration, credential.expires_at)
 
     async def _from_plugin(self, user: Any) -> Credential:
