@@ -123,7 +123,7 @@ def test_a_kubeconfig_that_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixt
 DEEP = "[" * 100_000
 
 
-@pytest.mark.parametrize("answer", [DEEP, '{"ips":' * 100_000, '{"cniVersion": 7}', "null", "\\xff"])
+@pytest.mark.parametrize("answer", [DEEP, '{"ips":' * 100_000, "\\xff"])
 def test_a_plugin_that_answers_nonsense(answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.conflist").write_text('{"cniVersion": "1.0.0", "name": "net", "plugins": [{"type": "odd"}]}')
     (tmp_path / "answer").write_text(answer)

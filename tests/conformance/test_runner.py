@@ -95,7 +95,7 @@ def test_what_is_not_there_or_not_a_corpus_is_an_error(tmp_path: Path) -> None:
     [
         (b'{"case": "a"}\n{"case": \n', ":2: not JSON: Expecting value at column"),
         (b'{"case": "a\n', ":1: not JSON: Invalid control character at column 12"),
-        (b"[1]\n", ":1: a case is a JSON object, not list"),
+        (b"[1]\n", ":1: a case is a JSON object, not array"),
         (b"{}\n", ":1: case: a case needs an id"),
         (b'{"case": "a"}\n\xff\n', "not UTF-8 text"),
     ],

@@ -22,7 +22,7 @@ def check_of(type_name: str) -> Check | None:
     """The reader of a field of this declared type; None if it may hold anything."""
     type_ = parse_type(type_name)
     if type_.kind == "struct":
-        return lambda value: decode(type_name.lstrip("*"), value)
+        return _decodable(type_)
     return _check(type_)
 
 
@@ -37,8 +37,18 @@ def _check(type_: Type) -> Check | None:
 
 def _element(type_: Type) -> Check:
     if type_.kind == "struct":
-        return lambda value: decode(type_.struct, value)
+        return _decodable(type_)
     return _check(type_) or (lambda value: value)
+
+
+def _decodable(type_: Type) -> Check:
+    """Structs without a class: few objects have one. Fields that are not declared are kept."""
+
+    def read(value: Any) -> Any:
+        decode(type_.struct, value)
+        return value
+
+    return read
 
 
 def _list_of(check: Check) -> Check:
