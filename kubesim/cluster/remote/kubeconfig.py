@@ -128,7 +128,7 @@ def _words(error: Exception) -> str:
 
 
 def _misfit(paths: str) -> str:
-    """The first field that is not of the type that kubectl expects; empty if all are. Values may be secrets: none is told."""
+    """The first field that is not of the type that kubectl expects; empty if all are. It tells no value."""
     for path in paths.split(os.pathsep):
         try:
             content = yaml.safe_load(Path(path).expanduser().read_text(encoding="utf-8"))
