@@ -103,12 +103,22 @@ class Model:
         Where an object or a list is missing, the error is that of the decoder (`schema.codec.DecodeError`).
         """
         try:
-            return _read(cls, value)  # type: ignore[return-value]
+            return _read(cls, value, _READERS)  # type: ignore[return-value]
         except (AttributeError, TypeError):
             from kubesim.api.schema.codec import decode
 
             decode(cls.__name__, value)
             raise
+
+    @classmethod
+    def from_foreign_json(cls, value: Mapping[str, Any]) -> Self:
+        """An object of JSON from a writer that is not trusted: scalars are checked, too. Raises DecodeError."""
+        try:
+            return _read(cls, value, _CHECKING)  # type: ignore[return-value]
+        except (AttributeError, TypeError, ValueError):
+            from kubesim.api.schema.codec import decode
+
+            return cls.from_json(decode(cls.__name__, value))
 
     def to_json(self) -> dict[str, Any]:
         """The fields that were given, as Go writes them: an empty one is left out if it has omitempty."""
@@ -141,7 +151,9 @@ _SCALARS = frozenset((str, int, bool, float, type(None)))
 _Reader = Callable[[Any], Any]
 # Of each type, by JSON name: the Python name, whether it can be null, and the reader of all but scalars.
 _Readers = dict[str, tuple[str, bool, _Reader | None]]
-_READERS: dict[type[Model], _Readers] = {}
+_Table = dict["type[Model]", _Readers]
+_READERS: _Table = {}
+_CHECKING: _Table = {}  # the same, with readers that check scalars
 
 
 def _zero(type_name: str) -> Any:
@@ -156,8 +168,8 @@ def _zero(type_name: str) -> Any:
     return _ZEROS.get(type_name, "")
 
 
-def _read(cls: type[Model], value: Mapping[str, Any]) -> Model:
-    readers = _READERS.get(cls) or _readers(cls)
+def _read(cls: type[Model], value: Mapping[str, Any], table: _Table) -> Model:
+    readers = table.get(cls) or _readers(cls, table)
     fields: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for key, item in value.items():
@@ -178,19 +190,24 @@ def _read(cls: type[Model], value: Mapping[str, Any]) -> Model:
     return new
 
 
-def _readers(cls: type[Model]) -> _Readers:
-    made = {field.name: (name, field.nullable, _reader(field.type)) for name, field in cls.declared.items()}
-    return _READERS.setdefault(cls, made)
+def _readers(cls: type[Model], table: _Table) -> _Readers:
+    made = {field.name: (name, field.nullable, _reader(field.type, table)) for name, field in cls.declared.items()}
+    return table.setdefault(cls, made)
 
 
-def _reader(type_name: str) -> _Reader | None:
+def _reader(type_name: str, table: _Table) -> _Reader | None:
+    model, element = MODELS.get(type_name.lstrip("*")), MODELS.get(type_name.removeprefix("[]"))
+    if model is not None:
+        return lambda value: _read(model, value, table)
+    if type_name.startswith("[]") and element is not None:
+        return lambda items: tuple([_read(element, item or EMPTY, table) for item in items])
+    if table is _CHECKING:
+        from kubesim.api.schema.checks import check_of
+
+        return check_of(type_name)
     if type_name == "ResourceList" or type_name.startswith("map["):
         return _read_map
-    if type_name.startswith("[]"):
-        element = MODELS.get(type_name[2:])
-        return tuple if element is None else lambda items: tuple([_read(element, item or EMPTY) for item in items])
-    model = MODELS.get(type_name.lstrip("*"))
-    return None if model is None else lambda value: _read(model, value)
+    return tuple if type_name.startswith("[]") else None
 
 
 def _read_map(value: dict[str, Any]) -> dict[str, Any]:

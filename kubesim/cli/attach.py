@@ -137,14 +137,14 @@ async def _attach(args: argparse.Namespace, output: str, log: log_flags.LogFile)
 
 
 async def _watch(args: argparse.Namespace, output: str, agent: NodeFollower, clock: LoopClock) -> None:
-    from kubesim.attach.explain.page import json_text
     from kubesim.attach.watch.table import header, table
     from kubesim.attach.watch.views import summary
+    from kubesim.golang.json import printable_json
 
     await _listed(agent, clock, args.once or bool(args.duration), options.request_timeout_s(args))
     if args.once:
         if output == "json":
-            print(json_text(summary(agent), indent=2))
+            print(printable_json(summary(agent), indent=2))
         elif output == "text":
             sys.stdout.write(table(agent, width=_screen()[0]))
         return

@@ -6,13 +6,13 @@ The trace is shown as `kubesim run` shows it. What the kubelet would write goes 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING
 
 from kubesim.cli.flags import log_flags, options, runtime_flags
 from kubesim.cli.output.terminal import say
 from kubesim.errors import UsageError
+from kubesim.golang.json import printable_json
 
 if TYPE_CHECKING:
     from kubesim.app import Simulation
@@ -131,10 +131,10 @@ class _Shown:
 
             step_through(self._memory.records, f"the agent of {self._node}")
         if self._output == "json":
-            print(json.dumps({"node": self._node, **comparison.to_json()}, ensure_ascii=False, indent=2))
+            print(printable_json({"node": self._node, **comparison.to_json()}, indent=2))
         elif self._output == "jsonl":
             for row in comparison.rows():
-                print(json.dumps({"kind": "verdict", **row.to_json()}, ensure_ascii=False))
+                print(printable_json({"kind": "verdict", **row.to_json()}))
         else:
             self._console.close()
             say("", *comparison.lines())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kubesim.cli.flags import options
 from kubesim.cli.output.terminal import say
 from kubesim.errors import UsageError
+from kubesim.golang.json import printable_json
 
 if TYPE_CHECKING:
     from kubesim.conformance.results import CorpusResult
@@ -66,7 +66,7 @@ def execute(args: argparse.Namespace) -> int:
     unknown = sorted(name for name in chosen if name not in STORIES and not is_known(name))
     limit = None if args.all_failures else args.show
     if args.json:
-        print(json.dumps(as_json(results, unknown, limit), ensure_ascii=False))
+        print(printable_json(as_json(results, unknown, limit)))
     else:
         _print(results, unknown, SHOWN if limit is None and not args.all_failures else limit)
     return 1 if any(result.failed for result in results) else 0

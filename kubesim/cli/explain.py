@@ -122,13 +122,14 @@ def _is_meant(meta: object, wanted: str | None) -> bool:
 
 
 def _print(statements: list[Statement], output: str) -> None:
-    from kubesim.attach.explain.page import as_json, json_text, page
+    from kubesim.attach.explain.page import as_json, page
+    from kubesim.golang.json import printable_json
 
     if output == "jsonl":
         for statement in statements:
-            print(json_text(as_json(statement)))
+            print(printable_json(as_json(statement)))
     elif output == "json":
         told = [as_json(statement) for statement in statements]
-        print(json_text(told[0] if len(told) == 1 else told, indent=2))
+        print(printable_json(told[0] if len(told) == 1 else told, indent=2))
     else:
         sys.stdout.write("\n".join(page(statement) for statement in statements))

@@ -285,7 +285,7 @@ def _class(args: argparse.Namespace) -> int:
             lines = class_table(results)
         except OSError as error:
             raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise UsageError(f"{file}: is no file that --class wrote") from None
     _say(lines)
     return 0

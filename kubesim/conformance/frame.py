@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, Final, TextIO
 
 from kubesim.errors import InputError, not_json
+from kubesim.golang.json import kind_of
 
 Case = dict[str, Any]
 
@@ -62,7 +63,7 @@ def parse_case(path: Path, number: int, line: str) -> Case:
     except (json.JSONDecodeError, RecursionError) as error:
         raise not_json(str(path), error, number) from None
     if not isinstance(case, dict):
-        raise InputError(str(path), f"a case is a JSON object, not {type(case).__name__}", line=number)
+        raise InputError(str(path), f"a case is a JSON object, not {kind_of(case)}", line=number)
     if not isinstance(case_id(case), str):
         raise InputError(str(path), "a case needs an id", line=number, field="case")
     return case

@@ -7,7 +7,9 @@ Results only; what is printed is the command line's business. Stories of a whole
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -91,14 +93,34 @@ def _player(module: ModuleType, seed: int) -> Callable[[Case], Any]:
 
 def _play(play: Callable[[Case], Any], case: Case) -> tuple[Any, str]:
     try:
-        return play(case), ""
+        with _noted_failures() as failures:
+            output = play(case)
     except NotRunnable:
         raise
     except Exception as error:  # whatever goes wrong in one case must not end the others
         return None, _damaged("played", error)
+    return (None, _damaged("played", failures[0])) if failures else (output, "")
 
 
-def _damaged(what: str, error: Exception) -> str:
+@contextmanager
+def _noted_failures() -> Iterator[list[BaseException]]:
+    """Exceptions that the event loop would report on stderr: of callbacks, and of syncs that crashed."""
+    failures: list[BaseException] = []
+
+    def note(record: logging.LogRecord) -> bool:
+        if record.exc_info and record.exc_info[1] is not None:
+            failures.append(record.exc_info[1])
+        return False
+
+    logger = logging.getLogger("asyncio")
+    logger.addFilter(note)
+    try:
+        yield failures
+    finally:
+        logger.removeFilter(note)
+
+
+def _damaged(what: str, error: BaseException) -> str:
     """Cases that nobody changed can be played and judged."""
     return f"cannot be {what}: the case is damaged, or of another version ({type(error).__name__}: {error})"
 

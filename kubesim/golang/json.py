@@ -40,6 +40,7 @@ class JsonSyntaxError(ValueError):
 _HTML_CHARACTERS = "<>&\u2028\u2029"
 _HTML = re.compile(f"[{_HTML_CHARACTERS}]")
 _COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+_NOT_PLAIN = re.compile(r"[^ -~]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING_REST = re.compile(r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -125,6 +126,17 @@ def dumps_in_order(value: Json, *, indent: int | None = None) -> str:
         if char in text:
             text = text.replace(char, f"\\u{ord(char):04x}")
     return text
+
+
+def printable_json(value: Json, indent: int | None = None) -> str:
+    """Text of JSON in Python's spacing, without characters that a terminal could take for a command."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return text if text.isprintable() else _NOT_PLAIN.sub(_escaped_unless_printable, text)
+
+
+def _escaped_unless_printable(found: re.Match[str]) -> str:
+    char = found.group()
+    return char if char == "\n" or char.isprintable() else json.dumps(char)[1:-1]
 
 
 @lru_cache(maxsize=4096)

@@ -109,8 +109,10 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(str(path), "no such file; a lab has lab.yaml, text.md, scenario.yaml, solution.yaml") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(str(path), f"cannot be read: {error}") from None
+    except UnicodeDecodeError:
+        raise InputError(str(path), "cannot be read: not UTF-8 text") from None
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read: {error.strerror}") from None
 
 
 def read_yaml(path: Path, kind: type[S]) -> S:

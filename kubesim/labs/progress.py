@@ -43,6 +43,14 @@ class LabProgress:
         return self.answered(lab) == len(lab.file.questions) and (lab.file.task is None or self.task_done)
 
 
+def _question(item: dict[str, Any]) -> QuestionProgress:
+    """Raises TypeError for fields that it does not have, and for values of another type."""
+    read = QuestionProgress(**item)
+    if any(type(value) is not type(getattr(QuestionProgress(), name)) for name, value in item.items()):
+        raise TypeError
+    return read
+
+
 class Progress:
     """Read once, changed, saved."""
 
@@ -58,11 +66,11 @@ class Progress:
             content = json.loads(self._path.read_text(encoding="utf-8"))
             self.current = str(content["current"])
             for name, lab in content["labs"].items():
-                questions = {id: QuestionProgress(**item) for id, item in lab["questions"].items()}
+                questions = {id: _question(item) for id, item in lab["questions"].items()}
                 self.labs[name] = LabProgress(questions, bool(lab["task_done"]))
         except FileNotFoundError:
             return
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise UsageError(f"{self._path}: cannot be read as progress of labs; remove it to begin anew") from None
 
     def of(self, lab: Lab) -> LabProgress:

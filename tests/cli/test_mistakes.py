@@ -118,3 +118,49 @@ def test_a_kubeconfig_that_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixt
     file.write_bytes(b"\xff\xfe")
     assert main(["attach", "--node", "n", "--kubeconfig", str(file), "--once"]) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"kubesim: error: {file}: ")
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize("answer", [DEEP, '{"ips":' * 100_000, "\\xff"])
+def test_a_plugin_that_answers_nonsense(answer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.conflist").write_text('{"cniVersion": "1.0.0", "name": "net", "plugins": [{"type": "odd"}]}')
+    (tmp_path / "answer").write_text(answer)
+    plugin = tmp_path / "odd"
+    plugin.write_text(f"#!/bin/sh\ncat >/dev/null\ncat {tmp_path}/answer\n")
+    plugin.chmod(0o755)
+    places = ["--conf-dir", str(tmp_path), "--bin-dir", str(tmp_path), "--cache-dir", str(tmp_path / "cache")]
+    assert main(["cni", "add", "net", "/run/netns/none", *places]) == 1
+    assert capsys.readouterr().err.startswith("kubesim: error: plugin ")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (DEEP, "exceeded max depth"),
+        ('{"args": [7]}', "cannot unmarshal number into Go struct field recording.args of type [2]string"),
+        ('{"binDirs": true}', "cannot unmarshal bool into Go struct field recording.binDirs of type []string"),
+    ],
+)
+def test_a_damaged_recording_of_plugins(
+    content: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "operation.json").write_text(content)
+    assert main(["cni", "add", "--replay", str(tmp_path)]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_json_has_no_control_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.conflist").write_text('{"cniVersion": "1.0.0", "name": "n\\u009b2J", "plugins": [{"type": "odd"}]}')
+    main(["cni", "conf", "-o", "json", "--conf-dir", str(tmp_path)])
+    assert "\\u009b2J" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("tries", ["[1]", '"many"', DEEP])
+def test_damaged_progress_of_labs(tries: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    questions = f'{{"q": {{"first": "a", "tries": {tries}}}}}'
+    labs = f'{{"01-first-crash": {{"questions": {questions}, "task_done": false}}}}'
+    (tmp_path / "labs.json").write_text(f'{{"current": "01-first-crash", "labs": {labs}}}')
+    assert main(["lab", "list", "--state", str(tmp_path)]) == 2
+    assert "remove it to begin anew" in capsys.readouterr().err

@@ -95,7 +95,7 @@ def test_what_is_not_there_or_not_a_corpus_is_an_error(tmp_path: Path) -> None:
     [
         (b'{"case": "a"}\n{"case": \n', ":2: not JSON: Expecting value at column"),
         (b'{"case": "a\n', ":1: not JSON: Invalid control character at column 12"),
-        (b"[1]\n", ":1: a case is a JSON object, not list"),
+        (b"[1]\n", ":1: a case is a JSON object, not array"),
         (b"{}\n", ":1: case: a case needs an id"),
         (b'{"case": "a"}\n\xff\n', "not UTF-8 text"),
     ],
@@ -118,3 +118,14 @@ def test_only_names_with_a_player_are_known() -> None:
     assert is_known("pod_phase")
     assert not is_known("pod-phase")
     assert not is_known("weather")
+
+
+def test_what_fails_in_a_callback_is_the_damage_of_its_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = Path(__file__).parent / "data" / "lifecycle_trace.jsonl.gz"
+    with gzip.open(data, "rt") as lines:
+        case = json.loads(next(lines))
+    case["input"]["pod"]["spec"]["containers"] = True
+    result = run_corpus(write(tmp_path / "lifecycle_trace.jsonl", case))
+    assert (result.cases, result.failed) == (1, 1)
+    assert "cannot be played: the case is damaged" in result.failures[0].differences[0]
+    assert capsys.readouterr().err == ""

@@ -70,7 +70,7 @@ def _go_type(type_: Type) -> GoType:
         case "int":
             return Integer(type_.go_name, -(1 << type_.bits - 1), (1 << type_.bits - 1) - 1)
         case "string":
-            return Text(type_.go_name)
+            return _MicroTime(type_.go_name) if type_.go_name == "v1.MicroTime" else Text(type_.go_name)
         case kind:
             return _SPECIAL[kind](type_.go_name)
 
@@ -155,6 +155,26 @@ class _Time(GoType):
             layout = '"2006-01-02T15:04:05Z07:00"'
             problem = f'parsing time {quoted(value)} as {layout}: cannot parse {quoted(value)} as "2006"'
             raise ValueError(problem) from None
+
+
+class _MicroTime(GoType):
+    """Keeps the text that it came as."""
+
+    def zero(self) -> str:
+        return ""
+
+    def decode(self, state: State, value: Any, old: Any) -> Any:
+        if value is None:
+            return old
+        if not is_text(value):
+            raise Misfit(kind_of(value), "string")
+        try:
+            parse_time(value)
+        except ValueError:
+            layout = '"2006-01-02T15:04:05.000000Z07:00"'
+            problem = f'parsing time {quoted(value)} as {layout}: cannot parse {quoted(value)} as "2006"'
+            raise ValueError(problem) from None
+        return value
 
 
 class _Raw(GoType):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import textwrap
 from typing import Any
 
@@ -14,7 +12,6 @@ from kubesim.golang.text import duration, printable
 WIDTH = 100
 _LABEL = 8
 _MAX_FACT = 240
-_UNPRINTABLE = re.compile(r"[^ -~]")
 
 
 def page(statement: Statement, width: int = WIDTH) -> str:
@@ -80,16 +77,6 @@ def _clock(moment: int, now: int) -> str:
     apart = f"in {duration(away * SECOND)}" if away >= 0 else f"{duration(-away * SECOND)} ago"
     text = format_time(moment)
     return f"{text[11:]} ({apart})" if abs(moment - now) < 86_400 * SECOND else f"{text} ({apart})"
-
-
-def json_text(value: Any, indent: int | None = None) -> str:
-    """JSON without characters that a terminal could take for a command."""
-    return _UNPRINTABLE.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=indent))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    char = found.group()
-    return char if char == "\n" or char.isprintable() else json.dumps(char)[1:-1]
 
 
 def as_json(statement: Statement) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def _is_about(event: Event, pod: Pod) -> bool:
 def _read(model: type[T], body: bytes, what: str) -> T:
     """The object that was asked for; any other answer is an error."""
     try:
-        read = model.from_json(decode_object(body, model.__name__))
+        read = model.from_foreign_json(decode_object(body, model.__name__))
     except (Undecodable, DecodeError, RecursionError) as error:
         raise UsageError(f"{what}: the server's answer is not what was asked for: {error}") from None
     if not read.metadata.name:
@@ -65,7 +65,7 @@ def _events(body: bytes) -> list[Event]:
         items = decode_object(body, "EventList").get("items") or []
         if not isinstance(items, list):
             raise Undecodable("its items are no list")
-        return [Event.from_json({"kind": "Event", **item}) for item in items if isinstance(item, dict)]
+        return [Event.from_foreign_json({"kind": "Event", **item}) for item in items if isinstance(item, dict)]
     except (Undecodable, DecodeError, RecursionError) as error:
         raise UsageError(f"Events: the server's answer is not what was asked for: {error}") from None
 

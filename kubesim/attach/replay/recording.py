@@ -131,7 +131,7 @@ def _node(path: str, value: dict[str, Any]) -> str:
 
 def _message(path: str, number: int, at: int, value: dict[str, Any]) -> Message:
     kind, type = value["kind"], value.get("type")
-    if kind not in API_VERSIONS:
+    if not isinstance(kind, str) or kind not in API_VERSIONS:
         raise InputError(path, f"must be one of {', '.join(API_VERSIONS)}", line=number, field="kind")
     if type == "LIST":
         items = value.get("items")

@@ -152,7 +152,8 @@ def _restarts(seen: Observation, old: ContainerStatus, new: ContainerStatus, bef
         yield _breaks(
             seen, f"restartCount of {name} went back", "Restarts are only counted up.", *_restart_counts(old, new)
         )
-    least = sum(seen.periods.crash_wait(min(n, 1)) for n in range(old.restart_count, new.restart_count))
+    at_once = int(old.restart_count == 0)  # the first restart waits for nothing
+    least = (more - at_once) * seen.periods.crash_wait(1) + at_once * seen.periods.crash_wait(0)
     # The times of two observations bound a restart only as closely as the kubelet reports a status.
     if more > 1 and seen.now - before + TELLING < least - seen.periods.crash_wait(1):
         yield _breaks(

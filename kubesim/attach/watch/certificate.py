@@ -83,14 +83,14 @@ def _client_certificate(paths: str, context: str) -> str | None:
                 contexts.setdefault(entry["name"], entry["context"])
             for entry in config.get("users") or ():
                 users.setdefault(entry["name"], (entry["user"], path.parent))
-        except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError):
+        except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
             continue  # whoever connects with it tells what is wrong with it
-    user, folder = users.get(str(contexts.get(current, {}).get("user")), ({}, Path()))
     try:
+        user, folder = users.get(str(contexts.get(current, {}).get("user")), ({}, Path()))
         if user.get("client-certificate-data"):
             return str(base64.b64decode(user["client-certificate-data"]), "ascii", "replace")
         if user.get("client-certificate"):
             return Path(folder / user["client-certificate"]).read_text()
-    except (OSError, ValueError):
-        return None
+    except (OSError, ValueError, AttributeError, TypeError):
+        return None  # the same
     return None

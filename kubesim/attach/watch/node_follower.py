@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from kubesim.api.event import Event
 from kubesim.api.meta import ApiObject
+from kubesim.api.model import go
 from kubesim.api.node import Node
 from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND, parse_time
@@ -52,7 +53,9 @@ ApiT = TypeVar("ApiT", bound=ApiObject)
 
 
 class NodeLease(ApiObject):
-    """Its spec rides along."""
+    """The Lease by which a kubelet shows that it is alive."""
+
+    spec: dict[str, Any] = go("LeaseSpec")
 
 
 class Viewer(Protocol):
@@ -271,7 +274,7 @@ class NodeFollower:
         self._report(self.shadow.observe_event(event, self.now(), history=history))
 
     def saw_lease(self, lease: NodeLease, *, listed: bool = False) -> None:
-        spec = lease.extra.get("spec") or {}
+        spec = lease.spec or {}
         text = spec.get("renewTime")
         if not text:
             return

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from kubesim.api.timestamps import SECOND
-from kubesim.attach.explain.page import as_json, json_text, window_text
+from kubesim.attach.explain.page import as_json, window_text
 from kubesim.attach.shadow.divergence import Divergence
 from kubesim.attach.shadow.shadow import ShadowReport
 from kubesim.attach.watch.node_follower import NodeFollower
 from kubesim.attach.watch.table import by_need, header
+from kubesim.golang.json import printable_json
 from kubesim.golang.text import printable
 
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
@@ -49,7 +50,7 @@ class LinesView:
         print(f"kubesim: {printable(text)}", file=self._err, flush=True)
 
     def _write(self, value: dict[str, Any]) -> None:
-        print(json_text(value), file=self._out, flush=True)
+        print(printable_json(value), file=self._out, flush=True)
 
 
 class QuietView:

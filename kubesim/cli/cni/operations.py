@@ -27,7 +27,7 @@ from kubesim.cni.exec.replay import CACHE, Recording, Replay, execution_json
 from kubesim.cni.libcni import CNIConfig, GCArgs, GCAttachment
 from kubesim.cni.spec.results import plain
 from kubesim.errors import CniError, UsageError
-from kubesim.golang.json import dumps
+from kubesim.golang.json import dumps, printable_json
 
 CLEAN_UP_S = 60.0  # for the DEL after an ADD that was killed, as containerd gives it
 
@@ -56,7 +56,7 @@ class CniSession:
             path, cache_dir = self.args.bin_dir, self.args.cache_dir
             if self.replay is not None:
                 cache_dir = folder
-                path = self.replay.operation.get("binDirs", path)
+                path = self.replay.operation["binDirs"] or path
                 recorded = os.path.join(self.replay.directory, CACHE)
                 if os.path.isdir(recorded):
                     shutil.copytree(recorded, folder, dirs_exist_ok=True)
@@ -100,7 +100,7 @@ def operation(args: argparse.Namespace) -> int:
 def _network(session: CniSession) -> NetworkConfigList:
     if session.replay is not None:
         try:
-            return network_conf_from_bytes(str(session.replay.operation.get("conflist", "")).encode())
+            return network_conf_from_bytes(session.replay.operation["conflist"].encode())
         except CniError as error:
             raise UsageError(f"--replay {session.replay.directory}: {error}") from None
     if session.args.network is None:
@@ -115,9 +115,8 @@ def _runtime(session: CniSession) -> RuntimeConf:
     args = session.args
     if session.replay is not None:
         asked = session.replay.operation
-        pairs = tuple((str(key), str(value)) for key, value in asked.get("args") or ())
-        container_id, netns, ifname = (str(asked.get(key, "")) for key in ("containerID", "netns", "ifname"))
-        return RuntimeConf(container_id, netns, ifname, pairs, asked.get("capabilityArgs"))
+        pairs = tuple((key, value) for key, value in asked["args"] or ())
+        return RuntimeConf(asked["containerID"], asked["netns"], asked["ifname"], pairs, asked["capabilityArgs"])
     if args.cni_command not in ("add", "check", "del"):
         return RuntimeConf()
     if args.netns is None:
@@ -142,7 +141,7 @@ def _capability_args(text: str | None) -> dict[str, Any] | None:
         return None
     try:
         given = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"--capability-args: not JSON: {error}") from None
     if not isinstance(given, dict):
         raise UsageError("--capability-args: must be a JSON object, a value for each capability")
@@ -235,7 +234,7 @@ async def _version(session: CniSession) -> int:
                 answers[plugin] = f"error: {error}"
                 failed = True
     if session.args.output == "json":
-        print(json.dumps({"executions": session.executions, "versions": answers}, ensure_ascii=False))
+        print(printable_json({"executions": session.executions, "versions": answers}))
     else:
         for plugin, answer in answers.items():
             say(f"{plugin}: {' '.join(answer) if isinstance(answer, list) else answer}")
@@ -251,7 +250,7 @@ def _differing(session: CniSession) -> list[str]:
 
 def _tell(args: argparse.Namespace, told: dict[str, Any]) -> None:
     if args.output == "json":
-        print(json.dumps(told, ensure_ascii=False))
+        print(printable_json(told))
         return
     if not args.quiet:
         for execution in told["executions"]:
@@ -261,7 +260,7 @@ def _tell(args: argparse.Namespace, told: dict[str, Any]) -> None:
     if "summary" in told:
         say(told["summary"])
     if told["result"] is not None:
-        print(json.dumps(told["result"], indent=4, ensure_ascii=False))
+        print(printable_json(told["result"], indent=4))
     sys.stdout.flush()
     if told["error"]:
         warn(f"error: {' '.join(told['error'].split())}")
@@ -284,5 +283,5 @@ def _shown(execution: dict[str, Any]) -> str:
 def _one_line(text: str) -> str:
     try:
         return dumps(json.loads(text)) if text.lstrip().startswith(("{", "[")) else text.strip()
-    except ValueError:
+    except (ValueError, RecursionError):
         return text.strip()

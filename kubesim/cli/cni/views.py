@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from typing import Any
 
@@ -14,6 +13,7 @@ from kubesim.cni.exec.process import RealExec
 from kubesim.cni.gocni import CNI, LoadOption, NetworkDirectories, with_default_conf, with_lo_network
 from kubesim.cni.info import crictl_info, status_problem
 from kubesim.errors import CniError, UsageError
+from kubesim.golang.json import printable_json
 
 
 def info(args: argparse.Namespace) -> int:
@@ -33,7 +33,7 @@ def info(args: argparse.Namespace) -> int:
     except CniError as error:
         last_load_status = str(error)
     problem = asyncio.run(status_problem(cni))
-    print(json.dumps(crictl_info(cni, problem, last_load_status), indent=2, ensure_ascii=False))
+    print(printable_json(crictl_info(cni, problem, last_load_status), indent=2))
     return 1 if problem else 0
 
 
@@ -43,7 +43,7 @@ def conf(args: argparse.Namespace) -> int:
         return _older_choice(args)
     fates = explain_conf_dir(args.conf_dir, args.bin_dir, args.max_conf_num)
     if args.output == "json":
-        print(json.dumps([_fate_json(fate) for fate in fates], ensure_ascii=False))
+        print(printable_json([_fate_json(fate) for fate in fates]))
     else:
         for fate in fates:
             say(*_fate_lines(fate))
@@ -86,7 +86,7 @@ def _older_choice(args: argparse.Namespace) -> int:
     if args.output == "json":
         skipped = [{"file": path, "why": why} for path, why in pick.skipped]
         chosen = None if pick.network is None else {"file": pick.path, "network": pick.network.name}
-        print(json.dumps({"skipped": skipped, "chosen": chosen, "error": pick.error}, ensure_ascii=False))
+        print(printable_json({"skipped": skipped, "chosen": chosen, "error": pick.error}))
         return 0 if chosen else 1
     for path, why in pick.skipped:
         say(f"{path}: skipped: {why}")

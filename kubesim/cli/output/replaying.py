@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from kubesim.attach.explain.page import json_text
 from kubesim.attach.replay.recording import NodeRecording, read_recording
 from kubesim.attach.replay.replay import (
     divergence_line,
@@ -17,6 +16,7 @@ from kubesim.attach.replay.replay import (
 from kubesim.attach.shadow.divergence import Divergence
 from kubesim.cli.flags import node_periods
 from kubesim.errors import UsageError
+from kubesim.golang.json import printable_json
 from kubesim.golang.text import printable
 
 EXIT_DIVERGED = 3
@@ -33,7 +33,7 @@ def replay_file(args: argparse.Namespace, output: str) -> int:
     if output == "jsonl":
         outcomes = [{"due": due, "outcome": how, "count": n} for (due, how), n in sorted(tally.outcomes.items())]
         counts = {"divergences": tally.divergences, "kept": tally.kept, "statements": tally.statements}
-        print(json_text({"type": "summary", **counts, "predictions": outcomes}))
+        print(printable_json({"type": "summary", **counts, "predictions": outcomes}))
     else:
         print("\n".join(predictions_table(tally)))
     print(last_line(tally), flush=True)
@@ -68,7 +68,7 @@ class _Lines(_Text):
         super().__init__(recording, several=False)
 
     def diverged(self, divergence: Divergence, excused: bool) -> None:
-        print(json_text({"type": "divergence", **divergence.to_json(), "counted": not excused}), flush=True)
+        print(printable_json({"type": "divergence", **divergence.to_json(), "counted": not excused}), flush=True)
 
     def problem(self, text: str) -> None:
         print(f"kubesim: {printable(text)}", file=sys.stderr, flush=True)

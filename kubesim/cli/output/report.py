@@ -11,6 +11,7 @@ from typing import Any, Protocol, TextIO
 
 from kubesim.api.timestamps import MILLISECOND
 from kubesim.app import RunResult
+from kubesim.golang.json import printable_json
 from kubesim.golang.text import duration, printable
 from kubesim.trace import Record
 from kubesim.trace.sinks.console import ConsoleSink, Level
@@ -129,7 +130,7 @@ class JsonReport:
         self._separator = ",\n"
 
     def end(self, result: RunResult) -> None:
-        self._out.write("\n], " + json.dumps(as_json(result), ensure_ascii=False)[1:])
+        self._out.write("\n], " + printable_json(as_json(result))[1:])
 
     def close(self) -> None:
         self._out.write("\n]}\n")

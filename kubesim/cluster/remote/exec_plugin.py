@@ -26,6 +26,9 @@ from kubesim.values import value_object
 MAX_WORDS = 300  # of what a plugin says about its failure
 
 
+_TEXTS = ("token", "clientCertificateData", "clientKeyData")
+
+
 @value_object
 class Credential:
     """`fields` are those of a kubeconfig's user."""
@@ -88,8 +91,12 @@ def read_credential(output: bytes, command: str, version: str) -> Credential:
     try:
         answer = json.loads(output)
         status, found = answer["status"], answer["apiVersion"]
-    except (ValueError, KeyError, TypeError):
+        texts = [status.get(name) or "" for name in _TEXTS]
+        expires = parse_time(status["expirationTimestamp"]) if status.get("expirationTimestamp") else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError(f"exec: {command} did not print an ExecCredential with a status") from None
+    if not all(isinstance(text, str) for text in texts):
+        raise UsageError(f"exec: {command} printed an ExecCredential in which {', '.join(_TEXTS)} are not all strings")
     if found != version:
         raise UsageError(f"exec: {command} printed {found}, but the kubeconfig asks for {version}")
     fields = {}
@@ -100,5 +107,4 @@ def read_credential(output: bytes, command: str, version: str) -> Credential:
             fields[name] = base64.b64encode(status[key].encode()).decode()
     if not fields:
         raise UsageError(f"exec: {command} printed neither a token nor a certificate with its key")
-    expires = status.get("expirationTimestamp")
-    return Credential(fields, parse_time(expires) if expires else None)
+    return Credential(fields, expires)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
 from yaml import YAMLError
 
 from kubesim.cluster.remote.access import Access, AccessLoader
@@ -22,6 +23,11 @@ from kubesim.cluster.remote.exec_plugin import Credential, run_plugin
 from kubesim.errors import UsageError
 
 DEFAULT_KUBECONFIG = "~/.kube/config"
+UNUSABLE = "cannot be used as a kubeconfig; compare it with one that `kubectl config view` prints"
+_ENTRIES = {"clusters": "cluster", "contexts": "context", "users": "user"}
+_OBJECTS = frozenset({"exec", "auth-provider", "as-user-extra"})
+_SWITCHES = frozenset({"insecure-skip-tls-verify", "disable-compression"})
+_LISTS = frozenset({"extensions", "as-groups"})
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -60,8 +66,13 @@ class KubeconfigAccess:
             credential = await self._from_plugin(user)
             configuration = type.__call__(Configuration)
             await loader.load_and_set(configuration)
-        except (ConfigException, YAMLError, ValueError, OSError, AttributeError, KeyError, TypeError) as error:
-            raise UsageError(f"{self._paths}: {_words(error)}") from None  # which would tell what was cut out
+        except UnicodeDecodeError:
+            raise UsageError(f"{self._paths}: not UTF-8 text; a kubeconfig is YAML") from None
+        except (AttributeError, KeyError, TypeError, IndexError, RecursionError):
+            raise UsageError(f"{self._paths}: {_misfit(self._paths) or UNUSABLE}") from None
+        except (ConfigException, YAMLError, ValueError, OSError) as error:
+            problem = _misfit(self._paths) or _words(error)
+            raise UsageError(f"{self._paths}: {problem}") from None  # which would tell what was cut out
         return _access(configuration, credential.expires_at)
 
     async def _from_plugin(self, user: Any) -> Credential:
@@ -111,6 +122,59 @@ def _directory(path: str | None) -> Path:
 def _words(error: Exception) -> str:
     """In one line, and without the entry of the file that the package quotes: it may be the one with the token."""
     return re.sub(r"\{.*\}", "{...}", " ".join(str(error).split()))
+
+
+# -- what is wrong with its form --------------------------------------------------------------------------------------
+
+
+def _misfit(paths: str) -> str:
+    """The first field that is not of the type that kubectl expects; empty if all are. It tells no value."""
+    for path in paths.split(os.pathsep):
+        try:
+            content = yaml.safe_load(Path(path).expanduser().read_text(encoding="utf-8"))
+        except (OSError, ValueError, yaml.YAMLError, RecursionError):
+            continue
+        for problem in _misfits(content):
+            return problem
+    return ""
+
+
+def _misfits(content: Any) -> Iterator[str]:
+    if not isinstance(content, dict):
+        yield "must be an object with clusters, contexts and users"
+        return
+    if not isinstance(content.get("current-context", ""), str):
+        yield "current-context: must be a string"
+    for name, inner in _ENTRIES.items():
+        entries = content.get(name, [])  # another file may have them
+        if not isinstance(entries, list):
+            yield f"{name}: must be a list"
+            continue
+        for number, entry in enumerate(entries):
+            where = f"{name}[{number}]"
+            if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+                yield f"{where}: must be an object with a name and a {inner}"
+            elif not isinstance(entry.get(inner), dict):
+                yield f"{where}.{inner}: must be an object"
+            else:
+                yield from _fields(f"{where}.{inner}", entry[inner])
+
+
+def _fields(where: str, fields: dict[Any, Any]) -> Iterator[str]:
+    for name, value in fields.items():
+        if value is None:
+            continue
+        if name in _OBJECTS:
+            if not isinstance(value, dict):
+                yield f"{where}.{name}: must be an object"
+        elif name in _SWITCHES:
+            if not isinstance(value, bool):
+                yield f"{where}.{name}: must be true or false"
+        elif name not in _LISTS and not isinstance(value, str):
+            yield f"{where}.{name}: must be a string"
+
+
+# -- what it gives --------------------------------------------------------------------------------------------------
 
 
 def _access(configuration: Any, expires_at: int | None) -> Access:

@@ -22,10 +22,29 @@ from kubesim.cni.exec.context import BACKGROUND, Context
 from kubesim.cni.exec.plugin_files import plugin_failure
 from kubesim.cni.exec.process import Execution
 from kubesim.errors import CniError, InputError, UsageError
+from kubesim.golang.structs import ANYTHING, BYTES, OBJECT, STRING, Array, GoType, Map, Slice, Struct, unmarshal
 from kubesim.golang.text import listed, quoted
 
 OPERATION: Final = "operation.json"
 CACHE: Final = "cache"
+# The types of the fields that a replay reads.
+_OPERATION: Final[Mapping[str, GoType]] = {
+    "command": STRING,
+    "binDirs": Slice(STRING),
+    "conflist": STRING,
+    "containerID": STRING,
+    "netns": STRING,
+    "ifname": STRING,
+    "args": Slice(Array(2, STRING)),
+    "capabilityArgs": OBJECT,
+}
+_STREAMS: Final = ("stdin", "stdout", "stderr")
+_EXECUTION: Final[Mapping[str, GoType]] = {
+    **dict.fromkeys(("plugin", "path", "ended", *_STREAMS), STRING),
+    **{f"{name}Base64": BYTES for name in _STREAMS},
+    "env": Map(STRING),
+    "seconds": ANYTHING,
+}
 
 
 def execution_json(execution: Execution) -> dict[str, Any]:
@@ -94,15 +113,15 @@ class Replay:
 
     def __init__(self, directory: str, observe: Callable[[Execution], None] | None = None) -> None:
         self.directory = directory
-        self.operation = _read(os.path.join(directory, OPERATION))
+        self.operation = _read(os.path.join(directory, OPERATION), _OPERATION)
         names = sorted(name for name in os.listdir(directory) if name.endswith(".json") and name != OPERATION)
-        self._left = [_read(os.path.join(directory, name)) | {"file": name} for name in names]
+        self._left = [_read(os.path.join(directory, name), _EXECUTION) | {"file": name} for name in names]
         self._observe = observe
         self.differences: list[str] = []
 
     def find_in_path(self, plugin: str, paths: Sequence[str]) -> str:
         for recorded in self._left:
-            if recorded.get("plugin") == plugin:
+            if recorded["plugin"] == plugin:
                 return str(recorded["path"])
         raise CniError(f"failed to find plugin {quoted(plugin)} in path {listed(paths)}")
 
@@ -115,21 +134,21 @@ class Replay:
         stdout, stderr = (_data(recorded, name) for name in ("stdout", "stderr"))
         how = "" if recorded["ended"] == "exit status 0" else str(recorded["ended"])
         if self._observe is not None:
-            self._observe(Execution(path, environ, stdin, stdout, stderr, how, float(recorded["seconds"])))
+            self._observe(Execution(path, environ, stdin, stdout, stderr, how, _seconds(recorded)))
         if how:
             raise plugin_failure(how, stdout, stderr)
         return stdout
 
     def _next(self, command: str, plugin: str) -> dict[str, Any]:
         for n, recorded in enumerate(self._left):
-            if recorded["plugin"] == plugin and recorded["env"].get("CNI_COMMAND") == command:
+            if recorded["plugin"] == plugin and (recorded["env"] or {}).get("CNI_COMMAND") == command:
                 return self._left.pop(n)
         raise CniError(f"the recording has no further execution of {plugin} with {command}")
 
     def _compare(self, recorded: dict[str, Any], stdin: bytes, environ: Mapping[str, str]) -> None:
         if _data(recorded, "stdin") != stdin:
             self.differences.append(f"{recorded['file']}: stdin was {_data(recorded, 'stdin')!r}, now it is {stdin!r}")
-        for name, value in recorded["env"].items():
+        for name, value in (recorded["env"] or {}).items():
             if environ.get(name) != value:
                 self.differences.append(f"{recorded['file']}: {name} was {value!r}, now it is {environ.get(name)!r}")
 
@@ -139,19 +158,21 @@ class Replay:
 
 
 def _data(recorded: Mapping[str, Any], name: str) -> bytes:
-    if f"{name}Base64" in recorded:
-        return base64.b64decode(recorded[f"{name}Base64"])
-    return str(recorded.get(name, "")).encode()
+    return bytes(recorded[f"{name}Base64"]) or str(recorded[name]).encode()
 
 
-def _read(path: str) -> dict[str, Any]:
+def _seconds(recorded: Mapping[str, Any]) -> float:
+    seconds = recorded["seconds"]
+    return seconds if isinstance(seconds, float) else 0.0
+
+
+def _read(path: str, fields: Mapping[str, GoType]) -> dict[str, Any]:
+    """The object in a file; a field that is not there has its zero value. Raises InputError."""
     try:
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
+        with open(path, "rb") as file:
+            given: dict[str, Any] = unmarshal(Struct("recording", fields), file.read())
     except OSError as error:
         raise InputError(path, f"not a recording: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(path, f"not a recording: {error}") from None
-    if not isinstance(content, dict):
-        raise InputError(path, "not a recording: a JSON object is expected")
-    return content
+    return {name: type_.zero() for name, type_ in fields.items()} | given

@@ -116,7 +116,7 @@ class WatchDecoder(Generic[T]):
         if isinstance(metadata, dict):
             metadata.pop("managedFields", None)
         try:
-            obj = self._model.from_json(value)
+            obj = self._model.from_foreign_json(value)
         except (DecodeError, RecursionError) as error:
             raise Undecodable(f"no {self._kind}: {error}") from None
         name = obj.metadata.name

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TextIO
 
+from kubesim.golang.json import printable_json
 from kubesim.trace.records import Record
 
 
@@ -22,5 +22,5 @@ def record_line(record: Record) -> str:
     """A record as JSON, its time with all six decimals."""
     content = record.to_json()
     del content["seq"], content["t"]
-    rest = json.dumps(content, ensure_ascii=False)
+    rest = printable_json(content)
     return f'{{"seq": {record.seq}, "t": {record.t / 1_000_000:.6f}, {rest[1:]}'

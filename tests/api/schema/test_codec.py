@@ -166,3 +166,12 @@ class TestWriting:
         }  # fmt: skip
         assert encode("TCPSocketAction", {}) == {"port": 0}
         assert encode("ResourceFieldSelector", {}) == {"resource": "", "divisor": "0"}
+
+
+def test_a_time_with_microseconds_keeps_its_text_and_must_be_a_time() -> None:
+    given = {"renewTime": "2026-01-31T12:00:00.000001Z"}
+    assert decode("LeaseSpec", given) == given
+    layout = '"2006-01-02T15:04:05.000000Z07:00"'
+    with pytest.raises(DecodeError) as told:
+        decode("LeaseSpec", {"renewTime": "soon"})
+    assert str(told.value) == f'parsing time "soon" as {layout}: cannot parse "soon" as "2006"'

@@ -18,6 +18,7 @@ import yaml
 
 from kubesim.clock import LoopClock
 from kubesim.cluster.remote.access import Access, AccessLoader, FixedAccess
+from kubesim.cluster.remote.exec_plugin import read_credential
 from kubesim.cluster.remote.http_transport import HttpTransport
 from kubesim.cluster.remote.kubeconfig import InClusterAccess, KubeconfigAccess, find_access
 from kubesim.cluster.remote.transport import Call, read_all
@@ -362,3 +363,27 @@ def test_credentials_are_not_shown() -> None:
     access = Access("https://api", authorization=f"Bearer {SECRET}", proxy=f"http://me:{SECRET}@proxy")
     assert SECRET not in repr(access)
     assert SECRET not in repr(FixedAccess(access))
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"contexts": 7}, "contexts: must be a list"),
+        ({"clusters": [{"name": "c", "cluster": True}]}, "clusters[0].cluster: must be an object"),
+        ({"users": [None]}, "users[0]: must be an object with a name and a user"),
+        ({"clusters": [{"name": "c", "cluster": {"server": 7}}]}, "clusters[0].cluster.server: must be a string"),
+        ({"current-context": ["main"]}, "current-context: must be a string"),
+    ],
+)
+def test_a_field_of_another_type_is_named(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    path = Path(kubeconfig(tmp_path / "config", "http://127.0.0.1:9", {"token": SECRET}))
+    path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **changes}))
+    with pytest.raises(UsageError) as told:
+        asyncio.run(KubeconfigAccess(str(path)).load())
+    assert str(told.value) == f"{path}: {problem}"
+
+
+@pytest.mark.parametrize("printed", [b"[" * 100_000, b'{"status": [], "apiVersion": "v1"}', b'{"status": 7}', b"\xff"])
+def test_an_exec_plugin_that_prints_nonsense(printed: bytes) -> None:
+    with pytest.raises(UsageError, match="did not print an ExecCredential with a status"):
+        read_credential(printed, "plugin", "v1")

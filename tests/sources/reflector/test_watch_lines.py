@@ -165,3 +165,19 @@ def test_a_refusal_speaks_for_itself() -> None:
     error = refusal(403, json.dumps(status).encode())
     assert (error.code, error.reason, error.message) == (403, "Forbidden", "pods is forbidden")
     assert refusal(502, b"<h1>Bad\nGateway</h1>").message == "the server answered 502: <h1>Bad Gateway</h1>"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("metadata", {"name": ["web"], "resourceVersion": "7"}, "cannot unmarshal array into Go struct field"),
+        ("metadata", {"name": "web", "resourceVersion": {}}, "cannot unmarshal object into Go struct field"),
+        ("metadata", {"name": "web", "resourceVersion": "7", "creationTimestamp": "soon"}, 'parsing time "soon"'),
+        ("metadata", {"name": "web", "resourceVersion": "7", "labels": {"a": 1}}, "cannot unmarshal number"),
+        ("status", {"containerStatuses": [{"name": "c", "restartCount": 1 << 40}]}, "cannot unmarshal number"),
+        ("spec", {"containers": [{"name": "c", "resources": {"limits": {"cpu": "lots"}}}]}, "quantities must match"),
+    ],
+)
+def test_a_server_is_not_trusted_with_scalars(field: str, value: Any, problem: str) -> None:
+    with pytest.raises(Undecodable, match=problem):
+        DECODER.event(line("ADDED", {**POD, field: value}))

@@ -1,0 +1,1 @@
+"""Fuzzed inputs of every kind (`tests/support/fuzz`)."""

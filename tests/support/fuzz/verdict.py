@@ -1,0 +1,41 @@
+"""What a run of kubesim may not do, whatever it was given. Pure: from what it printed to a problem, or none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+CODES = (0, 1, 2, 3, 130)
+USAGE = 2
+MAX_MEMORY_MB = 500
+MAX_SECONDS = 10
+_ERROR = "kubesim: error: "
+# What Python says when it is given something of another type: no word for a user.
+_PYTHON = re.compile(
+    r"object has no attribute|object is not (iterable|subscriptable|callable|a mapping)|unhashable type|NoneType"
+    r"|unsupported operand|not supported between|indices must be|must be real number|argument of type|codec can't"
+    r"|expected (str|string|bytes|int)\b.*, not|positional argument|keyword argument|out of range$|<class '"
+    r"|\bKeyError\b|\bValueError\b|\bTypeError\b| object at 0x"
+)
+
+
+def problem_of(code: object, out: str, err: str) -> str:
+    """Empty if all is well. JSON, too, has no control character but in escapes."""
+    for text in (err, out):
+        if "Traceback (most recent call last)" in text:
+            return f"a traceback:\n{text[-4000:]}"
+    if code not in CODES or isinstance(code, bool):
+        return f"exit code {code!r}\n{err[-2000:]}"
+    complaints = [line for line in err.split("\n") if line.startswith(_ERROR)]
+    if code == USAGE and (len(complaints) != 1 or not err.endswith(f"{complaints[0]}\n")):
+        return f"exit code 2 without one line that says why:\n{err[-2000:]}"
+    if "Warning: " in err:
+        return f"a warning of Python:\n{err[-2000:]}"
+    if raw := next((line for line in complaints if _PYTHON.search(line)), ""):
+        return f"an error in Python's words: {raw[:500]}"
+    return _unprintable([*err.split("\n"), *out.split("\n")])
+
+
+def _unprintable(lines: Sequence[str]) -> str:
+    bad = next((line for line in lines if not line.isprintable()), None)
+    return "" if bad is None else f"a control character: {bad[:500]!r}"
