@@ -1,3 +1,3 @@
 """kubesim: the kubelet you can open. See README.md and docs/design.md."""
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
