@@ -44,9 +44,7 @@ ENTRY_LIMIT = 10_000  # files and directories of a volume
 NAME_LIMIT = 255  # characters of a name in a directory
 PATH_LIMIT = 4096  # characters of a path
 LINE_LIMIT = 16_384  # characters of a line of output; containerd splits longer lines, too
-LOG_LINES = (
-    10_000  # that are kept of a container's output; older ones are dropped, as the kubelet's rotation drops them
-)
+LOG_LINES = 10_000  # that are kept of a container's output; older ones are dropped, as by the kubelet's rotation
 LOG_LIMIT = 4 << 20  # ... and their characters
 
 
