@@ -117,7 +117,6 @@ def run_scenario(
         speed = speed or 1.0  # what is at the other end goes with the wall clock
 
     async def main() -> RunResult:
-        Recorder.because(None)  # not because of what the caller has recorded before
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
             simulation = Simulation(scenario, chosen, tasks, sinks, real=real, live=_live_node(spec))

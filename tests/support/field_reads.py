@@ -88,18 +88,18 @@ def _wrapped(type_: Type, value: Any) -> Any:
 
 
 def _reading(original: Any) -> Any:
-    def reader(type_name: str) -> Any:
+    def reader(type_name: str, table: Any) -> Any:
         type_ = parse_type(type_name)
         inner = type_.of if type_.kind == "list" else type_
         if inner.kind != "struct" or inner.struct in MODELS:
-            return original(type_name)
+            return original(type_name, table)
         return lambda value: _wrapped(type_, tuple(value) if type_.kind == "list" else value)
 
     return reader
 
 
 def _with_extra(original: Any) -> Any:
-    return lambda cls, value: _wrap_extra(original(cls, value))
+    return lambda cls, value, table: _wrap_extra(original(cls, value, table))
 
 
 def _wrap_extra(new: Model) -> Model:

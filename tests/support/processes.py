@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,13 @@ def running(command: str) -> list[int]:
     """The ids of all processes with this command line."""
     wanted = command.replace(" ", "\0").encode() + b"\0"
     return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if _content(path) == wanted]
+
+
+def wait_until_ended(command: str) -> None:
+    """Until no process with this command line is left. One that was killed needs a moment to go; one that was not runs
+    into the time limit of the test."""
+    while running(command):
+        time.sleep(0.01)
 
 
 def children() -> set[int]:

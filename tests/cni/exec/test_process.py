@@ -19,7 +19,7 @@ from kubesim.cni.exec.process import Execution, RealExec
 from kubesim.cni.libcni import CNIConfig
 from kubesim.errors import CniError, PluginError
 from tests.support.patience import with_growing_limits
-from tests.support.processes import children, running, unique_sleep
+from tests.support.processes import children, unique_sleep, wait_until_ended
 
 ANSWER = """echo '{"cniVersion": "1.0.0"}'"""
 
@@ -89,13 +89,13 @@ def test_a_plugin_that_never_stops_printing_is_killed(plugins: Plugins) -> None:
     word = unique_sleep().replace(" ", "-")
     path = plugins.write("endless", f"yes {word}")
     assert run(path, most_output=100_000) == "netplugin printed more than 100000 bytes and was killed"
-    assert running(f"yes {word}") == []
+    wait_until_ended(f"yes {word}")
 
 
 def test_a_plugin_that_never_ends(plugins: Plugins) -> None:
     sleep = unique_sleep()
     assert run(plugins.write("hang", f"exec {sleep}"), 0.1) == "netplugin failed with no error message: signal: killed"
-    assert running(sleep) == []
+    wait_until_ended(sleep)
 
 
 def test_a_plugin_that_forks_is_killed_with_its_children(plugins: Plugins) -> None:
@@ -103,7 +103,7 @@ def test_a_plugin_that_forks_is_killed_with_its_children(plugins: Plugins) -> No
     sleep = unique_sleep()
     path = plugins.write("fork", f"{sleep} &", f"setsid {sleep} &", f"(setsid {sleep} &)", sleep)
     assert run(path, 0.2) == "netplugin failed with no error message: signal: killed"
-    assert running(sleep) == []
+    wait_until_ended(sleep)
 
 
 def test_a_background_child_that_holds_the_output_is_waited_for(plugins: Plugins) -> None:
@@ -117,7 +117,7 @@ def test_a_background_child_cannot_hold_up_a_timeout(plugins: Plugins) -> None:
     path = plugins.write("background", f"{sleep} &", ANSWER)
     answer = b'{"cniVersion": "1.0.0"}\n'
     assert with_growing_limits(lambda limit_s: run(path, limit_s), lambda told: told == answer) == answer
-    assert running(sleep) == []
+    wait_until_ended(sleep)
 
 
 def test_a_plugin_that_closes_its_output_and_lives_on_is_waited_for(plugins: Plugins, tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_cancelled_call_kills_the_plugin(plugins: Plugins) -> None:
             await call
 
     asyncio.run(main())
-    assert running(sleep) == []
+    wait_until_ended(sleep)
 
 
 def test_a_context_that_is_done_starts_nothing(plugins: Plugins, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from kubesim.linux.private_node.confinement import mount_filter
 from kubesim.linux.private_node.holder_client import PrivateNode, Underlay
 from tests.support.machine import escapes
 from tests.support.machine.unprivileged import NOBODY, unprivileged
-from tests.support.processes import running, unique_sleep
+from tests.support.processes import running, unique_sleep, wait_until_ended
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_a_daemon_ends_with_its_node(tmp_path: Path) -> None:
     child.close()
     node.close()
     underlay.close()
-    assert running(command) == []
+    wait_until_ended(command)
 
 
 def test_the_filter_is_made_for_machines_whose_calls_are_known() -> None:
