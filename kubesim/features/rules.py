@@ -18,6 +18,27 @@ class Rules:
     """The rules of one kubelet. The defaults are those of v1.36."""
 
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
+    # Pod workers and eviction.
+    retries_at_back_off_expiry: bool = True  # False: after 10 to 15 s, like any failed sync
+    honours_zero_grace: bool = True  # a grace period of 0 is 1 s; False: it is the pod's own
+    hard_eviction_grace_s: int = 1
+    soft_eviction_within_pod_grace: bool = True  # False: the kubelet's maximum counts alone
+    # SyncPod and its status.
+    app_armor_rejects_pod: bool = True  # False: the pod stays Pending and is tried again
+    reports_sandbox_ready_at_once: bool = True  # False: the next sync reports it
+    infers_finished_init_containers: bool = True  # from regular containers, when the records are gone
+    pending_while_initializing_again: bool = True  # False: the phase stays Running in the next sandbox
+    # Containers and images.
+    created_event: str = "Container created"
+    started_event: str = "Container started"
+    probe_error_event: str = "{kind} probe errored and resulted in {result} state: {error}"
+    repeats_pull_error: bool = True  # while it backs off from pulling the image again
+    hashes_whole_container: bool = False  # else name and image
+    restarts_changed_sidecar: bool = True
+    restarts_created_init_container: bool = True  # one that was created and did not start
+
+
+DEFAULT_RULES = Rules()
 
 
 class Difference(NamedTuple):

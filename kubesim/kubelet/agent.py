@@ -136,7 +136,7 @@ class Kubelet:
         """What is known of the pods."""
         context, dependencies = self.context, self._dependencies
         manager = PodManager(dependencies.checkpoints)
-        states = PodSyncStatuses(self._with_allocation)
+        states = PodSyncStatuses(self._with_allocation, context.gates.rules)
         statuses = StatusManager(
             dependencies.client,
             manager,
@@ -157,7 +157,7 @@ class Kubelet:
         """From the runtime up: probes, runtime manager, PLEG, and whether all of that is well."""
         context, dependencies, settings = self.context, self._dependencies, self.settings
         clock, events, gates, runtime = context.clock, context.events, context.gates, dependencies.runtime
-        prober = Prober(clock, runtime, dependencies.network, events)
+        prober = Prober(clock, runtime, dependencies.network, events, gates.rules)
         if dependencies.known_answers is not None:
             prober = KnownProber(clock, runtime, dependencies.network, events, dependencies.known_answers)
         self.probes = ProbeManager(
@@ -225,6 +225,7 @@ class Kubelet:
             self.pleg,
             dependencies.find,
             self.sandbox.userns,
+            AppArmorAdmission(enabled=self.settings.app_armor_enabled),
         )
         self._environment = EnvironmentSources(
             self.settings.node_name,
@@ -264,8 +265,9 @@ class Kubelet:
             )
             self.allocation.admit_before.append(self.care.eviction.admit)
             self.allocation.admit_after.append(self.care.shutdown.admit)
-        app_armor, features = AppArmorAdmission(enabled=self.settings.app_armor_enabled), PodFeaturesAdmission(gates)
-        self.allocation.admit_after[:0] = [app_armor.admit, features.admit]
+        features = PodFeaturesAdmission(gates)
+        hard = [self.syncer.app_armor.admit] if gates.rules.app_armor_rejects_pod else []
+        self.allocation.admit_after[:0] = [*hard, features.admit]
         self.allocation.admit_before.append(SysctlAllowlist(self.settings.allowed_unsafe_sysctls).admit)
         self.allocation.admit_before.append(self.container_manager.admit)
         if (devices := self.container_manager.devices) is not None:

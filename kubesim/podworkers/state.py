@@ -15,6 +15,7 @@ from typing import Literal
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Pod
 from kubesim.api.pods.pod_kinds import is_static_pod
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.podworkers.sync_status import PodSyncStatus, PodWorkerQueries, PodWorkerState
 from kubesim.podworkers.updates import (
     KillPodOptions,
@@ -78,11 +79,12 @@ class KnownPods:
 class PodSyncStatuses(PodWorkerQueries):
     """All pods that workers know of."""
 
-    def __init__(self, pod_from_allocation: Callable[[Pod], Pod] | None = None) -> None:
+    def __init__(self, pod_from_allocation: Callable[[Pod], Pod] | None = None, rules: Rules = DEFAULT_RULES) -> None:
         super().__init__()
         self.waiting_static_pods: dict[str, list[str]] = {}  # full name -> uids, first come first served
         self.restart_requested: set[str] = set()  # uids with that mark, for housekeeping
         self._pod_from_allocation = pod_from_allocation
+        self._rules = rules
 
     # -- an update comes in -------------------------------------------------------------------------------------
 
@@ -120,7 +122,7 @@ class PodSyncStatuses(PodWorkerQueries):
         reason = "" if ending else _begin_termination(status, options, from_runtime, now)
         if from_runtime and status.terminated_at is not None:
             return UpdateDecision(uid, title, False, "ignored: the pod's containers are stopped, cleaning up goes on")
-        options, completed, shortened = _apply_kill(status, options)
+        options, completed, shortened = _apply_kill(status, options, self._rules)
         self._store(uid, status, options)
         return UpdateDecision(
             uid,
@@ -293,7 +295,8 @@ class PodSyncStatuses(PodWorkerQueries):
         if status.terminating_at is None:
             status.terminating_at = now
             pod = status.active_update.pod if status.active_update is not None else None
-            status.grace_period = 1 if pod is None else effective_grace_period(status.grace_period, pod, None)
+            held = status.grace_period
+            status.grace_period = 1 if pod is None else effective_grace_period(held, pod, None, self._rules)
         if status.replay():
             known.wake.append(uid)
         return False
@@ -344,7 +347,9 @@ def _begin_termination(status: PodSyncStatus, options: UpdatePodOptions, from_ru
     return reason
 
 
-def _apply_kill(status: PodSyncStatus, options: UpdatePodOptions) -> tuple[UpdatePodOptions, Callbacks, bool]:
+def _apply_kill(
+    status: PodSyncStatus, options: UpdatePodOptions, rules: Rules
+) -> tuple[UpdatePodOptions, Callbacks, bool]:
     """Kill options count only while the pod is terminating: then every update is a kill and grace can only shrink.
 
     Answers the update to store, whose wait for the kill is over, and whether the grace period changed.
@@ -359,7 +364,7 @@ def _apply_kill(status: PodSyncStatus, options: UpdatePodOptions) -> tuple[Updat
         status.notify_post_terminating += (kill.completed,)
     if kill.status_fn is not None:
         status.status_post_terminating += (kill.status_fn,)
-    grace = effective_grace_period(status.grace_period, options.pod, kill.grace_period_override)
+    grace = effective_grace_period(status.grace_period, options.pod, kill.grace_period_override, rules)
     shortened = status.grace_period not in (0, grace)
     status.grace_period = grace
     return replace(options, kill=replace(kill, grace_period_override=grace)), (), shortened

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from kubesim.api.pod import Pod, PodStatus
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.runtime.types import RuntimePod
 from kubesim.values import value_object
 
@@ -53,7 +54,7 @@ def merge_update(active: UpdatePodOptions | None, other: UpdatePodOptions) -> Up
     return UpdatePodOptions("sync", pod, mirror_pod, other.running_pod, kill)
 
 
-def effective_grace_period(held: int, pod: Pod | None, override: int | None) -> int:
+def effective_grace_period(held: int, pod: Pod | None, override: int | None, rules: Rules = DEFAULT_RULES) -> int:
     """The grace period in seconds: what the API server says, shortened by whoever kills; it never grows again.
 
     A value of 0 counts as "none yet", also when the pod was deleted with grace 0 and the killer then says 30.
@@ -62,7 +63,7 @@ def effective_grace_period(held: int, pod: Pod | None, override: int | None) -> 
     deletion_grace = pod.metadata.deletion_grace_period_seconds if pod is not None else None
     for wish in (deletion_grace, override):
         if wish is not None and (grace == 0 or wish < grace):
-            grace, overridden = wish, True
+            grace, overridden = wish, rules.honours_zero_grace
     if not overridden and grace == 0 and pod is not None:
         grace = pod.spec.termination_grace_period_seconds or 0
     return max(grace, 1)

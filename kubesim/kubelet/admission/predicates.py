@@ -15,6 +15,7 @@ from kubesim.api.names import is_dra_extended_resource_name, is_extended_resourc
 from kubesim.api.node import Node
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pods.pod_kinds import is_static_pod
+from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.cluster.scheduling.fit import (
     NODE_AFFINITY,
     NODE_NAME,
@@ -30,10 +31,12 @@ from kubesim.cluster.scheduling.fit import (
 from kubesim.cluster.scheduling.node_affinity import matches_node_affinity
 from kubesim.cluster.scheduling.node_info import NodeInfo, NodeResources, host_ports
 from kubesim.cluster.scheduling.taints import tolerates_no_execute_taints
-from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.features import DEFAULT_GATES, FeatureGates, known_gates
+from kubesim.golang.text import quoted
 from kubesim.values import value_object
 
 STRICT_SUPPLEMENTAL_GROUPS = "Strict"
+SIDECARS = "SidecarContainers"
 
 
 Failure = InsufficientResource | PredicateFailure
@@ -87,6 +90,10 @@ def _unsupported(pod: Pod, node: Node, gates: FeatureGates) -> AdmissionResult |
             "SupplementalGroupsPolicyNotSupported",
             f"SupplementalGroupsPolicy={STRICT_SUPPLEMENTAL_GROUPS} is not supported in this node",
         )
+    if not gates.enabled(SIDECARS) and SIDECARS in known_gates(gates.profile):
+        for container in filter(is_restartable_init_container, pod.spec.init_containers):
+            message = f"Init container {quoted(container.name)} may not have a non-default restartPolicy"
+            return AdmissionResult(False, "InitContainerRestartPolicyForbidden", message)
     return None
 
 

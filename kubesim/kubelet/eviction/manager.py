@@ -34,7 +34,6 @@ from kubesim.podworkers.updates import PodStatusFn
 MONITORING_PERIOD = 10 * SECOND
 POD_CLEANUP_TIMEOUT = 30 * SECOND
 POD_CLEANUP_POLL = SECOND
-IMMEDIATE_GRACE_S = 1
 TERMINATION_BY_KUBELET = "TerminationByKubelet"
 MEMORY_PRESSURE_TAINT = Taint(key="node.kubernetes.io/memory-pressure", effect="NoSchedule")
 
@@ -195,7 +194,7 @@ class EvictionManager:
                 continue
             dedicated = self._stats.dedicated_image_fs
             why = next(storage_limits_exceeded(pod, usage, dedicated_image_fs=dedicated), None)
-            if why is not None and await self._evict(pod, IMMEDIATE_GRACE_S, why):
+            if why is not None and await self._evict(pod, self._gates.rules.hard_eviction_grace_s, why):
                 evicted.append(pod)
         return evicted
 
@@ -215,10 +214,11 @@ class EvictionManager:
         return []
 
     def _grace(self, pod: Pod, threshold: Threshold) -> int:
+        rules = self._gates.rules
         if threshold.is_hard:
-            return IMMEDIATE_GRACE_S
+            return rules.hard_eviction_grace_s
         longest, own = self._config.max_pod_grace_period_s, pod.spec.termination_grace_period_seconds
-        return longest if own is None else min(longest, own)
+        return min(longest, own) if own is not None and rules.soft_eviction_within_pod_grace else longest
 
     async def _evict(
         self,

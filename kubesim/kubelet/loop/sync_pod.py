@@ -11,7 +11,10 @@ from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import with_condition
 from kubesim.clock import go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
+from kubesim.features.rules import Rules
 from kubesim.golang.text import listed
+from kubesim.kubelet.admission.apparmor import AppArmorAdmission
+from kubesim.kubelet.admission.soft import blocked_status
 from kubesim.kubelet.cm.container_manager import ContainerManager
 from kubesim.kubelet.containers.environment import Find
 from kubesim.kubelet.context import KubeletContext, PodViews
@@ -31,6 +34,7 @@ from kubesim.podworkers.updates import PodStatusFn, SyncPodType
 from kubesim.runtime.helper import DynamicResourcesError
 from kubesim.runtime.kuberuntime.act.manager import ProbeResults, RuntimeManager
 from kubesim.runtime.kuberuntime.act.pod_listing import api_pod, running_pod
+from kubesim.runtime.kuberuntime.decide.restart_policy import runs_once
 from kubesim.runtime.kuberuntime.results import PodSyncResult
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 from kubesim.values import part, replace
@@ -57,6 +61,7 @@ class PodSync:
     pleg: GenericPleg
     find: Find
     userns: UsernsManager
+    app_armor: AppArmorAdmission
 
     @property
     def probes(self) -> ProbeManager:
@@ -73,16 +78,25 @@ class PodSync:
         api_status, is_final = self.generator.generate(pod, status)
         ips = _ips(api_status)
         status = status if ips == status.ips else replace(status, ips=ips)
+        is_over = api_status.phase in TERMINAL_PHASES
+        blocked = ("", "") if gates.rules.app_armor_rejects_pod or is_over else self.app_armor.admit(pod)
+        if blocked[0]:
+            api_status = blocked_status(api_status, *blocked)
         self.views.statuses.set_pod_status(pod, api_status)
-        if api_status.phase in TERMINAL_PHASES:
+        if is_over:
             return SyncOutcome(terminal=True)
+        if blocked[0]:
+            killed = await self.runtime.kill_pod(pod, running_pod(status), None)
+            self._check_killed(pod, killed, "error killing pod: ")
+            raise SyncError(f"pod cannot be run: {blocked[1]}")
         problem = self.runtime_state.network_problem()
         if problem and not pod.spec.host_network:
             self.context.events.event(pod, "Warning", "NetworkNotReady", f"{NETWORK_NOT_READY}: {problem}")
             raise SyncError(f"{NETWORK_NOT_READY}: {problem}")
         if not self.views.states.is_pod_termination_requested(uid):
             self.volumes.objects.register_pod(pod)
-            self.runtime.ensure_pod_cgroup(pod)
+            if self.runtime.pod_cgroup(uid) is None:
+                await self._make_pod_cgroup(pod, api_status, status)
         is_mirrored = not await self.mirrors.reconcile(pod, mirror_pod)
         if pod.spec.volumes and not await self._wait_for_volumes(context, pod):
             return SyncOutcome(terminal=True)
@@ -98,13 +112,22 @@ class PodSync:
         # Once all records are gone, the next sync ends the restart and starts the containers.
         again = restarting and not error and any(r.action == "RemoveContainer" for r in result.results)
         if error:
-            if self.context.gates.enabled(RESIZE):
+            if gates.enabled(RESIZE):
                 self._tell_resize_errors(pod, result)
-            return SyncOutcome(error=_as_error(result, error))
+            return SyncOutcome(error=_as_error(result, error, gates.rules))
         if not result.results:
             in_order = is_final and is_mirrored and not some_missing and not restarting and not result.has_more_to_do
             return SyncOutcome(settled=in_order and self._is_settled(uid))
         return SyncOutcome(again=again, post_sync=lambda: self.pleg.request_relist(uid))
+
+    async def _make_pod_cgroup(self, pod: Pod, api_status: PodStatus, status: RuntimePodStatus) -> None:
+        """Containers that run outside of it, as after a change of the cgroup root, are stopped first: they run again
+        inside it. A pod that runs only once needs none then."""
+        if any(container.state.running is not None for container in api_status.container_statuses):
+            killed = await self.runtime.kill_pod(pod, running_pod(status), None)
+            if not killed.error() and runs_once(pod.spec, self.context.gates):
+                return
+        self.runtime.ensure_pod_cgroup(pod)
 
     def _is_settled(self, uid: str) -> bool:
         """Nothing of the pod is under way."""
@@ -146,7 +169,8 @@ class PodSync:
 
     def on_pod_sandbox_ready(self, pod: Pod) -> None:
         """The sandbox stands and images come next: say so now, but beside the sync, not in it."""
-        if self.context.gates.enabled("PodReadyToStartContainersCondition"):
+        gates = self.context.gates
+        if gates.rules.reports_sandbox_ready_at_once and gates.enabled("PodReadyToStartContainersCondition"):
             go(self._mark_ready_to_start(pod), "sandbox ready")
 
     async def _mark_ready_to_start(self, pod: Pod) -> None:
@@ -229,6 +253,6 @@ def _restart_all_containers(status: PodStatus) -> bool:
     return False
 
 
-def _as_error(result: PodSyncResult, text: str) -> SyncError:
-    expires_at = result.backoff_expires_at()
+def _as_error(result: PodSyncResult, text: str, rules: Rules) -> SyncError:
+    expires_at = result.backoff_expires_at() if rules.retries_at_back_off_expiry else None
     return SyncError(text) if expires_at is None else BackoffError(text, expires_at)

@@ -13,6 +13,7 @@ from typing import Any
 from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.kubelet.probes.handlers import ProbeAnswer, exec_probe, grpc_probe, http_probe, tcp_probe
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.runtime.helper import EventRecorder
@@ -32,11 +33,21 @@ CONTAINER_PROBE_WARNING = "ProbeWarning"
 class Prober:
     """One per kubelet."""
 
-    def __init__(self, clock: LoopClock, runtime: Runtime, network: NodeNetwork, events: EventRecorder) -> None:
+    _rules: Rules = DEFAULT_RULES
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        runtime: Runtime,
+        network: NodeNetwork,
+        events: EventRecorder,
+        rules: Rules = DEFAULT_RULES,
+    ) -> None:
         self._clock = clock
         self._runtime = runtime
         self._network = network
         self._events = events
+        self._rules = rules
 
     async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None:
         """The result; None if the probe could not be carried out, in which case nothing is concluded."""
@@ -51,7 +62,7 @@ class Prober:
             return "success"
         kind = subject.probe_type.capitalize()
         if answer.error is not None:
-            message = f"{kind} probe errored and resulted in {answer.result} state: {answer.error}"
+            message = self._rules.probe_error_event.format(kind=kind, result=answer.result, error=answer.error)
             self._event(subject, CONTAINER_UNHEALTHY, message)
             return None
         if answer.result == "warning":

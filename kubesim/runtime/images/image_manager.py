@@ -115,6 +115,7 @@ class ImageManager:
         self.backoff = new_image_backoff() if backoff is None else backoff  # an empty one is falsy
         self._records = records or PullRecords()
         self._check_access = gates.enabled("KubeletEnsureSecretPulledImages")
+        self._repeats_error = gates.rules.repeats_pull_error
         self._previous_errors: dict[str, str] = {}  # by back-off key: what the last pull said
         settings = settings or ImagePullSettings()
         self._limiter = TokenBucket(settings.qps, settings.burst) if settings.qps else None
@@ -189,7 +190,9 @@ class ImageManager:
             message = f"Back-off pulling image {quoted(request.requested)}"
             self._event(request, "Normal", "BackOff", message)
             previous = self._previous_errors.get(key)
-            raise ImageError(IMAGE_PULL_BACK_OFF, message if previous is None else f"{message}: {previous}")
+            raise ImageError(
+                IMAGE_PULL_BACK_OFF, f"{message}: {previous}" if previous and self._repeats_error else message
+            )
         self._previous_errors.pop(key, None)
         self._event(request, "Normal", "Pulling", f"Pulling image {quoted(request.requested)}")
         asked = self._clock.now()

@@ -13,6 +13,7 @@ from typing import Any
 
 from kubesim.api.meta import ObjectMeta
 from kubesim.api.pod import Container, ContainerPort, Lifecycle, LifecycleHandler, Pod, PodSpec
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.golang.json import dumps_in_order
 from kubesim.runtime.kuberuntime.container_hash import hash_container
 
@@ -49,9 +50,11 @@ def _identity(pod: Pod) -> dict[str, str]:
     return {POD_NAME: meta.name, POD_NAMESPACE: meta.namespace, POD_UID: meta.uid}
 
 
-def new_container_annotations(container: Container, pod: Pod, restart_count: int) -> dict[str, str]:
+def new_container_annotations(
+    container: Container, pod: Pod, restart_count: int, rules: Rules = DEFAULT_RULES
+) -> dict[str, str]:
     annotations = {
-        CONTAINER_HASH: f"{hash_container(container):x}",
+        CONTAINER_HASH: f"{hash_container(container, rules):x}",
         CONTAINER_RESTART_COUNT: str(restart_count),
         CONTAINER_TERMINATION_MESSAGE_PATH: container.termination_message_path,
         CONTAINER_TERMINATION_MESSAGE_POLICY: container.termination_message_policy,

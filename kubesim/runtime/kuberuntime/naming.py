@@ -12,7 +12,9 @@ from functools import lru_cache
 
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pods.pod_kinds import pod_full_name
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.golang.fnv import fnv1a
+from kubesim.runtime.kuberuntime.container_hash import hash_container
 from kubesim.runtime.kuberuntime.hash_text import resources_text
 from kubesim.values import value_object
 
@@ -63,9 +65,11 @@ def legacy_log_symlink(pod: Pod, container_name: str, bare_container_id: str) ->
     return f"{LEGACY_CONTAINER_LOGS_DIR}/{name[: _MAX_FILE_NAME - len(_LOG_SUFFIX)]}{_LOG_SUFFIX}"
 
 
-def backoff_key(pod: Pod, container: Container) -> str:
+def backoff_key(pod: Pod, container: Container, rules: Rules = DEFAULT_RULES) -> str:
     """The crash-loop entry of a container. Another image or other resources are another entry: they start afresh."""
     meta = pod.metadata
+    if rules.hashes_whole_container:
+        return f"{meta.name}_{meta.namespace}_{meta.uid}_{container.name}_{hash_container(container, rules):x}"
     parts = (meta.name, meta.namespace, meta.uid, container.name, container.image, resources_text(container.resources))
     return _fnv64_hex("/".join(parts))
 

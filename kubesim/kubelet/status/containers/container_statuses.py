@@ -223,7 +223,8 @@ def _course_of_init_container(container: Container, course: _Course, inputs: Sta
     if record is not None and record.state == "exited" and record.exit_code == 0:
         return course
     if (
-        record is None
+        inputs.gates.rules.infers_finished_init_containers
+        and record is None
         and course.state.waiting is not None
         and not is_restartable_init_container(container)
         and has_any_regular_container_created(inputs.pod, inputs.runtime)

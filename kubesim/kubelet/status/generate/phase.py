@@ -8,7 +8,7 @@ Mirrors: pkg/kubelet/kubelet_pods.go getPhase.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kubesim.api.pod import Container, ContainerStatus, Pod, PodSpec
 from kubesim.api.pods.phases import FAILED, PENDING, RUNNING, SUCCEEDED
@@ -56,14 +56,30 @@ def get_phase(
 
     if counts.failed_init:
         return FAILED
-    # A sidecar that restarts after the regular containers began does not bring the pod back to Pending.
-    if counts.pending_init or (counts.pending_sidecars and not pod_has_initialized) or counts.waiting:
+    if _is_initializing(counts, spec, by_name, pod_has_initialized, gates) or counts.waiting:
         return PENDING
     if counts.unknown or not (counts.running or counts.stopped):
         return PENDING
     if counts.running:
         return RUNNING
     return _phase_of_stopped(counts, pod, pod_is_terminal, gates)
+
+
+def _is_initializing(
+    counts: _Counts,
+    spec: PodSpec,
+    by_name: Mapping[str, ContainerStatus],
+    pod_has_initialized: bool,
+    gates: FeatureGates,
+) -> bool:
+    if gates.rules.pending_while_initializing_again:
+        # A sidecar that restarts after the regular containers began does not bring the pod back to Pending.
+        return counts.pending_init > 0 or (counts.pending_sidecars > 0 and not pod_has_initialized)
+    if not (counts.pending_init or counts.pending_sidecars):
+        return False
+    # A regular container that ran once says that initialization is over, also if it ran in an earlier sandbox.
+    states = [status.state for container in spec.containers if (status := by_name.get(container.name)) is not None]
+    return not any(state.running is not None or state.terminated is not None for state in states)
 
 
 def _phase_of_stopped(counts: _Counts, pod: Pod, pod_is_terminal: bool, gates: FeatureGates) -> str:

@@ -64,6 +64,7 @@ class ContainerStarter:
 
     async def start(self, target: StartTarget, pod: Pod, container: Container, status: RuntimePodStatus) -> None:
         """Raises StartFailed; everything a user should see of it has been told as an event by then."""
+        rules = self.gates.rules
         image_ref = await self._ensure_image(target, pod, container)
         attempt = self._restart_count(pod, container, status)
         config = await self._config(target, pod, container, status, attempt, image_ref)
@@ -76,12 +77,12 @@ class ContainerStarter:
             raise self._failed(pod, container, CREATE_CONTAINER_ERROR, error.message) from error
         lifecycle.pre_start_container(pod, container, identifier)
         self.logs.created(pod, container.name, attempt)
-        self.events.event(pod, "Normal", "Created", "Container created", container.name)
+        self.events.event(pod, "Normal", "Created", rules.created_event.format(name=container.name), container.name)
         try:
             await self.runtime.start_container(identifier)
         except RuntimeCallError as error:
             raise self._failed(pod, container, RUN_CONTAINER_ERROR, error.message, identifier) from error
-        self.events.event(pod, "Normal", "Started", "Container started", container.name)
+        self.events.event(pod, "Normal", "Started", rules.started_event.format(name=container.name), container.name)
         if container.lifecycle is not None and container.lifecycle.post_start is not None:
             await self._post_start(pod, container, identifier, container.lifecycle.post_start)
 
@@ -128,7 +129,7 @@ class ContainerStarter:
             raise self._failed(pod, container, CREATE_CONTAINER_ERROR, error.message) from error
         except RuntimeCallError as error:
             raise self._failed(pod, container, CREATE_CONTAINER_CONFIG_ERROR, error.message) from error
-        annotations = new_container_annotations(container, pod, attempt)
+        annotations = new_container_annotations(container, pod, attempt, self.gates.rules)
         if options.annotations:  # the kubelet's own override those of device plugins
             annotations = {**dict(options.annotations), **annotations}
         has_quota = self.helper.internal_lifecycle.has_cpu_quota(pod, container)

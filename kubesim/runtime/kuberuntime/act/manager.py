@@ -325,7 +325,7 @@ class RuntimeManager:
         result: PodSyncResult,
     ) -> bool:
         outcome = result.add("StartContainer", container.name)
-        delayed = do_back_off(self.backoff, pod, container, status, self._clock.now())
+        delayed = do_back_off(self.backoff, pod, container, status, self._clock.now(), self._gates.rules)
         if delayed is not None:
             self._events.event(pod, "Warning", "BackOff", delayed.event, container.name)
             outcome.fail("CrashLoopBackOff", delayed.message, delayed.retry_at)

@@ -16,6 +16,8 @@ from kubesim.runtime.kuberuntime.container_hash import hash_container
 from kubesim.runtime.kuberuntime.decide.action_types import ContainerToReset, Decision, PodActions
 from kubesim.runtime.kuberuntime.decide.init_actions import (
     compute_init_container_actions,
+    compute_next_init_container,
+    find_next_init_container_to_run,
     has_any_regular_container_created,
 )
 from kubesim.runtime.kuberuntime.decide.resize_actions import (
@@ -35,6 +37,7 @@ from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePodStatus
 
 __all__ = ["PodActions", "compute_pod_actions", "pod_sandbox_changed"]
 
+_SIDECARS = "SidecarContainers"
 _NO_RESULTS: Mapping[str, ProbeResult] = {}
 _NO_RESOURCES: Mapping[str, ResourceRequirements] = {}
 
@@ -136,7 +139,7 @@ def _start_over(decision: Decision, cause: str) -> None:
         why.append(f"{cause}, but restartPolicy is Never and the pod has run, so it is stopped for good")
         return
     to_start = [container for container in pod.spec.containers if not _is_done(decision, container)]
-    if not to_start and has_any_regular_container_created(pod, decision.status):
+    if not to_start and _has_initialized(decision):
         actions.create_sandbox = False
         why.append(f"{cause}, but every container has succeeded and runs only once, so the pod is stopped for good")
         return
@@ -148,6 +151,12 @@ def _start_over(decision: Decision, cause: str) -> None:
         return
     actions.containers_to_start = to_start
     why += (f"container {container.name} starts in the new sandbox" for container in to_start)
+
+
+def _has_initialized(decision: Decision) -> bool:
+    if decision.gates.enabled(_SIDECARS):
+        return has_any_regular_container_created(decision.pod, decision.status)
+    return find_next_init_container_to_run(decision).done
 
 
 def _is_done(decision: Decision, container: Container) -> bool:
@@ -168,7 +177,8 @@ def _adjust(decision: Decision) -> None:
         if ephemeral.name not in decision.newest:
             actions.ephemeral_containers_to_start.append(ephemeral)
             decision.why.append(f"ephemeral container {ephemeral.name} has not run yet, so it is started")
-    if not compute_init_container_actions(decision) or actions.kill_pod:
+    compute_init = compute_init_container_actions if decision.gates.enabled(_SIDECARS) else compute_next_init_container
+    if not compute_init(decision) or actions.kill_pod:
         return
     kept = False
     for container in spec.containers:
@@ -217,9 +227,10 @@ def _adjust_running(decision: Decision, container: Container, record: ContainerR
     """True: it goes on running."""
     name, restart = container.name, True
     reason: KillReason = ""
-    if record.hash != hash_container(container):
+    if record.hash != hash_container(container, decision.gates.rules):
         # Whatever the policy says: what runs is not what is asked for.
-        message, because = f"Container {name} definition changed", f"the image of container {name} changed"
+        what = "definition" if decision.gates.rules.hashes_whole_container else "image"
+        message, because = f"Container {name} definition changed", f"the {what} of container {name} changed"
     elif decision.liveness.get(record.id) == "failure":
         message, because = f"Container {name} failed liveness probe", f"container {name} failed its liveness probe"
         reason, restart = "LivenessProbe", _restarts_after_kill(decision, container)

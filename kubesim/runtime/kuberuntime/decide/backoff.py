@@ -14,6 +14,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import NEVER
 from kubesim.errors import BackoffError
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.golang.text import duration
 from kubesim.runtime.kuberuntime.naming import backoff_key, format_pod
 from kubesim.runtime.types import RuntimePodStatus
@@ -135,7 +136,12 @@ class InBackOff:
 
 
 def do_back_off(
-    backoff: Backoff, pod: Pod, container: Container, status: RuntimePodStatus, now: int
+    backoff: Backoff,
+    pod: Pod,
+    container: Container,
+    status: RuntimePodStatus,
+    now: int,
+    rules: Rules = DEFAULT_RULES,
 ) -> InBackOff | None:
     """None: start it now (and the next wait is longer). The wait counts from the end of the newest exited attempt."""
     for exited in status.containers:
@@ -144,7 +150,7 @@ def do_back_off(
     else:
         return None
     finished_at = _ZERO_TIME if exited.finished_at is None else exited.finished_at
-    key = backoff_key(pod, container)
+    key = backoff_key(pod, container, rules)
     if not backoff.is_in_back_off_since(key, finished_at, now):
         backoff.next(key, finished_at, now)
         return None

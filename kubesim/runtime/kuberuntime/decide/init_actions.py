@@ -3,11 +3,15 @@
 The list is read backwards: records of finished init containers may have been collected, so the last one with a record
 tells how far the pod came. What is found on the way is turned round at the end, so that starts are in the pod's order.
 
-Mirrors: kuberuntime_container.go computeInitContainerActions, HasAnyRegularContainerCreated,
+Without the gate SidecarContainers one runs at a time, the next after the last that succeeded.
+
+Mirrors: kuberuntime_container.go computeInitContainerActions, findNextInitContainerToRun (v1.30), HasAnyRegularContainerCreated,
 pruneInitContainersBeforeStart, purgeInitContainers; helpers.go isInitContainerFailed.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pods.sidecars import is_restartable_init_container
@@ -112,9 +116,7 @@ class _Walk:
         if self.passed and not is_sidecar:
             return
         if record.state == "created":
-            # Creating and starting are one step, so the start must have failed.
-            self.start(container)
-            self.why(f"init container {container.name} was created but did not start, so it is started again")
+            self.created(container)
         elif record.state == "running":
             (self.running_sidecar if is_sidecar else self.running)(index, container, record)
         elif record.state == "exited":
@@ -122,6 +124,15 @@ class _Walk:
         else:
             self.unknown(container, record, is_sidecar)
         self.passed = True
+
+    def created(self, container: Container) -> None:
+        """Creating and starting are one step, so the start must have failed."""
+        found = f"init container {container.name} was created but did not start"
+        if self.decision.gates.rules.restarts_created_init_container:
+            self.start(container)
+            self.why(f"{found}, so it is started again")
+        else:
+            self.why(f"{found}, and the kubelet waits for it")
 
     def mark_initialized(self, index: int, because: str) -> None:
         """This one lets the next begin; the last one lets the regular containers begin."""
@@ -149,7 +160,8 @@ class _Walk:
                 self.why(f"sidecar {name} has not passed its startup probe yet, so it is left alone and waited for")
                 return
         self.mark_initialized(index, f"sidecar {name} is up")
-        if record.hash != hash_container(container):
+        rules = self.decision.gates.rules
+        if rules.restarts_changed_sidecar and record.hash != hash_container(container, rules):
             self.kill_and_start(container, record, "", f"Init container {name} definition changed")
             self.why(f"the image of sidecar {name} changed, so it is killed and started again")
             return
@@ -215,3 +227,60 @@ class _Walk:
             f"init container {container.name} is in unknown state and may still run, "
             "so it is killed before it is started again"
         )
+
+
+class NextInit(NamedTuple):
+    """The init container to run next, if any; `failed` is its record if it is to run again."""
+
+    done: bool
+    container: Container | None = None
+    failed: ContainerRecord | None = None
+    why: str = ""
+
+
+def find_next_init_container_to_run(decision: Decision) -> NextInit:
+    """How far initialization is, from the newest record of each container."""
+    spec, newest = decision.pod.spec, decision.newest
+    if not spec.init_containers:
+        return NextInit(True)
+    regular = [newest.get(container.name) for container in spec.containers]
+    if any(record is not None and record.state == "running" for record in regular):
+        return NextInit(True)  # the records of init containers may be gone, but they did their work
+    backwards = [(each, record) for each in reversed(spec.init_containers) if (record := newest.get(each.name))]
+    for container, record in backwards:
+        if is_init_container_failed(record):
+            return NextInit(False, container, record)
+    for container, record in backwards:
+        if record.state == "running":
+            return NextInit(False, why=f"init container {container.name} is running, so the rest of the pod waits")
+        if record.state == "exited":
+            if container is spec.init_containers[-1]:
+                return NextInit(True)
+            following = spec.init_containers[spec.init_containers.index(container) + 1]
+            return NextInit(False, following, why=f"init container {container.name} is done")
+    return NextInit(False, spec.init_containers[0], why="no init container has run yet")
+
+
+def compute_next_init_container(decision: Decision) -> bool:
+    """Plan the next init container. True: the pod is initialized, go on with the regular containers."""
+    step = find_next_init_container_to_run(decision)
+    container, failed = step.container, step.failed
+    if container is None:
+        if not step.done:
+            decision.why.append(step.why)
+        return step.done
+    why = step.why if failed is None else f"init container {container.name} {_how_it_failed(failed)}"
+    if failed is not None and decision.pod.spec.restart_policy == NEVER:
+        decision.actions.kill_pod = True
+        decision.why.append(f"{why} and restartPolicy is Never, so the whole pod is stopped")
+        return False
+    if failed is not None and failed.state == "unknown":
+        message = 'Init container is in "unknown" state, try killing it before restart'
+        decision.actions.kill(failed, container, "Unknown", message)
+    decision.actions.init_containers_to_start = [container]
+    decision.why.append(f"{why}, so {container.name} is started")
+    return False
+
+
+def _how_it_failed(record: ContainerRecord) -> str:
+    return "is in unknown state" if record.state == "unknown" else f"failed with {record.exit_code}"

@@ -62,6 +62,17 @@ def _policy_restarts(policy: str, exit_code: int) -> bool:
     return policy != NEVER
 
 
+def runs_once(spec: PodSpec, gates: FeatureGates = DEFAULT_GATES) -> bool:
+    """Is no regular container ever started again, however it ends?"""
+    if spec.restart_policy != NEVER or not gates.enabled("ContainerRestartRules"):
+        return spec.restart_policy == NEVER
+    return not any(
+        container.restart_policy not in (None, NEVER)
+        or (container.restart_policy and any(rule.action == RESTART for rule in container.restart_policy_rules))
+        for container in spec.containers
+    )
+
+
 def explain_restart(container: Container, pod: Pod, exit_code: int, gates: FeatureGates = DEFAULT_GATES) -> str:
     """What decides about a container that exited with this code, in words: `restartPolicy is Never`."""
     if pod.metadata.deletion_timestamp is not None:

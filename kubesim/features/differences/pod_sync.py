@@ -1,0 +1,69 @@
+"""One sync of a pod: when it is tried again, what keeps it from running, how it ends, what its status reports."""
+
+from __future__ import annotations
+
+from kubesim.features.rules import Difference
+
+POD_SYNC = (
+    Difference(
+        "retries_at_back_off_expiry",
+        {"v1.6": False, "v1.12": False, "v1.30": False},
+        "A sync that met a back-off is tried again after 10 to 15 s, so containers restart late and BackOff is emitted "
+        "each time. In v1.36 it is tried again when the back-off ends.",
+        "pkg/kubelet/pod_workers.go completeWork, until v1.34",
+        "versions/v1.30-crashloop.yaml",
+    ),
+    Difference(
+        "app_armor_rejects_pod",
+        {"v1.6": False, "v1.12": False, "v1.30": False},
+        "A pod whose AppArmor profile cannot be enforced stays Pending with containers that are Blocked, and is tried "
+        "again. In v1.36 it is rejected: Failed.",
+        "pkg/kubelet/kubelet.go canRunPod, until v1.30",
+        "versions/v1.30-apparmor.yaml",
+    ),
+    Difference(
+        "honours_zero_grace",
+        {"v1.30": False},
+        "A grace period of 0 counts as not set: the pod has the one of its spec. In v1.36 it is 1 s.",
+        "pkg/kubelet/pod_workers.go calculateEffectiveGracePeriod, until v1.30",
+        "versions/v1.30-hard-eviction.yaml",
+    ),
+    Difference(
+        "hard_eviction_grace_s",
+        {"v1.6": 0, "v1.12": 0, "v1.30": 0},
+        "Hard eviction asks for a grace period of 0 s; in v1.36 for 1 s.",
+        "pkg/kubelet/eviction/eviction_manager.go immediateEvictionGracePeriodSeconds since v1.31",
+        "versions/v1.30-hard-eviction.yaml",
+    ),
+    Difference(
+        "soft_eviction_within_pod_grace",
+        {"v1.6": False, "v1.12": False, "v1.30": False},
+        "Soft eviction grants evictionMaxPodGracePeriod, also to a pod that asks for less. In v1.36 the shorter of the "
+        "two counts.",
+        "pkg/kubelet/eviction/eviction_manager.go synchronize, until v1.31",
+        "versions/v1.30-soft-eviction.yaml",
+    ),
+    Difference(
+        "reports_sandbox_ready_at_once",
+        {"v1.30": False},
+        "PodReadyToStartContainers becomes True with the first sync after the images are pulled. In v1.36 it becomes "
+        "True when the sandbox stands.",
+        "pkg/kubelet/kubelet.go OnPodSandboxReady since v1.36",
+        "versions/v1.30-slow-pull.yaml",
+    ),
+    Difference(
+        "infers_finished_init_containers",
+        {"v1.6": False, "v1.12": False, "v1.30": False},
+        "An init container whose record is gone is reported as waiting, also in a pod that runs. In v1.36 it is "
+        "reported as Completed.",
+        "pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses, until v1.35",
+        "versions/v1.30-init-records.yaml",
+    ),
+    Difference(
+        "pending_while_initializing_again",
+        {"v1.30": False},
+        "A pod that is initialized again in a new sandbox stays Running. In v1.36 it is Pending until then.",
+        "pkg/kubelet/kubelet_pods.go getPhase, until v1.31",
+        "versions/v1.30-reboot-init.yaml",
+    ),
+)
