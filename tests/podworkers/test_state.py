@@ -9,6 +9,7 @@ import pytest
 from kubesim.api.pod import Pod, PodStatus
 from kubesim.clock import Randomness
 from kubesim.errors import BackoffError, SyncError
+from kubesim.features.rules import Rules
 from kubesim.podworkers.requeue import Delays, Intervals, requeue_after
 from kubesim.podworkers.state import PodSyncStatuses, PodWork, PodWorkerSync, UpdateDecision
 from kubesim.podworkers.syncer import min_backoff_expiration
@@ -85,6 +86,26 @@ def test_grace(held: int, deletion: int | None, override: int | None, spec: int 
     body: dict[str, Any] = {"metadata": {"deletionGracePeriodSeconds": deletion}, "spec": {}}
     body["spec"]["terminationGracePeriodSeconds"] = spec
     assert effective_grace_period(held, Pod.from_json(body), override) == expected
+
+
+@pytest.mark.parametrize(
+    ("held", "deletion", "override", "spec", "expected"),
+    [
+        (0, 0, None, 30, 30),
+        (0, None, 0, 30, 30),  # hard eviction
+        (0, None, 0, None, 1),
+        (0, 10, 5, 30, 5),
+        (7, 0, None, 30, 30),  # a grace period that grows again: upstream's comparison lets it
+    ],
+)
+def test_grace_where_zero_counts_as_not_set(
+    held: int, deletion: int | None, override: int | None, spec: int | None, expected: int
+) -> None:
+    """v1.30"""
+    body: dict[str, Any] = {"metadata": {"deletionGracePeriodSeconds": deletion}, "spec": {}}
+    body["spec"]["terminationGracePeriodSeconds"] = spec
+    rules = Rules(honours_zero_grace=False)
+    assert effective_grace_period(held, Pod.from_json(body), override, rules) == expected
 
 
 def test_only_the_first_reason_to_end_is_remembered() -> None:

@@ -10,6 +10,7 @@ from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.timestamps import MINUTE
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.errors import RuntimeCallError, SyncError
+from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.eviction.manager import EvictionManager
 from kubesim.kubelet.eviction.stats import Observations, PodUsage, SignalObservation
 from kubesim.kubelet.eviction.thresholds import EvictionConfig, parse_threshold_config
@@ -47,7 +48,14 @@ class Watched(EvictionManager):
 class Bench(RecordedEvents):
     """A node that a test measures and fills; what the manager does to it is written down."""
 
-    def __init__(self, clock: LoopClock, config: EvictionConfig = CONFIG, *, dedicated_image_fs: bool = False) -> None:
+    def __init__(
+        self,
+        clock: LoopClock,
+        config: EvictionConfig = CONFIG,
+        *,
+        dedicated_image_fs: bool = False,
+        gates: FeatureGates = DEFAULT_GATES,
+    ) -> None:
         self.clock = clock
         self.dedicated_image_fs = dedicated_image_fs
         self.signals: dict[str, SignalObservation] = {}
@@ -63,7 +71,7 @@ class Bench(RecordedEvents):
         self.conditions: list[tuple[str, ...]] = []
         self.looks: list[int] = []
         self.manager = Watched(
-            self.conditions, clock, config, self, self.kill, self, self, self.active, self.is_finished
+            self.conditions, clock, config, self, self.kill, self, self, self.active, self.is_finished, gates
         )
 
     def set(self, **left: str) -> None:

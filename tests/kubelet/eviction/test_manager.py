@@ -9,6 +9,7 @@ from typing import Any
 from kubesim.api.pod import PodCondition
 from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.concurrency import TaskSet
+from kubesim.features import FeatureGates
 from tests.support.eviction import CRITICAL, HIGH, LOW, available, disk, make_pod, memory
 from tests.support.eviction_bench import Bench, play
 
@@ -174,3 +175,21 @@ def test_a_node_at_rest_is_not_looked_at() -> None:
     assert resting.conditions == busy.conditions == [("MemoryPressure",), ()]
     assert len(busy.looks) == 361
     assert len(resting.looks) < 45
+
+
+def test_a_v1_30_kubelet_asks_for_no_grace_or_for_all_that_is_configured() -> None:
+    async def hard(bench: Bench) -> None:
+        bench.pods = [make_pod("one", terminationGracePeriodSeconds=30)]
+        bench.set(memory="500Mi")
+        await bench.manager.synchronize()
+
+    async def soft(bench: Bench) -> None:
+        bench.pods = [make_pod("one", terminationGracePeriodSeconds=2)]
+        bench.set(memory="1500Mi")
+        for _ in range(2):
+            await bench.manager.synchronize()
+            await bench.clock.sleep(2 * MINUTE)
+
+    old = FeatureGates(profile="v1.30")
+    assert [grace for _, _, grace in play(hard, gates=old).killed] == [0]
+    assert [grace for _, _, grace in play(soft, gates=old).killed] == [5]

@@ -6,6 +6,7 @@ virtual time: in the syncs of the pod's worker, in the calls to the runtime, in 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -83,6 +84,31 @@ def test_a_pod_that_is_past_its_active_deadline_fails() -> None:
     assert story.statuses("web")[-1]["reason"] == "DeadlineExceeded"
     assert story.result.phases == {"default/web": "Failed"}
     assert 20 < story.stops("web")[0] < 35
+
+
+def test_a_v1_30_kubelet_retries_a_back_off_like_any_failed_sync() -> None:
+    story = played(command=["false"], scenario={"duration": "2m", "profile": "v1.30"})
+    fourth, fifth = story.starts("web")[3:5]
+    retries = [t for t in story.when(SyncBegin, "web") if fourth + 2 < t < fifth + 0.1]
+    assert len(retries) >= 3
+    assert all(9 < later - earlier < 17 for earlier, later in pairwise(retries))
+
+
+@pytest.mark.parametrize(("policy", "starts", "phase"), [("Always", 2, "Running"), ("Never", 1, "Succeeded")])
+def test_containers_outside_of_a_pod_cgroup_are_stopped(policy: str, starts: int, phase: str) -> None:
+    """As after a change of the cgroup root. A pod that runs once is over then."""
+    images = [{"name": "*", "present": True}]
+    node = DrivenNode(Scenario.model_validate({"metadata": {"name": "x"}, "spec": {"images": images}}), 0)
+    node.apply(pod("web", restartPolicy=policy, terminationGracePeriodSeconds=1))
+    node.wait(10 * SECOND)
+    (running,) = node.pods()
+    node.kubelet.runtime.destroy_pod_cgroup(running.metadata.uid)
+    node.patch("web", {"metadata": {"labels": {"synced": "again"}}})
+    node.wait(20 * SECOND)
+    (found,) = node.pods()
+    assert (found.status.phase, found.status.container_statuses[0].restart_count + 1) == (phase, starts)
+    assert (node.kubelet.runtime.pod_cgroup(found.metadata.uid) is None) == (policy == "Never")
+    node.shut()
 
 
 # -- what keeps a pod from starting ----------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from kubesim.api.pod import Container, HTTPGetAction, PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.errors import RuntimeCallError
+from kubesim.features import FeatureGates
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.kubelet.probes.handlers import MAX_OUTPUT, expand_static
 from kubesim.kubelet.probes.prober import Prober
 from kubesim.runtime.network.http_request import new_request_for_http_get_action, redirected
@@ -33,13 +35,17 @@ STATUS = PodStatus(pod_ip="10.0.0.7")
 
 
 def probe(
-    spec: Mapping[str, Any], *, commands: Commands | None = None, web: Web | None = None
+    spec: Mapping[str, Any],
+    *,
+    commands: Commands | None = None,
+    web: Web | None = None,
+    rules: Rules = DEFAULT_RULES,
 ) -> tuple[str | None, list[tuple[str, str]], int]:
     """(result, events, how long it took) of a readiness probe."""
 
     async def main() -> tuple[str | None, list[tuple[str, str]], int]:
         clock, events = LoopClock(), RecordedEvents()
-        prober = Prober(clock, cast(Runtime, commands or Commands()), web or Web(), events)
+        prober = Prober(clock, cast(Runtime, commands or Commands()), web or Web(), events, rules)
         of = pod(readinessProbe={"timeoutSeconds": 1, **spec})
         result = await prober.probe(subject(of, "readiness"), STATUS, "containerd://1")
         assert all(event.container == "web" for event in events.events)
@@ -232,3 +238,9 @@ def test_grpc_dials_until_its_time_is_up() -> None:
     assert (result, message, took) == ("failure", f"Readiness probe failed: {said}", SECOND)
     spec = {"grpc": {"port": 9000}, "timeoutSeconds": 5}
     assert probe(spec, web=Web(refused, refused, "SERVING")) == ("success", [], 2_600_000)
+
+
+def test_an_error_in_the_words_of_v1_30() -> None:
+    rules = FeatureGates(profile="v1.30").rules
+    told = [("Unhealthy", "Readiness probe errored: missing probe handler for p_ns(u1):web")]
+    assert probe({}, rules=rules) == (None, told, 0)

@@ -203,3 +203,16 @@ def test_a_back_off_that_is_given_is_used_although_it_is_empty() -> None:
         assert make(LoopClock(), backoff=own)[1].backoff is own
 
     run_virtual(main)
+
+
+def test_a_v1_30_kubelet_that_backs_off_does_not_repeat_the_error() -> None:
+    async def story() -> None:
+        registry, images = make(LoopClock(), gates=FeatureGates(profile="v1.30"))
+        registry.failure = "no such image"
+        for reason in ("ErrImagePull", "ImagePullBackOff"):
+            with pytest.raises(ImageError) as raised:
+                await images.ensure_image_exists(A, "app", "IfNotPresent")
+            assert raised.value.reason == reason
+        assert raised.value.message == 'Back-off pulling image "app"'
+
+    run_virtual(story)

@@ -1,8 +1,9 @@
-"""The hash of a container: name and image, nothing else."""
+"""The hash of a container: name and image, nothing else; in older kubelets all of it."""
 
 from __future__ import annotations
 
 from kubesim.api.pod import Container
+from kubesim.features import FeatureGates
 from kubesim.runtime.kuberuntime.container_hash import hash_container
 
 
@@ -22,3 +23,12 @@ def test_only_name_and_image_count() -> None:
 
 def test_text_is_escaped_as_go_does() -> None:
     assert hash_container(container(name="web-63ad", image='a<b>&"c')) == 100554020
+
+
+def test_the_whole_container_counts_in_v1_30() -> None:
+    """The value of upstream's TestHashContainer at v1.30.0."""
+    rules = FeatureGates(profile="v1.30").rules
+    command = ["/bin/sh", "-c", "echo abc"]
+    known = container(name="test_container", image="foo/image:v1", args=command, ports=[{"containerPort": 8001}])
+    assert f"{hash_container(known, rules):x}" == "3c42280f"
+    assert hash_container(container(env=[{"name": "A"}]), rules) != hash_container(container(), rules)

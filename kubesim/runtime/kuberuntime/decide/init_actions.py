@@ -5,8 +5,8 @@ tells how far the pod came. What is found on the way is turned round at the end,
 
 Without the gate SidecarContainers one runs at a time, the next after the last that succeeded.
 
-Mirrors: kuberuntime_container.go computeInitContainerActions, findNextInitContainerToRun (v1.30), HasAnyRegularContainerCreated,
-pruneInitContainersBeforeStart, purgeInitContainers; helpers.go isInitContainerFailed.
+Mirrors: kuberuntime_container.go computeInitContainerActions, findNextInitContainerToRun (v1.30),
+HasAnyRegularContainerCreated, pruneInitContainersBeforeStart, purgeInitContainers; helpers.go isInitContainerFailed.
 """
 
 from __future__ import annotations

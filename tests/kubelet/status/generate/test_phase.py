@@ -103,3 +103,13 @@ def test_without_restart_rules_only_the_pods_policy_counts() -> None:
 
 def test_a_pod_without_containers_is_pending() -> None:
     assert phase({}) == "Pending"
+
+
+def test_a_pod_that_is_initialized_again_is_pending_and_in_v1_30_running() -> None:
+    again: dict[str, Any] = {"init": [{"name": "first"}]}
+    old = FeatureGates(profile="v1.30")
+    for initializing in (WAITING, RUNNING):
+        assert phase({"first": initializing, "main": FAILED}, **again) == "Pending"
+        assert phase({"first": initializing, "main": FAILED}, gates=old, **again) == "Running"
+    assert phase({"first": RUNNING, "main": WAITING}, gates=old, **again) == "Pending"
+    assert phase({"first": RUNNING, "main": CRASHED_AND_WAITING}, gates=old, **again) == "Pending"

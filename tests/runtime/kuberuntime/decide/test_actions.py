@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kubesim.api.pod import Container, Pod, ResourceRequirements
 from kubesim.features import FeatureGates
 from kubesim.runtime.kuberuntime.container_hash import hash_container
 from kubesim.runtime.kuberuntime.decide.action_types import PodActions
 from kubesim.runtime.kuberuntime.decide.actions import compute_pod_actions, pod_sandbox_changed
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, SandboxNetwork, SandboxRecord
+from kubesim.values import replace
 
 READY = SandboxRecord("sb", network=SandboxNetwork("10.0.0.1"))
 WEB = {"name": "web", "image": "nginx"}
+V1_30 = FeatureGates(profile="v1.30")
 _INIT_RESIZE = "InPlacePodVerticalScalingInitContainers"
 
 
@@ -31,6 +35,11 @@ def record(
 
 def status(*records: ContainerRecord, sandbox: SandboxRecord | None = READY) -> RuntimePodStatus:
     return RuntimePodStatus("u", sandboxes=(sandbox,) if sandbox else (), containers=records)
+
+
+def hashed(found: ContainerRecord, definition: Container) -> ContainerRecord:
+    """A record of a container that a v1.30 kubelet started."""
+    return replace(found, hash=hash_container(definition, V1_30.rules))
 
 
 def names(containers: list[Container]) -> list[str]:
@@ -264,3 +273,85 @@ def test_init_containers_are_resized_only_with_their_gate() -> None:
     for gates, resized in ((FeatureGates(), ["cpu"]), (FeatureGates({_INIT_RESIZE: False}), [])):
         actions = compute_pod_actions(given, status(running), actuated=applied, gates=gates)
         assert [name for name, updates in actions.containers_to_update.items() if updates] == resized
+
+
+def test_a_sidecar_with_another_image_goes_on_in_v1_30() -> None:
+    given = pod(initContainers=[{"name": "proxy", "image": "envoy:2", "restartPolicy": "Always"}])
+    web, proxy = record("web"), record("proxy", image="envoy:1")
+    actions = compute_pod_actions(given, status(web, proxy))
+    assert kills(actions) == {"proxy": "Init container proxy definition changed"}
+    assert names(actions.init_containers_to_start) == ["proxy"]
+    actions = compute_pod_actions(given, status(hashed(web, given.spec.containers[0]), proxy), gates=V1_30)
+    assert not actions.containers_to_kill
+    assert not actions.init_containers_to_start
+
+
+def test_a_created_init_container_is_waited_for_in_v1_30() -> None:
+    given, found = pod(initContainers=[{"name": "one"}]), status(record("one", "created"))
+    assert names(compute_pod_actions(given, found).init_containers_to_start) == ["one"]
+    actions = compute_pod_actions(given, found, gates=V1_30)
+    assert actions.init_containers_to_start == []
+    assert actions.why == ("init container one was created but did not start, and the kubelet waits for it",)
+
+
+def test_any_change_of_a_container_restarts_it_in_v1_30() -> None:
+    given = pod()
+    running = hashed(record("web"), given.spec.containers[0])
+    assert kills(compute_pod_actions(given, status(running), gates=V1_30)) == {}
+    changed = pod(containers=[{**WEB, "env": [{"name": "A", "value": "b"}]}])
+    actions = compute_pod_actions(changed, status(running), gates=V1_30)
+    assert kills(actions) == {"web": "Container web definition changed, will be restarted"}
+    assert actions.why == ("the definition of container web changed, so it is killed and started again",)
+
+
+@pytest.mark.parametrize(
+    ("records", "policy", "started", "killed", "why"),
+    [
+        ((), "Always", ["one"], False, "no init container has run yet, so one is started"),
+        ((("one", "running", 0),), "Always", [], False, "init container one is running, so the rest of the pod waits"),
+        ((("one", "exited", 0),), "Always", ["two"], False, "init container one is done, so two is started"),
+        ((("two", "exited", 0),), "Always", [], False, "container web has not run yet, so it is started"),
+        ((("one", "exited", 1),), "Always", ["one"], False, "init container one failed with 1, so one is started"),
+        (
+            (("one", "exited", 1), ("two", "exited", 2)),
+            "OnFailure",
+            ["two"],
+            False,
+            "init container two failed with 2, so two is started",
+        ),
+        (
+            (("one", "exited", 1),),
+            "Never",
+            [],
+            True,
+            "init container one failed with 1 and restartPolicy is Never, so the whole pod is stopped",
+        ),
+        (
+            (("one", "unknown", 0),),
+            "Always",
+            ["one"],
+            False,
+            "init container one is in unknown state, so one is started",
+        ),
+        ((("one", "created", 0),), "Always", ["one"], False, "no init container has run yet, so one is started"),
+        ((("web", "running", 0),), "Always", [], False, "nothing to do: web is running and unchanged"),
+    ],
+)
+def test_one_init_container_at_a_time_without_the_gate_of_sidecars(
+    records: tuple[tuple[str, str, int], ...], policy: str, started: list[str], killed: bool, why: str
+) -> None:
+    given = pod(initContainers=[{"name": "one"}, {"name": "two"}], restartPolicy=policy)
+    gates = FeatureGates({"SidecarContainers": False}, "v1.30")
+    found = [hashed(record(*each), given.spec.containers[0]) for each in records]
+    actions = compute_pod_actions(given, status(*found), gates=gates)
+    assert (names(actions.init_containers_to_start), actions.kill_pod, actions.why) == (started, killed, (why,))
+    assert [kill.name for kill in actions.containers_to_kill.values()] == [n for n, s, _ in records if s == "unknown"]
+
+
+def test_a_pod_that_was_initialized_and_has_succeeded_gets_no_new_sandbox_without_the_gate_of_sidecars() -> None:
+    given = pod(initContainers=[{"name": "one"}], restartPolicy="OnFailure")
+    gates = FeatureGates({"SidecarContainers": False}, "v1.30")
+    dead = SandboxRecord("sb", ready=False)
+    done, fresh = record("web", "exited"), record("one", "exited")
+    assert not compute_pod_actions(given, status(done, fresh, sandbox=dead), gates=gates).create_sandbox
+    assert compute_pod_actions(given, status(done, sandbox=dead), gates=gates).create_sandbox
