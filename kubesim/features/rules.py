@@ -18,6 +18,19 @@ class Rules:
     """The rules of one kubelet. The defaults are those of v1.36."""
 
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
+    # What v1.36 and v1.37 changed.
+    reports_sandbox_ready_at_once: bool = True  # False: the next sync reports it
+    old_sandbox_counts_as_initialized: bool = True  # a container of it that did not exit, or an init container that did
+    sync_cancels_exec_probes: bool = True  # a pod that terminates is not probed by commands any more
+    limits_storage_of_sidecars: bool = False
+    pulls_image_volumes_every_sync: bool = True  # False: only if a container starts
+    explains_missing_sandbox: bool = False  # by reason and message of PodReadyToStartContainers
+    reports_missing_pull_secrets_every_sync: bool = True  # False: only if a pull fails
+    reads_port_name_as_number: bool = True  # if the container has no port of that name
+    event_qps_of_zero: int = 5  # what eventRecordQPS: 0 means; 0: no limit
+
+
+DEFAULT_RULES = Rules()
 
 
 class Difference(NamedTuple):

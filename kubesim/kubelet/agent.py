@@ -157,7 +157,7 @@ class Kubelet:
         """From the runtime up: probes, runtime manager, PLEG, and whether all of that is well."""
         context, dependencies, settings = self.context, self._dependencies, self.settings
         clock, events, gates, runtime = context.clock, context.events, context.gates, dependencies.runtime
-        prober = Prober(clock, runtime, dependencies.network, events)
+        prober = Prober(clock, runtime, dependencies.network, events, gates.rules)
         if dependencies.known_answers is not None:
             prober = KnownProber(clock, runtime, dependencies.network, events, dependencies.known_answers)
         self.probes = ProbeManager(
@@ -174,7 +174,7 @@ class Kubelet:
         )
         disk = dependencies.disk
         images = ImageManager(runtime, events, clock, settings=settings.image_pulls, records=disk.pulls, gates=gates)
-        hook = HttpHook(clock, dependencies.network, events, lambda: self.runtime)
+        hook = HttpHook(clock, dependencies.network, events, lambda: self.runtime, gates.rules)
         backoff = new_crash_loop_backoff(settings.max_container_restart_period, gates)
         self.runtime = RuntimeManager(
             runtime, clock, context.recorder, events, self, images, backoff, hook.run, gates, disk

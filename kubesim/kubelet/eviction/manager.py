@@ -194,7 +194,10 @@ class EvictionManager:
             if usage is None:
                 continue
             dedicated = self._stats.dedicated_image_fs
-            why = next(storage_limits_exceeded(pod, usage, dedicated_image_fs=dedicated), None)
+            exceeded = storage_limits_exceeded(
+                pod, usage, dedicated_image_fs=dedicated, limits_sidecars=self._gates.rules.limits_storage_of_sidecars
+            )
+            why = next(exceeded, None)
             if why is not None and await self._evict(pod, IMMEDIATE_GRACE_S, why):
                 evicted.append(pod)
         return evicted

@@ -13,6 +13,7 @@ from typing import Any
 from kubesim.api.pod import PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.kubelet.probes.handlers import ProbeAnswer, exec_probe, grpc_probe, http_probe, tcp_probe
 from kubesim.kubelet.probes.worker_rules import WorkerSubject
 from kubesim.runtime.helper import EventRecorder
@@ -32,11 +33,21 @@ CONTAINER_PROBE_WARNING = "ProbeWarning"
 class Prober:
     """One per kubelet."""
 
-    def __init__(self, clock: LoopClock, runtime: Runtime, network: NodeNetwork, events: EventRecorder) -> None:
+    _rules: Rules = DEFAULT_RULES
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        runtime: Runtime,
+        network: NodeNetwork,
+        events: EventRecorder,
+        rules: Rules = DEFAULT_RULES,
+    ) -> None:
         self._clock = clock
         self._runtime = runtime
         self._network = network
         self._events = events
+        self._rules = rules
 
     async def probe(self, subject: WorkerSubject, status: PodStatus, container_id: str) -> ProbeResult | None:
         """The result; None if the probe could not be carried out, in which case nothing is concluded."""
@@ -74,10 +85,10 @@ class Prober:
             words, identifier = spec.exec.command, bare_id(container_id)
             return exec_probe(self._runtime, identifier, words, container.env, timeout, subject.context)
         if spec.http_get is not None:
-            request = new_request_for_http_get_action(spec.http_get, container, status.pod_ip, "probe")
+            request = new_request_for_http_get_action(spec.http_get, container, status.pod_ip, "probe", self._rules)
             return http_probe(self._network, self._clock, request, timeout)
         if spec.tcp_socket is not None:
-            port = resolve_container_port(spec.tcp_socket.port, container)
+            port = resolve_container_port(spec.tcp_socket.port, container, self._rules)
             return tcp_probe(self._network, spec.tcp_socket.host or status.pod_ip, port, timeout)
         if spec.grpc is not None:
             service = spec.grpc.service or ""

@@ -4,10 +4,13 @@ The list is read backwards: records of finished init containers may have been co
 tells how far the pod came. What is found on the way is turned round at the end, so that starts are in the pod's order.
 
 Mirrors: kuberuntime_container.go computeInitContainerActions, HasAnyRegularContainerCreated,
-pruneInitContainersBeforeStart, purgeInitContainers; helpers.go isInitContainerFailed.
+pruneInitContainersBeforeStart, purgeInitContainers; helpers.go isInitContainerFailed; container/helpers.go
+HasAnyActiveRegularContainerStarted.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from kubesim.api.pod import Container, Pod
 from kubesim.api.pods.sidecars import is_restartable_init_container
@@ -62,7 +65,12 @@ def compute_init_container_actions(decision: Decision) -> bool:
     if not init_containers:
         return True
     actions = decision.actions
-    walk = _Walk(decision, init_containers, _is_any_regular_container_alive(decision))
+    if decision.gates.rules.old_sandbox_counts_as_initialized:
+        walk = _Walk(decision, init_containers, decision.newest, _is_any_regular_container_alive(decision))
+    else:
+        active = {record.name: record for record in reversed(decision.status.containers) if record.active}
+        started = any(container.name in active for container in decision.pod.spec.containers)
+        walk = _Walk(decision, init_containers, active, started)
     for index in range(len(init_containers) - 1, -1, -1):
         walk.look_at(index)
         if actions.kill_pod:
@@ -79,7 +87,8 @@ def compute_init_container_actions(decision: Decision) -> bool:
 
 
 def _is_any_regular_container_alive(decision: Decision) -> bool:
-    # An exited one proves nothing: after a reboot it may be left from an earlier sandbox.
+    # An exited one proves nothing: after a reboot it may be left from an earlier sandbox. So may one that was created
+    # and never started, which counts all the same.
     for container in decision.pod.spec.containers:
         record = decision.newest.get(container.name)
         if record is not None and record.state in ("created", "running"):
@@ -90,11 +99,18 @@ def _is_any_regular_container_alive(decision: Decision) -> bool:
 class _Walk:
     """The way back through the list. `passed`: everything before the one looked at is known to be initialized."""
 
-    __slots__ = ("actions", "containers", "decision", "initialized", "passed", "start", "why")
+    __slots__ = ("actions", "containers", "decision", "initialized", "passed", "records", "start", "why")
 
-    def __init__(self, decision: Decision, containers: tuple[Container, ...], initialized: bool) -> None:
+    def __init__(
+        self,
+        decision: Decision,
+        containers: tuple[Container, ...],
+        records: Mapping[str, ContainerRecord],
+        initialized: bool,
+    ) -> None:
         self.decision = decision
         self.containers = containers
+        self.records = records
         self.initialized = self.passed = initialized
         self.actions = decision.actions
         self.start = decision.actions.init_containers_to_start.append
@@ -103,7 +119,7 @@ class _Walk:
     def look_at(self, index: int) -> None:
         container = self.containers[index]
         is_sidecar = is_restartable_init_container(container)
-        record = self.decision.newest.get(container.name)
+        record = self.records.get(container.name)
         if record is None:
             if self.passed and is_sidecar:
                 self.start(container)
