@@ -20,6 +20,7 @@ class Rules:
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
     # What v1.36 and v1.37 changed.
     reports_sandbox_ready_at_once: bool = True  # False: the next sync reports it
+    retries_resizes_when_pod_ends: bool = True
     old_sandbox_counts_as_initialized: bool = True  # a container of it that did not exit, or an init container that did
     sync_cancels_exec_probes: bool = True  # a pod that terminates is not probed by commands any more
     limits_storage_of_sidecars: bool = False

@@ -14,6 +14,14 @@ RECENT = (
         "versions/v1.35-sandbox-ready.yaml",
     ),
     Difference(
+        "retries_resizes_when_pod_ends",
+        {"v1.35": False},
+        "A resize that waits for room is tried again when a pod is deleted or shrinks, and every three minutes. In "
+        "v1.36 also when a pod has succeeded or failed.",
+        "kubelet.go HandlePodReconcile, v1.36",
+        "versions/v1.35-deferred-resize.yaml",
+    ),
+    Difference(
         "old_sandbox_counts_as_initialized",
         {"v1.37": False},
         "Only containers of the present sandbox tell how far initialization is. In v1.36 a container that was created "
