@@ -68,8 +68,12 @@ def test_dependencies_speak_of_gates_that_exist() -> None:
 def test_dependencies_differ_by_version() -> None:
     settings = {"UserNamespacesHostNetworkSupport": True, "NodeDeclaredFeatures": False}
     assert configured_gates(settings, "v1.35").enabled("UserNamespacesHostNetworkSupport")
-    others = ("RestartAllContainersOnContainerExits", "ExtendWebSocketsToKubelet")
-    others += ("InPlacePodVerticalScalingInitContainers", "InPlacePodLevelResourcesVerticalScaling")
+    others = [
+        "RestartAllContainersOnContainerExits",
+        "ExtendWebSocketsToKubelet",
+        "InPlacePodVerticalScalingInitContainers",
+        "InPlacePodLevelResourcesVerticalScaling",
+    ]
     with pytest.raises(GateError, match=r"UserNamespacesHostNetworkSupport is .* disabled: \[NodeDeclaredFeatures\]"):
         configured_gates({**settings, **dict.fromkeys(others, False)}, "v1.36")
 

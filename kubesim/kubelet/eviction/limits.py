@@ -16,7 +16,9 @@ from kubesim.golang.text import quoted
 from kubesim.kubelet.eviction.stats import FsUsage, PodUsage
 
 
-def storage_limits_exceeded(pod: Pod, usage: PodUsage, *, dedicated_image_fs: bool = False, limits_sidecars: bool = False) -> Iterator[str]:
+def storage_limits_exceeded(
+    pod: Pod, usage: PodUsage, *, dedicated_image_fs: bool = False, limits_sidecars: bool = False
+) -> Iterator[str]:
     """Why the pod must go: a text for each kind of limit that is exceeded, in the order in which they are tried."""
     yield from _empty_dirs(pod, usage)
     limit = pod_limits(pod).get(EPHEMERAL_STORAGE)

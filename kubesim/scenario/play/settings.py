@@ -33,6 +33,7 @@ from kubesim.scenario.language.node_items import SecurityProfilesItem
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.values import replace
 
+
 def kubelet_settings(
     item: NodeItem, number: int, configuration: KubeletConfiguration, stream: Stream, rules: Rules = DEFAULT_RULES
 ) -> KubeletSettings:

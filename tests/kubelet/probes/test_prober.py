@@ -11,9 +11,15 @@ from kubesim.api.pod import Container, HTTPGetAction, PodStatus
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.errors import RuntimeCallError
+from kubesim.features.rules import rules_of
 from kubesim.kubelet.probes.handlers import MAX_OUTPUT, expand_static
 from kubesim.kubelet.probes.prober import Prober
-from kubesim.runtime.network.http_request import new_request_for_http_get_action, redirected
+from kubesim.runtime.network.http_request import (
+    BadRequest,
+    new_request_for_http_get_action,
+    redirected,
+    resolve_container_port,
+)
 from kubesim.runtime.network.node_network import (
     GrpcStatusError,
     HttpResponse,
@@ -232,3 +238,12 @@ def test_grpc_dials_until_its_time_is_up() -> None:
     assert (result, message, took) == ("failure", f"Readiness probe failed: {said}", SECOND)
     spec = {"grpc": {"port": 9000}, "timeoutSeconds": 5}
     assert probe(spec, web=Web(refused, refused, "SERVING")) == ("success", [], 2_600_000)
+
+
+def test_a_port_that_the_container_does_not_name() -> None:
+    with pytest.raises(BadRequest, match=r'strconv\.Atoi: parsing "web": invalid syntax'):
+        resolve_container_port("web", Container())
+    assert resolve_container_port("80", Container()) == 80
+    for name in ("web", "80"):
+        with pytest.raises(BadRequest, match=f'port "{name}" not found'):
+            resolve_container_port(name, Container(), rules_of("v1.37"))

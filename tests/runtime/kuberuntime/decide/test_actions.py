@@ -10,6 +10,7 @@ from kubesim.runtime.kuberuntime.container_hash import hash_container
 from kubesim.runtime.kuberuntime.decide.action_types import PodActions
 from kubesim.runtime.kuberuntime.decide.actions import compute_pod_actions, pod_sandbox_changed
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, SandboxNetwork, SandboxRecord
+from kubesim.values import replace
 
 READY = SandboxRecord("sb", network=SandboxNetwork("10.0.0.1"))
 WEB = {"name": "web", "image": "nginx"}
@@ -264,3 +265,22 @@ def test_init_containers_are_resized_only_with_their_gate() -> None:
     for gates, resized in ((FeatureGates(), ["cpu"]), (FeatureGates({_INIT_RESIZE: False}), [])):
         actions = compute_pod_actions(given, status(running), actuated=applied, gates=gates)
         assert [name for name, updates in actions.containers_to_update.items() if updates] == resized
+
+
+def test_what_is_left_of_an_old_sandbox_initializes_nothing_in_v1_37() -> None:
+    """After a reboot the first init container ran again; web was created before it and never started."""
+    given = pod(initContainers=[{"name": "fetch", "image": "nginx"}, {"name": "migrate", "image": "nginx"}])
+    found = status(record("fetch", "exited"), replace(record("web", "created"), active=False))
+    assert names(compute_pod_actions(given, found).containers_to_start) == ["web"]
+    newer = compute_pod_actions(given, found, gates=FeatureGates(profile="v1.37"))
+    assert names(newer.init_containers_to_start) == ["migrate"]
+    assert not newer.containers_to_start
+
+
+def test_a_container_of_the_present_sandbox_proves_initialization_in_v1_37() -> None:
+    """Also one that has exited: the records of init containers may be gone."""
+    given = pod(initContainers=[{"name": "fetch", "image": "nginx"}])
+    newer = compute_pod_actions(given, status(record("web", "exited", 1)), gates=FeatureGates(profile="v1.37"))
+    assert not newer.init_containers_to_start
+    assert names(newer.containers_to_start) == ["web"]
+    assert names(compute_pod_actions(given, status(record("web", "exited", 1))).init_containers_to_start) == ["fetch"]
