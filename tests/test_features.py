@@ -13,7 +13,7 @@ def test_defaults_belong_to_a_profile() -> None:
     assert DEFAULT_GATES.enabled("PLEGOnDemandRelist")
     assert not FeatureGates(profile="v1.30").enabled("PLEGOnDemandRelist")  # nobody had thought of it yet
     defaults = {profile: FeatureGates(profile=profile).enabled("SidecarContainers") for profile in PROFILES}
-    assert defaults == {"v1.6": False, "v1.12": False, "v1.30": True, "v1.36": True}
+    assert defaults == {"v1.6": False, "v1.12": False, "v1.30": True, "v1.35": True, "v1.36": True, "v1.37": True}
     # A v1.30 kubelet that restarts calls running containers not ready; v1.36 has a gate to have that back.
     assert FeatureGates(profile="v1.30").enabled("ChangeContainerStatusOnKubeletRestart")
     assert not DEFAULT_GATES.enabled("ChangeContainerStatusOnKubeletRestart")
@@ -60,5 +60,25 @@ def test_a_whole_stage_is_set_but_not_what_was_set_by_name() -> None:
 
 
 def test_dependencies_speak_of_gates_that_exist() -> None:
-    words = DEPENDENCIES.replace(":", "").split()
-    assert set(words) <= set(known_gates())
+    for profile, rows in DEPENDENCIES.items():
+        assert configured_gates({}, profile)
+        assert set(rows.replace(":", "").split()) <= set().union(*map(known_gates, DEPENDENCIES))
+
+
+def test_dependencies_differ_by_version() -> None:
+    settings = {"UserNamespacesHostNetworkSupport": True, "NodeDeclaredFeatures": False}
+    assert configured_gates(settings, "v1.35").enabled("UserNamespacesHostNetworkSupport")
+    others = [
+        "RestartAllContainersOnContainerExits",
+        "ExtendWebSocketsToKubelet",
+        "InPlacePodVerticalScalingInitContainers",
+        "InPlacePodLevelResourcesVerticalScaling",
+    ]
+    with pytest.raises(GateError, match=r"UserNamespacesHostNetworkSupport is .* disabled: \[NodeDeclaredFeatures\]"):
+        configured_gates({**settings, **dict.fromkeys(others, False)}, "v1.36")
+
+
+def test_a_behaviour_that_outlived_its_gate_is_on() -> None:
+    assert FeatureGates(profile="v1.37").enabled("PreventStaticPodAPIReferences")
+    with pytest.raises(GateError, match="unknown feature gate 'PreventStaticPodAPIReferences'"):
+        configured_gates({"PreventStaticPodAPIReferences": True}, "v1.37")

@@ -8,6 +8,7 @@ import pytest
 
 from kubesim.features import DEFAULT_PROFILE, FeatureGates
 from kubesim.features.differences import DIFFERENCES
+from kubesim.features.differences.gates import GATE_DIFFERENCES, GateDifference
 from kubesim.features.rules import Rules, rules_of
 from kubesim.features.table import PROFILES
 from kubesim.scenario.load.loader import load_scenario
@@ -51,3 +52,9 @@ def test_the_command_line_overrides_the_profile_of_a_scenario() -> None:
     hello = str(SCENARIOS / "hello-pod.yaml")
     assert load_scenario(hello).gates.profile == DEFAULT_PROFILE
     assert load_scenario(hello, around=Overlay(profile="v1.30")).gates.profile == "v1.30"
+
+
+@pytest.mark.parametrize("row", GATE_DIFFERENCES, ids=lambda row: row.gate)
+def test_a_gate_with_a_row_is_on_in_one_of_two_versions(row: GateDifference) -> None:
+    profile = load_scenario(str(SCENARIOS / row.scenario)).spec.profile
+    assert FeatureGates(profile=profile).enabled(row.gate) != FeatureGates().enabled(row.gate)

@@ -26,8 +26,9 @@ from kubesim.cli.main import make_parser
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.conformance import narrowing
 from kubesim.conformance.frame import corpus_name, read_cases
-from kubesim.features import DEFAULT_PROFILE
+from kubesim.features import DEFAULT_PROFILE, FeatureGates
 from kubesim.features.differences import DIFFERENCES
+from kubesim.features.differences.gates import GATE_DIFFERENCES
 from kubesim.features.table import PROFILES
 from kubesim.kubeletconfig.fields import all_fields
 from kubesim.labs.language import LabFile, Solution
@@ -397,6 +398,11 @@ def versions() -> str:
         )
         scenario = f"[{each.scenario}](../scenarios/{each.scenario})"
         lines.append(f"| `{each.rule}` | {values} | {each.what} | {each.upstream} | {scenario} |")
+    lines += ["", "Of the feature gates whose defaults differ, these have a scenario:", ""]
+    lines += ["| feature gate | on by default in | what it does | scenario |", "|---|---|---|---|"]
+    for gate in GATE_DIFFERENCES:
+        on = ", ".join(profile for profile in PROFILES if FeatureGates(profile=profile).enabled(gate.gate))
+        lines.append(f"| `{gate.gate}` | {on} | {gate.what} | [{gate.scenario}](../scenarios/{gate.scenario}) |")
     return _page(lines)
 
 

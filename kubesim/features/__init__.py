@@ -20,6 +20,7 @@ from kubesim.features.table import DEPENDENCIES, PROFILES, TABLE
 
 DEFAULT_PROFILE: Final = "v1.36"
 _ALL_OF_STAGE = {"AllAlpha": "A", "AllBeta": "B"}
+_UNKNOWN = {".": False, "+": True}  # cells of gates that a kubelet does not know, and what holds there instead
 
 
 class Gate(NamedTuple):
@@ -36,15 +37,16 @@ def known_gates(profile: str = DEFAULT_PROFILE) -> Mapping[str, Gate]:
     for row in TABLE.splitlines():
         words = row.split()
         state = words[column]
-        if state != ".":
+        if state not in _UNKNOWN:
             gates[words[0]] = Gate(state[0], "+" in state, "!" in state)
     return gates
 
 
 @cache
 def _defaults(profile: str) -> Mapping[str, bool]:
-    """Also of gates that other profiles know: what does not exist yet, or no longer as a gate, is off."""
-    anywhere = dict.fromkeys((row.split()[0] for row in TABLE.splitlines()), False)
+    """Also of gates that other profiles know, as the table says: what does not exist yet is off."""
+    column = 1 + PROFILES.index(profile)
+    anywhere = {row.split()[0]: _UNKNOWN.get(row.split()[column], False) for row in TABLE.splitlines()}
     return {**anywhere, **{name: gate.default for name, gate in known_gates(profile).items()}}
 
 
@@ -86,8 +88,7 @@ def configured_gates(settings: Mapping[str, bool], profile: str = DEFAULT_PROFIL
             # What was set by its own name stays as it was set.
             values = {**{gate: settings[name] for gate in known if known[gate].stage == stage}, **values}
     gates = FeatureGates(values, profile)
-    if profile == DEFAULT_PROFILE:
-        _check_dependencies(gates)
+    _check_dependencies(gates)
     return gates
 
 
@@ -99,7 +100,7 @@ def _check_known(name: str, profile: str) -> None:
 
 
 def _check_dependencies(gates: FeatureGates) -> None:
-    for row in DEPENDENCIES.splitlines():
+    for row in DEPENDENCIES.get(gates.profile, "").splitlines():
         name, _, needed = row.partition(": ")
         if gates.enabled(name):
             missing = [other for other in needed.split() if not gates.enabled(other)]

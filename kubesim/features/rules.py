@@ -36,6 +36,16 @@ class Rules:
     hashes_whole_container: bool = False  # else name and image
     restarts_changed_sidecar: bool = True
     restarts_created_init_container: bool = True  # one that was created and did not start
+    # What v1.36 and v1.37 changed.
+    retries_resizes_when_pod_ends: bool = True
+    old_sandbox_counts_as_initialized: bool = True  # a container of it that did not exit, or an init container that did
+    sync_cancels_exec_probes: bool = True  # a pod that terminates is not probed by commands any more
+    limits_storage_of_sidecars: bool = False
+    pulls_image_volumes_every_sync: bool = True  # False: only if a container starts
+    explains_missing_sandbox: bool = False  # by reason and message of PodReadyToStartContainers
+    reports_missing_pull_secrets_every_sync: bool = True  # False: only if a pull fails
+    reads_port_name_as_number: bool = True  # if the container has no port of that name
+    event_qps_of_zero: int = 5  # what eventRecordQPS: 0 means; 0: no limit
 
 
 DEFAULT_RULES = Rules()

@@ -174,7 +174,7 @@ class Kubelet:
         )
         disk = dependencies.disk
         images = ImageManager(runtime, events, clock, settings=settings.image_pulls, records=disk.pulls, gates=gates)
-        hook = HttpHook(clock, dependencies.network, events, lambda: self.runtime)
+        hook = HttpHook(clock, dependencies.network, events, lambda: self.runtime, gates.rules)
         backoff = new_crash_loop_backoff(settings.max_container_restart_period, gates)
         self.runtime = RuntimeManager(
             runtime, clock, context.recorder, events, self, images, backoff, hook.run, gates, disk

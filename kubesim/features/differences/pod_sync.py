@@ -45,7 +45,7 @@ POD_SYNC = (
     ),
     Difference(
         "reports_sandbox_ready_at_once",
-        {"v1.30": False},
+        {"v1.30": False, "v1.35": False},
         "PodReadyToStartContainers becomes True with the first sync after the images are pulled. In v1.36 it becomes "
         "True when the sandbox stands.",
         "pkg/kubelet/kubelet.go OnPodSandboxReady since v1.36",

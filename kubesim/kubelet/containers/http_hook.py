@@ -13,6 +13,7 @@ from typing import Protocol
 from kubesim.api.pod import Container, HTTPGetAction, Pod
 from kubesim.clock import LoopClock
 from kubesim.errors import RuntimeCallError
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.kubelet.probes.handlers import http_get
 from kubesim.runtime.helper import EventRecorder
 from kubesim.runtime.network.http_request import BadRequest, new_request_for_http_get_action
@@ -33,18 +34,24 @@ class HttpHook:
     """`pods` gives the runtime manager, which is made after its hooks."""
 
     def __init__(
-        self, clock: LoopClock, network: NodeNetwork, events: EventRecorder, pods: Callable[[], PodReader]
+        self,
+        clock: LoopClock,
+        network: NodeNetwork,
+        events: EventRecorder,
+        pods: Callable[[], PodReader],
+        rules: Rules = DEFAULT_RULES,
     ) -> None:
         self._clock = clock
         self._network = network
         self._events = events
         self._pods = pods
+        self._rules = rules
 
     async def run(self, pod: Pod, container: Container, action: HTTPGetAction) -> None:
         """Raises RuntimeCallError."""
         try:
             ip = action.host or await self._pod_ip(pod)
-            request = new_request_for_http_get_action(action, container, ip, "lifecycle")
+            request = new_request_for_http_get_action(action, container, ip, "lifecycle", self._rules)
             try:
                 await http_get(self._network, self._clock, request, 0)
             except NetworkError as error:

@@ -8,20 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesim.api.pod import Pod
+from kubesim.api.pod import Container, Pod
 from kubesim.api.pods.resources import EPHEMERAL_STORAGE, pod_limits
+from kubesim.api.pods.sidecars import is_restartable_init_container
 from kubesim.api.quantity import BINARY_SI, Quantity, quantity
 from kubesim.golang.text import quoted
 from kubesim.kubelet.eviction.stats import FsUsage, PodUsage
 
 
-def storage_limits_exceeded(pod: Pod, usage: PodUsage, *, dedicated_image_fs: bool = False) -> Iterator[str]:
+def storage_limits_exceeded(
+    pod: Pod, usage: PodUsage, *, dedicated_image_fs: bool = False, limits_sidecars: bool = False
+) -> Iterator[str]:
     """Why the pod must go: a text for each kind of limit that is exceeded, in the order in which they are tried."""
     yield from _empty_dirs(pod, usage)
     limit = pod_limits(pod).get(EPHEMERAL_STORAGE)
     if limit is not None and _bytes(usage.ephemeral_storage) > limit:
         yield f"Pod ephemeral local storage usage exceeds the total limit of containers {limit}. "
-    yield from _containers(pod, usage, dedicated_image_fs)
+    limited = pod.spec.containers
+    if limits_sidecars:
+        limited += tuple(filter(is_restartable_init_container, pod.spec.init_containers))
+    yield from _containers(limited, usage, dedicated_image_fs)
 
 
 def has_storage_limits(pod: Pod) -> bool:
@@ -45,10 +51,10 @@ def _empty_dirs(pod: Pod, usage: PodUsage) -> Iterator[str]:
             return
 
 
-def _containers(pod: Pod, usage: PodUsage, dedicated_image_fs: bool) -> Iterator[str]:
+def _containers(limited: tuple[Container, ...], usage: PodUsage, dedicated_image_fs: bool) -> Iterator[str]:
     limits = {
         container.name: quantity(container.resources.limits[EPHEMERAL_STORAGE])
-        for container in pod.spec.containers
+        for container in limited
         if EPHEMERAL_STORAGE in container.resources.limits
     }
     for container in usage.containers:

@@ -27,7 +27,7 @@ from kubesim.kubelet.eviction.limits import has_storage_limits, storage_limits_e
 from kubesim.kubelet.eviction.messages import REASON, eviction_message, node_condition_message
 from kubesim.kubelet.eviction.pressure import PressureState, look, thresholds_met
 from kubesim.kubelet.eviction.ranking import rank_for_signal
-from kubesim.kubelet.eviction.stats import PodUsages, StatsProvider
+from kubesim.kubelet.eviction.stats import Observations, PodUsages, StatsProvider, without_huge_pages
 from kubesim.kubelet.eviction.thresholds import EvictionConfig, Threshold, with_container_fs
 from kubesim.podworkers.updates import PodStatusFn
 
@@ -141,7 +141,7 @@ class EvictionManager:
     async def synchronize(self) -> list[Pod]:
         """One look; the pods that were evicted because of it."""
         pods = self._active_pods()
-        observations, now = self._stats.observations(), self._clock.now()
+        observations, now = self._observations(), self._clock.now()
         found = look(self._state, self._thresholds, observations, now, self._config.pressure_transition_period)
         self._state = found.state
         limited = [pod for pod in pods if has_storage_limits(pod)]
@@ -177,7 +177,7 @@ class EvictionManager:
                 await act()
         if not actions:
             return False
-        return not thresholds_met(self._thresholds, self._stats.observations(), enforce_min_reclaim=True)
+        return not thresholds_met(self._thresholds, self._observations(), enforce_min_reclaim=True)
 
     def _reclaim_actions(self, signal: str) -> tuple[Callable[[], Awaitable[None]], ...]:
         if signals.CONDITION[signal] != signals.DISK_PRESSURE:
@@ -186,6 +186,12 @@ class EvictionManager:
             return ()
         return self._reclaim.delete_all_unused_containers, self._reclaim.delete_unused_images
 
+    def _observations(self) -> Observations:
+        observations = self._stats.observations()
+        if self._gates.enabled("HugepageAwareEviction"):
+            return without_huge_pages(observations, self._stats.huge_pages)
+        return observations
+
     async def _evict_beyond_limits(self, pods: Sequence[Pod], usages: PodUsages) -> list[Pod]:
         evicted = []
         for pod in pods:
@@ -193,7 +199,10 @@ class EvictionManager:
             if usage is None:
                 continue
             dedicated = self._stats.dedicated_image_fs
-            why = next(storage_limits_exceeded(pod, usage, dedicated_image_fs=dedicated), None)
+            exceeded = storage_limits_exceeded(
+                pod, usage, dedicated_image_fs=dedicated, limits_sidecars=self._gates.rules.limits_storage_of_sidecars
+            )
+            why = next(exceeded, None)
             if why is not None and await self._evict(pod, self._gates.rules.hard_eviction_grace_s, why):
                 evicted.append(pod)
         return evicted

@@ -2,7 +2,8 @@
 
 `StatsProvider` is where the manager gets it from; in a scenario that is the simulated machine.
 
-Mirrors: k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go Summary; pkg/kubelet/eviction/helpers.go makeSignalObservations
+Mirrors: k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go Summary; pkg/kubelet/eviction/helpers.go
+makeSignalObservations; pkg/kubelet/server/stats/summary.go adjustForHugePages
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Protocol
 
-from kubesim.api.quantity import Quantity
-from kubesim.values import value_object
+from kubesim.api.quantity import BINARY_SI, Quantity
+from kubesim.kubelet.eviction.signals import MEMORY_AVAILABLE
+from kubesim.values import replace, value_object
 
 
 @value_object
@@ -59,6 +61,7 @@ PodUsages = Mapping[str, PodUsage]  # by uid
 
 class StatsProvider(Protocol):
     dedicated_image_fs: bool  # images and writable layers are on a device of their own
+    huge_pages: int  # bytes of the memory that are set aside as huge pages
 
     def observations(self) -> Observations: ...
     def pod_usage(self, uid: str) -> PodUsage | None: ...
@@ -66,3 +69,12 @@ class StatsProvider(Protocol):
     def image_fs(self) -> tuple[int, int]:
         """Bytes available on the file system that holds the images, and its capacity."""
         ...
+
+
+def without_huge_pages(observations: Observations, huge_pages: int) -> Observations:
+    """Memory that is set aside as huge pages is in nobody's working set, but not available either."""
+    observed = observations.get(MEMORY_AVAILABLE)
+    if observed is None or not huge_pages:
+        return observations
+    left = Quantity(max(0, observed.available.value() - huge_pages), 0, BINARY_SI)
+    return {**observations, MEMORY_AVAILABLE: replace(observed, available=left)}

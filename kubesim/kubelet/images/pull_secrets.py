@@ -1,9 +1,11 @@
-"""The secrets with which a pod's images are pulled; one that is missing is told at each sync, and done without.
+"""The secrets with which a pod's images are pulled; one that is missing is reported, and done without.
 
 Mirrors: pkg/kubelet/kubelet_pods.go getPullSecretsForPod
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
@@ -11,17 +13,19 @@ from kubesim.kubelet.containers.environment import Find
 from kubesim.runtime.helper import EventRecorder
 
 
-def pull_secrets_for_pod(pod: Pod, find: Find, events: EventRecorder) -> tuple[tuple[ApiObject, ...], bool]:
-    """The secrets that exist, and whether some are missing."""
+def pull_secrets_for_pod(pod: Pod, find: Find) -> tuple[tuple[ApiObject, ...], list[str]]:
+    """The secrets that exist, and the names of those that are missing."""
     if not pod.spec.image_pull_secrets:
-        return (), False
+        return (), []
     found = {name: find("Secret", pod.metadata.namespace, name) for name in _names(pod)}
     missing = [name for name, secret in found.items() if secret is None]
-    if missing:
-        problem = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
-        text = f"{problem}; attempting to pull the image may not succeed."
-        events.event(pod, "Warning", "FailedToRetrieveImagePullSecret", text)
-    return tuple(secret for secret in found.values() if secret is not None), bool(missing)
+    return tuple(secret for secret in found.values() if secret is not None), missing
+
+
+def report_missing_pull_secrets(pod: Pod, missing: Sequence[str], events: EventRecorder) -> None:
+    problem = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
+    text = f"{problem}; attempting to pull the image may not succeed."
+    events.event(pod, "Warning", "FailedToRetrieveImagePullSecret", text)
 
 
 def _names(pod: Pod) -> list[str]:

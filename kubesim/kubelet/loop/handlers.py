@@ -136,7 +136,8 @@ class Handlers:
 
     def _frees_resources(self, old: Pod, new: Pod) -> bool:
         """Has the pod come to its end, or less than before according to its status?"""
-        if _is_terminal(new.status) and not _is_terminal(old.status):
+        ended = _is_terminal(new.status) and not _is_terminal(old.status)
+        if ended and self.context.gates.rules.retries_resizes_when_pod_ends:
             return True
         before, after = self._requests_in_force(old), self._requests_in_force(new)
         return any(after.get(name, ZERO) < before.get(name, ZERO) for name in (MEMORY, CPU))

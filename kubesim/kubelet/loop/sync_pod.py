@@ -18,7 +18,7 @@ from kubesim.kubelet.admission.soft import blocked_status
 from kubesim.kubelet.cm.container_manager import ContainerManager
 from kubesim.kubelet.containers.environment import Find
 from kubesim.kubelet.context import KubeletContext, PodViews
-from kubesim.kubelet.images.pull_secrets import pull_secrets_for_pod
+from kubesim.kubelet.images.pull_secrets import pull_secrets_for_pod, report_missing_pull_secrets
 from kubesim.kubelet.loop.mirror import MirrorClient
 from kubesim.kubelet.loop.runtime_state import RuntimeState
 from kubesim.kubelet.pleg.generic import GenericPleg
@@ -32,6 +32,7 @@ from kubesim.kubelet.volumes.manager import VolumeManager, VolumesNotReady
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType
 from kubesim.runtime.helper import DynamicResourcesError
+from kubesim.runtime.images.image_manager import ERR_IMAGE_PULL
 from kubesim.runtime.kuberuntime.act.manager import ProbeResults, RuntimeManager
 from kubesim.runtime.kuberuntime.act.pod_listing import api_pod, running_pod
 from kubesim.runtime.kuberuntime.decide.restart_policy import runs_once
@@ -100,7 +101,10 @@ class PodSync:
         is_mirrored = not await self.mirrors.reconcile(pod, mirror_pod)
         if pod.spec.volumes and not await self._wait_for_volumes(context, pod):
             return SyncOutcome(terminal=True)
-        pull_secrets, some_missing = pull_secrets_for_pod(pod, self.find, self.context.events)
+        pull_secrets, missing = pull_secrets_for_pod(pod, self.find)
+        every_sync = gates.rules.reports_missing_pull_secrets_every_sync
+        if missing and every_sync:
+            report_missing_pull_secrets(pod, missing, self.context.events)
         self.probes.add_pod(pod, context)
         restarting = gates.enabled("RestartAllContainersOnContainerExits") and _restart_all_containers(api_status)
         probed = ProbeResults(self.probes.liveness.by_id, self.probes.startup.by_id)
@@ -108,6 +112,8 @@ class PodSync:
             pod, status, probed, restart_all_containers=restarting, pull_secrets=pull_secrets
         )
         self.generator.reasons.update(uid, result)
+        if missing and not every_sync and any(one.error == ERR_IMAGE_PULL for one in result.results):
+            report_missing_pull_secrets(pod, missing, self.context.events)
         error = result.error()
         # Once all records are gone, the next sync ends the restart and starts the containers.
         again = restarting and not error and any(r.action == "RemoveContainer" for r in result.results)
@@ -116,7 +122,7 @@ class PodSync:
                 self._tell_resize_errors(pod, result)
             return SyncOutcome(error=_as_error(result, error, gates.rules))
         if not result.results:
-            in_order = is_final and is_mirrored and not some_missing and not restarting and not result.has_more_to_do
+            in_order = is_final and is_mirrored and not missing and not restarting and not result.has_more_to_do
             return SyncOutcome(settled=in_order and self._is_settled(uid))
         return SyncOutcome(again=again, post_sync=lambda: self.pleg.request_relist(uid))
 

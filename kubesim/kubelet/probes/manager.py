@@ -75,6 +75,8 @@ class ProbeManager:
     def add_pod(self, pod: Pod, context: CallContext | None = None) -> None:
         """Start the pod's workers. One that exists ends the round: upstream takes it that all the others do, too."""
         workers = self._workers.get(pod.metadata.uid, {})
+        if not self._environment.gates.rules.sync_cancels_exec_probes:
+            context = None
         for container in _probed_containers(pod):
             for probe_type in probe_types(container):
                 if (container.name, probe_type) in workers:

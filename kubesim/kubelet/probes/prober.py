@@ -85,10 +85,10 @@ class Prober:
             words, identifier = spec.exec.command, bare_id(container_id)
             return exec_probe(self._runtime, identifier, words, container.env, timeout, subject.context)
         if spec.http_get is not None:
-            request = new_request_for_http_get_action(spec.http_get, container, status.pod_ip, "probe")
+            request = new_request_for_http_get_action(spec.http_get, container, status.pod_ip, "probe", self._rules)
             return http_probe(self._network, self._clock, request, timeout)
         if spec.tcp_socket is not None:
-            port = resolve_container_port(spec.tcp_socket.port, container)
+            port = resolve_container_port(spec.tcp_socket.port, container, self._rules)
             return tcp_probe(self._network, spec.tcp_socket.host or status.pod_ip, port, timeout)
         if spec.grpc is not None:
             service = spec.grpc.service or ""

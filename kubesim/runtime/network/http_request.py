@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
 from kubesim.api.pod import Container, HTTPGetAction, HTTPHeader
 from kubesim.errors import KubesimError
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.golang.text import quoted
 from kubesim.runtime.network.node_network import NodeRequest, join_host_port
 
@@ -34,12 +35,16 @@ class BadRequest(KubesimError):
 
 
 def new_request_for_http_get_action(
-    action: HTTPGetAction, container: Container, pod_ip: str, user_agent_fragment: str
+    action: HTTPGetAction,
+    container: Container,
+    pod_ip: str,
+    user_agent_fragment: str,
+    rules: Rules = DEFAULT_RULES,
 ) -> NodeRequest:
     """The request; without a host of its own the action means the pod."""
     scheme = action.scheme.lower() or "http"
     host = action.host or pod_ip
-    port = resolve_container_port(action.port, container)
+    port = resolve_container_port(action.port, container, rules)
     target, fragment = _escaped(action.path)
     headers = _header_map(action.http_headers)
     headers.setdefault("User-Agent", [f"kube-{user_agent_fragment}/{KUBELET_VERSION}"])
@@ -57,18 +62,20 @@ def new_request_for_http_get_action(
     )
 
 
-def resolve_container_port(port: int | str, container: Container) -> int:
+def resolve_container_port(port: int | str, container: Container, rules: Rules = DEFAULT_RULES) -> int:
     """A number, the name of a port of the container, or a number written as text."""
-    number = _port_number(port, container) if isinstance(port, str) else port
+    number = _port_number(port, container, rules) if isinstance(port, str) else port
     if 0 < number < 65536:
         return number
     raise BadRequest(f"invalid port number: {number}")
 
 
-def _port_number(name: str, container: Container) -> int:
+def _port_number(name: str, container: Container, rules: Rules) -> int:
     for port in container.ports:
         if port.name == name:
             return port.container_port
+    if not rules.reads_port_name_as_number:
+        raise BadRequest(f"port {quoted(name)} not found")
     if not _INTEGER.fullmatch(name):
         raise BadRequest(f"strconv.Atoi: parsing {quoted(name)}: invalid syntax")
     if not -(1 << 63) <= int(name) < 1 << 63:

@@ -13,6 +13,7 @@ from kubesim.api.images import InvalidReference, apply_default_image_tag
 from kubesim.api.quantity import quantity
 from kubesim.api.timestamps import MILLISECOND, MINUTE
 from kubesim.clock.randomness import Stream
+from kubesim.features.rules import DEFAULT_RULES, Rules
 from kubesim.golang.yaml import YamlError, yaml_to_json
 from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
 from kubesim.kubelet.node.node_status import DEFAULT_CAPACITY
@@ -32,11 +33,9 @@ from kubesim.scenario.language.node_items import SecurityProfilesItem
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.values import replace
 
-CLIENT_QPS = 5  # what a client of the API server takes for 0
-
 
 def kubelet_settings(
-    item: NodeItem, number: int, configuration: KubeletConfiguration, stream: Stream
+    item: NodeItem, number: int, configuration: KubeletConfiguration, stream: Stream, rules: Rules = DEFAULT_RULES
 ) -> KubeletSettings:
     """The kubelet of the node with this number (from 0). When its parts were started, a real node leaves to chance."""
     base, values = KubeletSettings(), configuration.values
@@ -58,7 +57,7 @@ def kubelet_settings(
         policies=configuration.policies,
         resource_managers=managed or base.resource_managers,
         image_pulls=configuration.image_pulls,
-        event_qps=values["eventRecordQPS"] or CLIENT_QPS,
+        event_qps=values["eventRecordQPS"] or rules.event_qps_of_zero,
         event_burst=values["eventBurst"],
         allowed_unsafe_sysctls=tuple(values["allowedUnsafeSysctls"] or ()),
         sandbox=configuration.sandbox,

@@ -11,7 +11,7 @@ from kubesim.api.pod import Pod
 from kubesim.features import FeatureGates
 from kubesim.kubelet.eviction.limits import storage_limits_exceeded
 from kubesim.kubelet.eviction.messages import eviction_message, node_condition_message
-from kubesim.kubelet.eviction.stats import ContainerUsage, FsUsage, PodUsage
+from kubesim.kubelet.eviction.stats import ContainerUsage, FsUsage, PodUsage, without_huge_pages
 from kubesim.kubelet.eviction.thresholds import parse_threshold_config
 from tests.support.eviction import amount, available, disk, make_pod
 
@@ -110,3 +110,20 @@ def test_limits_of_a_pods_own() -> None:
 def test_without_limits_a_pod_may_use_what_there_is() -> None:
     one = make_pod("pod", volumes=[{"name": "local", "emptyDir": {}}])
     assert exceeded(one, PodUsage(ephemeral_storage=1 << 50, volumes={"local": FsUsage(1 << 50)})) == []
+
+
+def test_the_limit_of_a_sidecar_counts_in_v1_37() -> None:
+    sidecar = {"name": "main", "restartPolicy": "Always", "resources": {"limits": {"ephemeral-storage": "1Gi"}}}
+    one = Pod.from_json({"spec": {"initContainers": [sidecar], "containers": [{"name": "web"}]}})
+    assert list(storage_limits_exceeded(one, disk("2Gi", "0"), limits_sidecars=False))[1:] == []
+    found = list(storage_limits_exceeded(one, disk("2Gi", "0"), limits_sidecars=True))
+    assert found[-1] == 'Container main exceeded its local ephemeral storage limit "1Gi". '
+
+
+def test_huge_pages_are_not_available() -> None:
+    before = {"memory.available": available("5Gi"), "nodefs.available": available("5Gi")}
+    after = without_huge_pages(before, 4 << 30)
+    assert str(after["memory.available"].available) == "1Gi"
+    assert after["nodefs.available"] == before["nodefs.available"]
+    assert str(without_huge_pages(before, 8 << 30)["memory.available"].available) == "0"
+    assert without_huge_pages(before, 0) is before

@@ -6,14 +6,23 @@ from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
+from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.kubelet.probes.manager import ProbeManager
+from kubesim.podworkers.syncer import SyncContext
 from kubesim.trace import trace_hash
 from tests.support.probes import EXEC, Node, pod
 
 
-def manager_of(node: Node, tasks: TaskSet) -> ProbeManager:
+def manager_of(node: Node, tasks: TaskSet, gates: FeatureGates = DEFAULT_GATES) -> ProbeManager:
     return ProbeManager(
-        node.clock, tasks, node.recorder, node.prober, lambda uid: node.status, node.randomness, jitter=False
+        node.clock,
+        tasks,
+        node.recorder,
+        node.prober,
+        lambda uid: node.status,
+        node.randomness,
+        jitter=False,
+        gates=gates,
     )
 
 
@@ -121,3 +130,19 @@ def test_the_same_seed_gives_the_same_trace() -> None:
 
     assert run_virtual(main, 1) == run_virtual(main, 1)
     assert run_virtual(main, 1) != run_virtual(main, 2)
+
+
+def test_a_sync_that_ends_cancels_probes_by_command_but_not_in_v1_37() -> None:
+    def context_in(profile: str) -> object:
+        async def main() -> object:
+            node = Node()
+            async with TaskSet() as tasks:
+                manager = manager_of(node, tasks, FeatureGates(profile=profile))
+                manager.add_pod(pod_with_sidecar(), sync)
+                return next(manager.workers()).subject.context
+
+        return run_virtual(main)
+
+    sync = SyncContext()
+    assert context_in("v1.36") is sync
+    assert context_in("v1.37") is None

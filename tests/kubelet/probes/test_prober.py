@@ -13,9 +13,15 @@ from kubesim.clock import LoopClock, run_virtual
 from kubesim.errors import RuntimeCallError
 from kubesim.features import FeatureGates
 from kubesim.features.rules import DEFAULT_RULES, Rules
+from kubesim.features.rules import rules_of
 from kubesim.kubelet.probes.handlers import MAX_OUTPUT, expand_static
 from kubesim.kubelet.probes.prober import Prober
-from kubesim.runtime.network.http_request import new_request_for_http_get_action, redirected
+from kubesim.runtime.network.http_request import (
+    BadRequest,
+    new_request_for_http_get_action,
+    redirected,
+    resolve_container_port,
+)
 from kubesim.runtime.network.node_network import (
     GrpcStatusError,
     HttpResponse,
@@ -244,3 +250,12 @@ def test_an_error_in_the_words_of_v1_30() -> None:
     rules = FeatureGates(profile="v1.30").rules
     told = [("Unhealthy", "Readiness probe errored: missing probe handler for p_ns(u1):web")]
     assert probe({}, rules=rules) == (None, told, 0)
+
+
+def test_a_port_that_the_container_does_not_name() -> None:
+    with pytest.raises(BadRequest, match=r'strconv\.Atoi: parsing "web": invalid syntax'):
+        resolve_container_port("web", Container())
+    assert resolve_container_port("80", Container()) == 80
+    for name in ("web", "80"):
+        with pytest.raises(BadRequest, match=f'port "{name}" not found'):
+            resolve_container_port(name, Container(), rules_of("v1.37"))

@@ -192,7 +192,7 @@ def test_objects_that_cannot_be_applied(text: str, expected: str) -> None:
 BAD_SPECS = {
     "  stepz: []\n": "6: spec.stepz: unknown field; did you mean steps?",
     "  faults: []\n": "6: spec.faults: is not supported yet",
-    "  profile: v1.5\n": "6: spec.profile: must be 'v1.6', 'v1.12', 'v1.30' or 'v1.36', not 'v1.5'",
+    "  profile: v1.5\n": ("6: spec.profile: must be 'v1.6', 'v1.12', 'v1.30', 'v1.35', 'v1.36' or 'v1.37', not 'v1.5'"),
     "  seed: often\n": "6: spec.seed: must be a whole number",
     "  duration: 10\n": "6: spec.duration: a duration needs its unit: 10s",
     "  behaviours:\n  - runFor: soon\n": (

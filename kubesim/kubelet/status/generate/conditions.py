@@ -158,8 +158,11 @@ def generate_pod_ready_to_start_containers_condition(
     pod: Pod, old: PodStatus, runtime: RuntimePodStatus, gates: FeatureGates = DEFAULT_GATES
 ) -> PodCondition:
     """PodReadyToStartContainers: there is a sandbox with its network, and no new one is needed."""
-    new_sandbox_needed = pod_sandbox_changed(pod, runtime)[0]
-    return _condition(pod, old, POD_READY_TO_START_CONTAINERS, FALSE if new_sandbox_needed else TRUE, gates)
+    new_sandbox_needed, _, _, _, message = pod_sandbox_changed(pod, runtime)
+    if not new_sandbox_needed:
+        return _condition(pod, old, POD_READY_TO_START_CONTAINERS, TRUE, gates)
+    explained = (reasons.POD_SANDBOX_NOT_READY, message) if gates.rules.explains_missing_sandbox else ()
+    return _condition(pod, old, POD_READY_TO_START_CONTAINERS, FALSE, gates, *explained)
 
 
 def generate_all_containers_restarting_condition(

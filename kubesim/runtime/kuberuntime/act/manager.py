@@ -148,12 +148,13 @@ class RuntimeManager:
             # Step 6; what it could not do, a later sync does.
             result.results.append(await self._resizer.resize(pod, actions))
         config = None if sandbox is None else sandbox.config
-        if config is None:
+        every_time = self._gates.rules.pulls_image_volumes_every_sync
+        if config is None and (sandbox is not None or every_time):
             config = self._config_for_containers(pod, actions, result)
             if result.sync_error:
                 return result
         pulls = NO_PULLS
-        if has_image_volumes(pod):
+        if (sandbox is not None or every_time) and has_image_volumes(pod):
             result.has_more_to_do = True
             pulls = await pull_image_volumes(pod, self._images)
         if sandbox is None or config is None:

@@ -54,7 +54,7 @@ def compute_pod_actions(
     gates: FeatureGates = DEFAULT_GATES,
 ) -> PodActions:
     """The plan for one sync. Probe results are by container id; `actuated`, by name, is what was last applied."""
-    changed, attempt, sandbox_id, cause = pod_sandbox_changed(pod, status)
+    changed, attempt, sandbox_id, cause, _ = pod_sandbox_changed(pod, status)
     actions = PodActions(kill_pod=changed, create_sandbox=changed, sandbox_id=sandbox_id, attempt=attempt)
     newest = {record.name: record for record in reversed(status.containers)}
     decision = Decision(pod, status, liveness, startup, actuated, actuated_pod, gates, newest, actions)
@@ -82,23 +82,26 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def pod_sandbox_changed(pod: Pod, status: RuntimePodStatus) -> tuple[bool, int, str, str]:
-    """Is a new sandbox needed? With it: the attempt (new or present), the id carried over, the cause in words."""
+def pod_sandbox_changed(pod: Pod, status: RuntimePodStatus) -> tuple[bool, int, str, str, str]:
+    """Is a new sandbox needed? With it: the attempt (new or present), the id carried over, the cause in words, and in
+    those of a v1.37 kubelet."""
     if not status.sandboxes:
-        return True, 0, "", "no sandbox exists yet"
+        return True, 0, "", "no sandbox exists yet", "no pod sandbox exists"
     newest = status.sandboxes[0]
     following = newest.attempt + 1
     if len(status.sandboxes) > 1 and (ready := sum(sandbox.ready for sandbox in status.sandboxes)) > 1:
-        return True, following, newest.id, f"{ready} sandboxes are ready where one is right"
+        message = "multiple pod sandboxes are ready and need to be reconciled"
+        return True, following, newest.id, f"{ready} sandboxes are ready where one is right", message
     if not newest.ready:
-        return True, following, newest.id, "the sandbox is not ready any more"
+        return True, following, newest.id, "the sandbox is not ready any more", "pod sandbox is not ready"
     wanted = "NODE" if pod.spec.host_network else "POD"
     if newest.network_namespace != wanted:
         # The id is not carried over, so nobody is told that the sandbox changed.
-        return True, following, "", f"the sandbox is in the {newest.network_namespace} network and not in {wanted}"
+        cause = f"the sandbox is in the {newest.network_namespace} network and not in {wanted}"
+        return True, following, "", cause, "network namespace mode changed and sandbox needs to be recreated"
     if not pod.spec.host_network and newest.network is not None and not newest.network.ip:
-        return True, following, newest.id, "the sandbox has no IP address"
-    return False, newest.attempt, newest.id, ""
+        return True, following, newest.id, "the sandbox has no IP address", "pod sandbox has no IP address"
+    return False, newest.attempt, newest.id, "", ""
 
 
 def _reset_all_containers(decision: Decision) -> None:

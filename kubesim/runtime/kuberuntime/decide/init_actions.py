@@ -6,11 +6,13 @@ tells how far the pod came. What is found on the way is turned round at the end,
 Without the gate SidecarContainers one runs at a time, the next after the last that succeeded.
 
 Mirrors: kuberuntime_container.go computeInitContainerActions, findNextInitContainerToRun (v1.30),
-HasAnyRegularContainerCreated, pruneInitContainersBeforeStart, purgeInitContainers; helpers.go isInitContainerFailed.
+HasAnyRegularContainerCreated, pruneInitContainersBeforeStart, purgeInitContainers; helpers.go isInitContainerFailed;
+container/helpers.go HasAnyActiveRegularContainerStarted (v1.37).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kubesim.api.pod import Container, Pod
@@ -66,7 +68,12 @@ def compute_init_container_actions(decision: Decision) -> bool:
     if not init_containers:
         return True
     actions = decision.actions
-    walk = _Walk(decision, init_containers, _is_any_regular_container_alive(decision))
+    if decision.gates.rules.old_sandbox_counts_as_initialized:
+        walk = _Walk(decision, init_containers, decision.newest, _is_any_regular_container_alive(decision))
+    else:
+        active = {record.name: record for record in reversed(decision.status.containers) if record.active}
+        started = any(container.name in active for container in decision.pod.spec.containers)
+        walk = _Walk(decision, init_containers, active, started)
     for index in range(len(init_containers) - 1, -1, -1):
         walk.look_at(index)
         if actions.kill_pod:
@@ -83,7 +90,8 @@ def compute_init_container_actions(decision: Decision) -> bool:
 
 
 def _is_any_regular_container_alive(decision: Decision) -> bool:
-    # An exited one proves nothing: after a reboot it may be left from an earlier sandbox.
+    # An exited one proves nothing: after a reboot it may be left from an earlier sandbox. So may one that was created
+    # and never started, which counts all the same.
     for container in decision.pod.spec.containers:
         record = decision.newest.get(container.name)
         if record is not None and record.state in ("created", "running"):
@@ -94,11 +102,18 @@ def _is_any_regular_container_alive(decision: Decision) -> bool:
 class _Walk:
     """The way back through the list. `passed`: everything before the one looked at is known to be initialized."""
 
-    __slots__ = ("actions", "containers", "decision", "initialized", "passed", "start", "why")
+    __slots__ = ("actions", "containers", "decision", "initialized", "passed", "records", "start", "why")
 
-    def __init__(self, decision: Decision, containers: tuple[Container, ...], initialized: bool) -> None:
+    def __init__(
+        self,
+        decision: Decision,
+        containers: tuple[Container, ...],
+        records: Mapping[str, ContainerRecord],
+        initialized: bool,
+    ) -> None:
         self.decision = decision
         self.containers = containers
+        self.records = records
         self.initialized = self.passed = initialized
         self.actions = decision.actions
         self.start = decision.actions.init_containers_to_start.append
@@ -107,7 +122,7 @@ class _Walk:
     def look_at(self, index: int) -> None:
         container = self.containers[index]
         is_sidecar = is_restartable_init_container(container)
-        record = self.decision.newest.get(container.name)
+        record = self.records.get(container.name)
         if record is None:
             if self.passed and is_sidecar:
                 self.start(container)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubesim.api.names import is_huge_page_resource_name
 from kubesim.api.node import Node
 from kubesim.api.pod import Container
 from kubesim.api.quantity import BINARY_SI, DECIMAL_SI, Quantity, quantity
@@ -50,6 +51,9 @@ class Machine:
         self._runtime = runtime
         self._behaviours = behaviours
         self.dedicated_image_fs = image_fs is not None
+        capacity = node.status.capacity
+        huge_pages = [quantity(capacity[name]).value() for name in capacity if is_huge_page_resource_name(name)]
+        self.huge_pages = sum(huge_pages)
         disk = quantity(node.status.capacity["ephemeral-storage"]).value()
         image_disk = disk if image_fs is None else quantity(image_fs).value()
         of_pods = node_allocatable_absolute(node.status.capacity, reserved)

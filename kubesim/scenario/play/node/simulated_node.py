@@ -60,7 +60,8 @@ class SimulatedNode:
         clock, spec = around.clock, around.spec
         self._randomness = Randomness(around.randomness.stream("node", item.name).getrandbits(62))
         configuration = spec.kubelet_configuration
-        settings = kubelet_settings(item, number, configuration, self._randomness.stream("phases"))
+        stream = self._randomness.stream("phases")
+        settings = kubelet_settings(item, number, configuration, stream, around.gates.rules)
         self._settings = replace(settings, list_duration=around.latencies.list)
         if around.real is not None and around.real.host_ips:
             self._settings = replace(self._settings, host_ips=around.real.host_ips)

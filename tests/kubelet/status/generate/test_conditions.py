@@ -8,6 +8,7 @@ from kubesim.api.pod import ContainerStatus, Pod, PodCondition, PodStatus
 from kubesim.features import FeatureGates
 from kubesim.kubelet.status.generate import conditions
 from kubesim.runtime.types import ContainerRecord, RuntimePodStatus, SandboxNetwork, SandboxRecord
+from kubesim.values import replace
 
 NO_STATUS = PodStatus()
 ALL_RESTART_ON_42 = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
@@ -87,6 +88,24 @@ def test_ready_to_start_containers_means_a_sandbox_with_an_address() -> None:
     assert make(a_pod(), NO_STATUS, runtime).status == "True"
     assert make(a_pod(hostNetwork=True), NO_STATUS, runtime).status == "False"
     assert make(a_pod(), NO_STATUS, RuntimePodStatus("1")).status == "False"
+
+
+def test_a_v1_37_kubelet_explains_what_is_wrong_with_the_sandbox() -> None:
+    gates, ready = FeatureGates(profile="v1.37"), SandboxRecord("s1", network=SandboxNetwork("10.0.0.5"))
+    make = conditions.generate_pod_ready_to_start_containers_condition
+
+    def message(pod: Pod, *sandboxes: SandboxRecord) -> str:
+        condition = make(pod, NO_STATUS, RuntimePodStatus("1", sandboxes=sandboxes), gates)
+        assert (condition.status, condition.reason) == ("False", "PodSandboxNotReady")
+        return condition.message
+
+    assert message(a_pod()) == "no pod sandbox exists"
+    assert message(a_pod(), ready, ready) == "multiple pod sandboxes are ready and need to be reconciled"
+    assert message(a_pod(), replace(ready, ready=False)) == "pod sandbox is not ready"
+    other = "network namespace mode changed and sandbox needs to be recreated"
+    assert message(a_pod(hostNetwork=True), ready) == other
+    assert message(a_pod(), replace(ready, network=SandboxNetwork())) == "pod sandbox has no IP address"
+    assert make(a_pod(), NO_STATUS, RuntimePodStatus("1", sandboxes=(ready,)), gates).reason == ""
 
 
 def test_all_containers_restarting_ends_when_the_last_record_is_gone() -> None:

@@ -355,3 +355,22 @@ def test_a_pod_that_was_initialized_and_has_succeeded_gets_no_new_sandbox_withou
     done, fresh = record("web", "exited"), record("one", "exited")
     assert not compute_pod_actions(given, status(done, fresh, sandbox=dead), gates=gates).create_sandbox
     assert compute_pod_actions(given, status(done, sandbox=dead), gates=gates).create_sandbox
+
+
+def test_what_is_left_of_an_old_sandbox_initializes_nothing_in_v1_37() -> None:
+    """After a reboot the first init container ran again; web was created before it and never started."""
+    given = pod(initContainers=[{"name": "fetch", "image": "nginx"}, {"name": "migrate", "image": "nginx"}])
+    found = status(record("fetch", "exited"), replace(record("web", "created"), active=False))
+    assert names(compute_pod_actions(given, found).containers_to_start) == ["web"]
+    newer = compute_pod_actions(given, found, gates=FeatureGates(profile="v1.37"))
+    assert names(newer.init_containers_to_start) == ["migrate"]
+    assert not newer.containers_to_start
+
+
+def test_a_container_of_the_present_sandbox_proves_initialization_in_v1_37() -> None:
+    """Also one that has exited: the records of init containers may be gone."""
+    given = pod(initContainers=[{"name": "fetch", "image": "nginx"}])
+    newer = compute_pod_actions(given, status(record("web", "exited", 1)), gates=FeatureGates(profile="v1.37"))
+    assert not newer.init_containers_to_start
+    assert names(newer.containers_to_start) == ["web"]
+    assert names(compute_pod_actions(given, status(record("web", "exited", 1))).init_containers_to_start) == ["fetch"]

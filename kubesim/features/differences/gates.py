@@ -1,0 +1,35 @@
+"""Feature gates whose defaults differ between versions, where a scenario shows it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class GateDifference(NamedTuple):
+    gate: str
+    what: str  # what a user sees of it
+    scenario: str  # below scenarios/
+
+
+GATE_DIFFERENCES = (
+    GateDifference(
+        "PLEGOnDemandRelist",
+        "A sync that started a container lists the pod's containers again at once. Without it the next relist does.",
+        "versions/v1.35-relist.yaml",
+    ),
+    GateDifference(
+        "InPlacePodLevelResourcesVerticalScaling",
+        "The resources of a whole pod are resized while it runs.",
+        "versions/v1.35-pod-resize.yaml",
+    ),
+    GateDifference(
+        "ResourceHealthStatus",
+        "The status of a container has the health of its devices.",
+        "versions/v1.35-device-health.yaml",
+    ),
+    GateDifference(
+        "HugepageAwareEviction",
+        "Memory that is set aside as huge pages does not count as available.",
+        "versions/v1.37-huge-pages.yaml",
+    ),
+)
