@@ -248,6 +248,14 @@ class Spec(Strict):
         """The gates of a kubelet of this version with the settings given here. Raises GateError."""
         return configured_gates({**self.kubelet_configuration.feature_gates, **self.feature_gates}, profile)
 
+    def why_not_upgraded(self, profile: str) -> str:
+        """Why a kubelet of this version would not start with the gates and the configuration; empty: it does."""
+        try:
+            self.kubelet_configuration.check(self.gates_of(profile))
+        except (GateError, ConfigurationProblem) as problem:
+            return f"the kubelet {profile} would not start: {problem}"
+        return ""
+
     def _check_machines(self, gates: FeatureGates) -> None:
         """Can CPUs and memory be managed as configured on each machine?"""
         configuration = self.kubelet_configuration

@@ -22,7 +22,6 @@ from kubesim.scenario.load.manifests import Problem, field_name, find_patch_prob
 from kubesim.scenario.load.objects import CustomKinds, custom_kinds, items_of
 from kubesim.scenario.load.overlay import Overlay
 from kubesim.scenario.load.text_files import STANDARD_INPUT, read_text
-from kubesim.scenario.load.upgrades import why_not_upgraded
 from kubesim.scenario.load.yaml_source import Marked, Path, read_documents
 from kubesim.values import replace, value_object
 
@@ -197,7 +196,7 @@ class _Checker:
                     self._refuse((*path, "patch", "patch"), problem)
             if spec.duration is not None and step.at > spec.duration:
                 self._refuse(path, Problem(("at",), "is after the end of the run (spec.duration)"))
-            if step.upgrade is not None and (why := why_not_upgraded(spec, step.upgrade.kubelet)):
+            if step.upgrade is not None and (why := spec.why_not_upgraded(step.upgrade.kubelet)):
                 self._refuse(path, Problem(("upgrade",), why))
             if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):
                 self._check_pods((*path, "writeStaticPod", "manifest"))
