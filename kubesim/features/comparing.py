@@ -14,7 +14,6 @@ from kubesim.features import FeatureGates
 from kubesim.features.differences import DIFFERENCES
 from kubesim.features.rules import Rules
 from kubesim.features.table import TABLE
-from kubesim.values import replace
 
 _ROWS = {row.rule: row for row in DIFFERENCES}
 
@@ -57,9 +56,11 @@ def mixed(
         seen.add(name)
         return values[name] if name in values else base.enabled(name)
 
-    rules = {each.name: getattr(other.rules, each.name) for each in taken if each.kind == "rule"}
+    switched = {each.name for each in taken if each.kind == "rule"}
+    names = [each.name for each in fields(Rules)]
+    rules = {name: getattr(other.rules if name in switched else base.rules, name) for name in names}
     object.__setattr__(gates, "enabled", enabled)
-    object.__setattr__(gates, "rules", replace(base.rules, **rules))
+    object.__setattr__(gates, "rules", Rules(**rules))
     return gates
 
 
