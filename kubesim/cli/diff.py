@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from kubesim.scenario.language.document import Scenario
 
 HELP = "compare what two versions of the kubelet, two seeds or two saved traces do: the first difference, and its rule"
-DESCRIPTION = """Run the same scenarios or manifests twice, with two profiles, seeds or sets of feature gates; or compare two
-files: saved traces (kubesim run -o jsonl) or scenarios. The output shows the first difference with its
+DESCRIPTION = """Run the same scenarios or manifests twice, with two profiles, two seeds or two sets of feature gates.
+Or compare two files: saved traces (kubesim run -o jsonl) or scenarios. The output shows the first difference with its
 causes on both sides, the rule or gate that makes it, and what follows from it for each pod. Exit code: 0 no difference,
 1 a difference."""
 
@@ -116,12 +117,13 @@ def _of_two_files(args: argparse.Namespace) -> RunDifference:
 
 def _of_file(args: argparse.Namespace, file: str) -> Played:
     from kubesim.cli.diff_runs import Played, play
+    from kubesim.cli.output.effects import EffectSink
     from kubesim.values import replace
 
     side = replace(_sides(args)[0], label=file)
     if not file.endswith(SAVED):
         [(_, scenario)] = _loaded(argparse.Namespace(**{**vars(args), "files": [file]}), side)
-        return play(scenario, side, args.until)
+        return play(scenario, side, args.until, EffectSink(sys.stderr))
     from kubesim.scenario.load.text_files import read_text
     from kubesim.trace.compare import read_trace
 
@@ -134,11 +136,14 @@ def _of_file(args: argparse.Namespace, file: str) -> Played:
 def _of_two_sides(args: argparse.Namespace) -> Iterator[RunDifference]:
     """Every mistake is told before anything runs."""
     from kubesim.cli.diff_runs import difference_of, play
+    from kubesim.cli.output.effects import EffectSink
 
     left, right = _sides(args)
+    effects = EffectSink(sys.stderr)
     runs = zip(_loaded(args, left), _loaded(args, right, quiet=True), strict=True)
     for (name, ours), (_, theirs) in list(runs):
-        yield difference_of(name, play(ours, left, args.until), play(theirs, right, args.until))
+        played = [play(each, side, args.until, effects) for each, side in ((ours, left), (theirs, right))]
+        yield difference_of(name, *played)
 
 
 def _loaded(args: argparse.Namespace, side: Side, *, quiet: bool = False) -> list[tuple[str, Scenario]]:

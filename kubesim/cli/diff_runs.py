@@ -14,7 +14,7 @@ from kubesim.cli.output.run_progress import RunProgress
 from kubesim.features import FeatureGates
 from kubesim.features.comparing import DifferingValue, differing_values, mixed, needed_for
 from kubesim.scenario.language.document import Scenario
-from kubesim.trace import MemorySink, Record
+from kubesim.trace import MemorySink, Record, Sink
 from kubesim.trace.compare import TraceComparison, compare
 from kubesim.values import value_object
 
@@ -63,11 +63,11 @@ class RunDifference:
     finding: RuleFinding | None  # None: the sides have the same version, or it is not known
 
 
-def play(scenario: Scenario, side: Side, until: int | None, trial: Trial | None = None) -> Played:
+def play(scenario: Scenario, side: Side, until: int | None, *sinks: Sink, trial: Trial | None = None) -> Played:
     sink, progress = MemorySink(), RunProgress(sys.stderr)
     progress.begin(until if trial is None else trial.cut)
     result = run_scenario(
-        scenario, seed=side.seed, until=until, sinks=(sink,), on_progress=progress.advance, trial=trial
+        scenario, seed=side.seed, until=until, sinks=(sink, *sinks), on_progress=progress.advance, trial=trial
     )
     progress.clear()
     return Played(side, sink.records, scenario, result.seed, until)
@@ -95,7 +95,7 @@ def _find_rules(left: Played, right: Played, comparison: TraceComparison) -> Rul
         """Does the left side with these values do as the right side does, past the first difference?"""
         assert left.scenario is not None
         trial = Trial(mixed(ours, theirs, taken, asked), moment[0] + 1)
-        records = play(left.scenario, left.side, left.until, trial).records
+        records = play(left.scenario, left.side, left.until, trial=trial).records
         met = compare([record for record in records if record.t <= moment[0]], known, is_exact=True).first
         return met is None or met.moment > moment
 
