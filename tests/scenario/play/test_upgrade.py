@@ -16,6 +16,7 @@ from kubesim.features.releases import RELEASES
 from kubesim.features.table import PROFILES
 from kubesim.scenario.language.document import Scenario
 from kubesim.scenario.load.loader import parse_scenario
+from kubesim.trace.records import ApiWrite
 from tests.support.played import Played, pod
 
 TWO_NODES = [{"name": "node-1"}, {"name": "node-2"}]
@@ -51,6 +52,11 @@ def versions(**spec: Any) -> list[tuple[float, str, str]]:
     return seen
 
 
+def reported_conditions(story: Played) -> list[dict[str, str]]:
+    writes = [record for record in story.records if isinstance(record, ApiWrite) and record.is_pod_status]
+    return [write.summary["conditions"] for write in writes]
+
+
 def test_every_profile_has_a_release() -> None:
     assert set(PROFILES) <= set(RELEASES)
     assert all(RELEASES[profile].startswith(f"{profile}.") for profile in PROFILES)
@@ -83,14 +89,14 @@ def test_containers_keep_running_while_the_kubelet_is_away() -> None:
 def test_the_next_kubelet_decides_with_the_gates_of_its_version() -> None:
     """Before v1.30 pods have no condition PodReadyToStartContainers."""
     story = Played({"at": "10s", "upgrade": "v1.36"}, objects=[pod("web")], profile="v1.12")
-    conditions = [r.summary["conditions"] for r in story.records if getattr(r, "is_pod_status", False)]
+    conditions = reported_conditions(story)
     assert ["PodReadyToStartContainers" in each for each in conditions] == [False] * (len(conditions) - 1) + [True]
 
 
 def test_gates_that_were_set_are_kept() -> None:
     gates = {"PodReadyToStartContainersCondition": False}
     story = Played({"at": "10s", "upgrade": "v1.36"}, objects=[pod("web")], profile="v1.30", featureGates=gates)
-    conditions = [r.summary["conditions"] for r in story.records if getattr(r, "is_pod_status", False)]
+    conditions = reported_conditions(story)
     assert not any("PodReadyToStartContainers" in each for each in conditions)
 
 
