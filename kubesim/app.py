@@ -118,10 +118,10 @@ def run_scenario(
     """Play a scenario in virtual time and return when it is over. Raises RunInterrupted.
 
     `seed` overrides the scenario's own; `until` (microseconds) ends the run early; a `speed` paces it against the wall
-    clock (virtual seconds for each real one, 0 = as fast as possible). With `serve` (address and port) the agents
-    answer questions about themselves over HTTP while it runs; `on_serving` is called with the address. `host_state`
-    makes the host itself the node of runtime `cni`, with that directory for what has to outlive a crash. `on_progress`
-    is called now and then with the virtual time since the beginning. `trial` plays a part of it with other gates.
+    clock (virtual seconds for each real one, 0 = as fast as possible). With `serve` (address and port) agents answer
+    questions over HTTP while it runs; `on_serving` is called with the address. `host_state` makes the host itself the
+    node of runtime `cni`, with that directory for what has to outlive a crash. `on_progress` is called now and then
+    with the virtual time since the beginning. `trial` plays a part of the run with other gates.
     """
     chosen = scenario.spec.seed if seed is None else seed
     if scenario.spec.sources.apiserver is not None:

@@ -154,7 +154,9 @@ def _consequences(difference: RunDifference) -> Iterator[str]:
     changed, pods = comparison.changed_pods, len(comparison.pods)
     left, right = (label.strip() for label in _labels(difference))
     same = pods - len(changed)
-    yield f"What follows: {len(changed)} of {pods} pods differ ({left} → {right})"
+    only_times = sum(not pair.differs(with_times=False) for pair in changed)
+    less = f", {only_times} of them only in times" if only_times else ""
+    yield f"What follows: {len(changed)} of {pods} pods differ{less} ({left} → {right})"
     if changed:
         yield from _table([_COLUMNS, *(_row(pair) for pair in changed)])
     if changed and same:

@@ -47,7 +47,11 @@ class TraceComparison:
 
     @property
     def changed_pods(self) -> list[PodPair]:
-        return [] if self.is_same else [pair for pair in self.pods if pair.differs(with_times=self.is_exact)]
+        """Those that differ in more than times come first."""
+        if self.is_same:
+            return []
+        changed = [pair for pair in self.pods if pair.differs(with_times=self.is_exact)]
+        return sorted(changed, key=lambda pair: not pair.differs(with_times=False))
 
     def events(self) -> dict[str, tuple[int, int]]:
         """Reasons of Events of pods whose number differs."""

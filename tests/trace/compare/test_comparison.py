@@ -168,6 +168,13 @@ def test_only_pods_that_differ_are_changed_and_sums_are_of_all() -> None:
     assert compared.events() == {"Killing": (0, 1)}
 
 
+def test_pods_that_differ_in_times_alone_come_last() -> None:
+    first = numbered(status(1, "Running", ready=True, pod="d/a"), status(1, "Running", pod="d/b"))
+    second = numbered(status(2, "Running", ready=True, pod="d/a"), status(1, "Running", 2, pod="d/b"))
+    changed = compare(first, second).changed_pods
+    assert [(pair.name, pair.differs(with_times=False)) for pair in changed] == [("d/b", True), ("d/a", False)]
+
+
 def test_a_pod_that_is_only_on_one_side_is_changed() -> None:
     compared = compare(numbered(call(1, "A", "d/a")), numbered(call(1, "A", "d/a"), call(2, "A", "d/b")))
     assert [(pair.name, pair.left) for pair in compared.changed_pods] == [("d/b", None)]
