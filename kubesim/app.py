@@ -87,11 +87,11 @@ class RunResult:
 
 @value_object
 class Trial:
-    """A run with other gates than the scenario's that ends at `cut` (microseconds). Up to there it is the whole run:
-    other than `until`, the end changes nothing before."""
+    """A run with other gates than the scenario's. It ends at `cut` (microseconds); other than `until`, that changes
+    nothing before. None: it is played to its end."""
 
     gates: FeatureGates
-    cut: int
+    cut: int | None = None
 
 
 class RunInterrupted(KeyboardInterrupt):

@@ -34,6 +34,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_feature_gates(parser, twice=True)
     parser.add_argument("--until", type=options.duration, metavar="DURATION", help="stop at this time: 90s, 1m30s, 2h")
     parser.add_argument("--config", metavar="FILE", help="a KubeletConfiguration (v1beta1), for both sides")
+    parser.add_argument(
+        "--all-rules",
+        action="store_true",
+        help="also find the rules behind the differences that remain once the rule of the first one is the same",
+    )
     shape = "|".join(FORMATS)
     parser.add_argument("-o", "--output", type=options.one_of(FORMATS), metavar=shape, help="a page, or for machines")
     parser.usage = "kubesim diff [options] --profile A --profile B FILE ... | -f PATH ... | A.jsonl B.jsonl"
@@ -112,7 +117,7 @@ def _of_two_files(args: argparse.Namespace) -> RunDifference:
     played = [_of_file(args, file) for file in args.files]
     if any(each.scenario is None for each in played):  # what was never saved is compared as if it had been
         played = [each if each.scenario is None else replace(each, records=as_saved(each.records)) for each in played]
-    return difference_of(", ".join(args.files), *played)
+    return difference_of(", ".join(args.files), *played, all_rules=args.all_rules)
 
 
 def _of_file(args: argparse.Namespace, file: str) -> Played:
@@ -143,7 +148,7 @@ def _of_two_sides(args: argparse.Namespace) -> Iterator[RunDifference]:
     runs = zip(_loaded(args, left), _loaded(args, right, quiet=True), strict=True)
     for (name, ours), (_, theirs) in list(runs):
         played = [play(each, side, args.until, effects) for each, side in ((ours, left), (theirs, right))]
-        yield difference_of(name, *played)
+        yield difference_of(name, *played, all_rules=args.all_rules)
 
 
 def _loaded(args: argparse.Namespace, side: Side, *, quiet: bool = False) -> list[tuple[str, Scenario]]:

@@ -94,6 +94,19 @@ def test_the_same_as_json(capsys: Output) -> None:
 # -- two versions -----------------------------------------------------------------------------------------------
 
 
+def test_all_rules_are_found_one_after_the_other(capsys: Output) -> None:
+    """With all of them taken over, nothing differs any more."""
+    names = ("PodReadyToStartContainersCondition", "PLEGOnDemandRelist")
+    off, on = (",".join(f"{name}={value}" for name in names) for value in ("false", "true"))
+    sides = ("--feature-gates", off, "--feature-gates", on)
+    [found] = as_json(capsys, *sides, "--all-rules", HELLO)["comparisons"]
+    assert [rule["name"] for rule in found["rules"]] == [names[0]]
+    assert [[rule["name"] for rule in each["rules"]] for each in found["further"]] == [[names[1]]]
+    _, out = diff(capsys, *sides, "--all-rules", HELLO)
+    assert "What differs besides, each once the values before it are the same" in out
+    assert f"    gate PLEGOnDemandRelist: off in {off}, on in {on}" in out
+
+
 @pytest.mark.parametrize("old", ["v1.12", "v1.30"])
 def test_two_versions_differ_by_values_that_were_tried(old: str, capsys: Output) -> None:
     [found] = as_json(capsys, "--profile", old, "--profile", "v1.36", HELLO)["comparisons"]

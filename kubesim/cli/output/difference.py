@@ -34,6 +34,8 @@ def page(difference: RunDifference) -> Iterator[str]:
     yield from ("", *_first(difference, first))
     if difference.finding is not None:
         yield from ("", *_rules(difference, difference.finding))
+    if difference.further:
+        yield from ("", *_further(difference))
     yield from ("", *_consequences(difference))
 
 
@@ -115,8 +117,7 @@ def _value(value: Any) -> str:
 
 
 def _rules(difference: RunDifference, finding: RuleFinding) -> Iterator[str]:
-    left, right = (played.scenario.spec.profile for played in _played(difference) if played.scenario is not None)
-    sides = (left, right) if left != right else (difference.left.side.label, difference.right.side.label)
+    sides = _versions(difference)
     if finding.rules:
         yield "The rule that differs" if len(finding.rules) == 1 else "The rules that differ, together"
         for value in finding.rules:
@@ -129,6 +130,28 @@ def _rules(difference: RunDifference, finding: RuleFinding) -> Iterator[str]:
         yield from _rule(value, *sides)
     if len(finding.differing) > MOST_VALUES:
         yield f"  and {len(finding.differing) - MOST_VALUES} more (-o json lists them)"
+
+
+def _further(difference: RunDifference) -> Iterator[str]:
+    """What is behind the other differences, in the order in which they appear."""
+    yield "What differs besides, each once the values before it are the same"
+    for first, finding in difference.further:
+        pod = f", pod {first.pod.removeprefix('default/')}" if first.pod else ""
+        record = first.right or first.left
+        assert record is not None
+        yield from _wrapped(f"{told(record)}", f"  at {_seconds(first.moment[0])}{pod}: ")
+        if not finding.rules:
+            yield "    no single rule was found for it"
+        for value in finding.rules:
+            yield from (f"  {line}" for line in _rule(value, *_versions(difference)))
+
+
+def _versions(difference: RunDifference) -> tuple[str, str]:
+    """The two sides by their versions, or by what else is different."""
+    profiles = [played.scenario.spec.profile for played in _played(difference) if played.scenario is not None]
+    if len({*profiles}) == 2:
+        return profiles[0], profiles[1]
+    return difference.left.side.label, difference.right.side.label
 
 
 def _played(difference: RunDifference) -> tuple[Played, Played]:
@@ -226,6 +249,11 @@ def _comparison_json(difference: RunDifference) -> dict[str, Any]:
     if finding is not None:
         out["rules"] = [value._asdict() for value in finding.rules]
         out["differingValues"] = [value._asdict() for value in finding.differing]
+    if difference.further:
+        out["further"] = [
+            {"t": each.moment[0] / 1_000_000, "pod": each.pod, "rules": [value._asdict() for value in found.rules]}
+            for each, found in difference.further
+        ]
     changed = {pair.name for pair in comparison.changed_pods}
     out["restarts"] = list(comparison.restarts())
     out["events"] = {reason: list(counts) for reason, counts in comparison.events().items()}
