@@ -27,6 +27,7 @@ from kubesim.cluster.registry.services.kubernetes_service import create_kubernet
 from kubesim.cluster.scheduling.starting import FirstNode, SchedulerStarter
 from kubesim.cluster.store.store import Store
 from kubesim.concurrency import TaskSet
+from kubesim.features import FeatureGates
 from kubesim.kubelet.agent import Kubelet
 from kubesim.kubelet.server import AgentServer
 from kubesim.runtime.containerd.cni_settings import NetworkPicture
@@ -84,6 +85,15 @@ class RunResult:
         return not self.expectations_failed
 
 
+@value_object
+class Trial:
+    """A run with other gates than the scenario's. It ends at `cut` (microseconds); other than `until`, that changes
+    nothing before. None: it is played to its end."""
+
+    gates: FeatureGates
+    cut: int | None = None
+
+
 class RunInterrupted(KeyboardInterrupt):
     """A run that was stopped by a signal, with its result so far."""
 
@@ -103,14 +113,15 @@ def run_scenario(
     on_serving: Callable[[str], None] | None = None,
     host_state: str = "",
     on_progress: Callable[[int], None] | None = None,
+    trial: Trial | None = None,
 ) -> RunResult:
     """Play a scenario in virtual time and return when it is over. Raises RunInterrupted.
 
     `seed` overrides the scenario's own; `until` (microseconds) ends the run early; a `speed` paces it against the wall
-    clock (virtual seconds for each real one, 0 = as fast as possible). With `serve` (address and port) the agents
-    answer questions about themselves over HTTP while it runs; `on_serving` is called with the address. `host_state`
-    makes the host itself the node of runtime `cni`, with that directory for what has to outlive a crash. `on_progress`
-    is called now and then with the virtual time since the beginning.
+    clock (virtual seconds for each real one, 0 = as fast as possible). With `serve` (address and port) agents answer
+    questions over HTTP while it runs; `on_serving` is called with the address. `host_state` makes the host itself the
+    node of runtime `cni`, with that directory for what has to outlive a crash. `on_progress` is called now and then
+    with the virtual time since the beginning. `trial` plays a part of the run with other gates.
     """
     chosen = scenario.spec.seed if seed is None else seed
     if scenario.spec.sources.apiserver is not None:
@@ -119,7 +130,7 @@ def run_scenario(
     async def main() -> RunResult:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            simulation = Simulation(scenario, chosen, tasks, sinks, real=real, live=_live_node(spec))
+            simulation = Simulation(scenario, chosen, tasks, sinks, real=real, live=_live_node(spec), trial=trial)
             simulation.report_progress(on_progress)
             server = AgentServer(simulation.kubelets, simulation.clock.now)
             if serve is not None:
@@ -198,11 +209,13 @@ class Simulation:
         real: CniNodes | None = None,
         live: LiveNode | None = None,
         start: int | None = VIRTUAL_START - LEAD,
+        trial: Trial | None = None,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
         self.tasks = tasks
-        self.gates = scenario.gates
+        self.gates = scenario.gates if trial is None else trial.gates
+        self._cut = None if trial is None else trial.cut
         self.clock = LoopClock(start)
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
@@ -273,7 +286,8 @@ class Simulation:
         witness = Witness(self.clock, self.store, self.nodes)
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
         try:
-            await Player(self.clock, self.tasks, self.world, judge, self.scenario.spec, until, self._look).play()
+            spec = self.scenario.spec
+            await Player(self.clock, self.tasks, self.world, judge, spec, until, self._look, self._cut).play()
         except asyncio.CancelledError:
             self.result_so_far = replace(self._result(witness, judge), interrupted=True)
             raise

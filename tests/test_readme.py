@@ -35,7 +35,7 @@ def run(command: str, folder: Path) -> str:
     if words[1] == "lab" and words[2] not in ("list", "start"):  # README begins a lab before it goes on with one
         subprocess.run([*line[:3], "lab", "start", "1"], cwd=ROOT, env=environment, capture_output=True, check=True)
     done = subprocess.run(line, input=given, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0 or (words[1] == "diff" and done.returncode == 1), done.stderr
     said = [line for line in done.stderr.splitlines() if not line.startswith("kubesim: serving on http://127.0.0.1:")]
     assert not said
     return done.stdout

@@ -3,7 +3,8 @@
 One module per command, each with HELP, `configure(parser)` and `execute(args) -> exit code`. They import what they need
 inside `execute`, so that `kubesim --help` stays quick. Data goes to stdout; an error is one line on stderr.
 
-Exit codes: 0 fine, 1 an expectation or a case failed, 2 wrong use or bad input, 3 a divergence, 130 interrupted.
+Exit codes: 0 fine, 1 an expectation or a case failed, or two runs differ, 2 wrong use or bad input, 3 a divergence,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from kubesim.errors import KubesimError, UsageError
 
 # By name, the module of each.
 COMMANDS = {
-    "run": "run", "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command",
+    "run": "run", "diff": "diff", "lab": "lab", "explain": "explain", "attach": "attach", "cni": "cni.command",
     "conformance": "conformance",
 }  # fmt: skip
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130

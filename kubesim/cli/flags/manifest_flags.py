@@ -47,14 +47,16 @@ def settle(args: argparse.Namespace) -> None:
         args.files, args.logs = [args.logs], ""
 
 
-def load(args: argparse.Namespace, gates: Mapping[str, bool] | None, around: Overlay) -> list[tuple[str, Scenario]]:
-    """The runs, each with a name for its report. Raises UsageError for the first mistake."""
+def load(
+    args: argparse.Namespace, gates: Mapping[str, bool] | None, around: Overlay, *, quiet: bool = False
+) -> list[tuple[str, Scenario]]:
+    """The runs, each with a name for its report; `quiet` without warnings. Raises UsageError for the first mistake."""
     from kubesim.scenario.load.loader import load_scenarios
 
     files = [_found(file) for file in args.files]
     if not args.filename:
         return [
-            (given, load_scenarios([file], gates, around, strict=args.strict, warn=_warn))
+            (given, load_scenarios([file], gates, around, strict=args.strict, warn=_ignore if quiet else _warn))
             for given, file in zip(args.files, files, strict=True)
         ]
     from kubesim.scenario.load.files import manifest_files
@@ -63,11 +65,20 @@ def load(args: argparse.Namespace, gates: Mapping[str, bool] | None, around: Ove
     given = [*args.files, *args.filename]
     first = os.path.basename(os.path.normpath(given[0]))
     name = first.rpartition(".")[0] or first
-    return [(", ".join(given), load_scenarios(paths, gates, around, name=name, strict=args.strict, warn=_warn))]
+    return [
+        (
+            ", ".join(given),
+            load_scenarios(paths, gates, around, name=name, strict=args.strict, warn=_ignore if quiet else _warn),
+        )
+    ]
 
 
 def _warn(text: str) -> None:
     warn(f"warning: {text}")
+
+
+def _ignore(text: str) -> None:
+    """They were printed before."""
 
 
 def _found(file: str) -> str:

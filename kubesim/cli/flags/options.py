@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kubesim.errors import UsageError
 from kubesim.features.table import PROFILES
@@ -125,27 +125,36 @@ def chosen(flag: T | None, variable: str, parse: Callable[[str], T]) -> T | None
         raise UsageError(f"{variable}: {error}") from None
 
 
-def add_seed(parser: argparse.ArgumentParser) -> None:
+def add_seed(parser: argparse.ArgumentParser, *, twice: bool = False) -> None:
     help = "what all chance is derived from (environment: KUBESIM_SEED)"
-    parser.add_argument("--seed", type=whole_number, metavar="N", help=help)
+    parser.add_argument("--seed", type=whole_number, metavar="N", **_times(help, twice))
+
+
+def _times(help: str, twice: bool) -> dict[str, Any]:
+    """For a flag that a comparison takes twice: once for each side."""
+    return (
+        {"action": "append", "default": [], "help": f"{help}; given twice: one for each side"}
+        if twice
+        else {"help": help}
+    )
 
 
 def seed(args: argparse.Namespace) -> int | None:
     return chosen(args.seed, "KUBESIM_SEED", whole_number)
 
 
-def add_feature_gates(parser: argparse.ArgumentParser) -> None:
+def add_feature_gates(parser: argparse.ArgumentParser, *, twice: bool = False) -> None:
     help = "switch features of the kubelet; goes before what a scenario sets (environment: KUBESIM_FEATURE_GATES)"
-    parser.add_argument("--feature-gates", type=gate_settings, metavar="A=true,B=false", help=help)
+    parser.add_argument("--feature-gates", type=gate_settings, metavar="A=true,B=false", **_times(help, twice))
 
 
 def feature_gates(args: argparse.Namespace) -> dict[str, bool] | None:
     return chosen(args.feature_gates, "KUBESIM_FEATURE_GATES", gate_settings)
 
 
-def add_profile(parser: argparse.ArgumentParser) -> None:
+def add_profile(parser: argparse.ArgumentParser, *, twice: bool = False) -> None:
     help = f"the kubelet's version: {', '.join(PROFILES)}; overrides that of a scenario (environment: KUBESIM_PROFILE)"
-    parser.add_argument("--profile", type=one_of(PROFILES), metavar="VERSION", help=help)
+    parser.add_argument("--profile", type=one_of(PROFILES), metavar="VERSION", **_times(help, twice))
 
 
 def profile(args: argparse.Namespace) -> str | None:

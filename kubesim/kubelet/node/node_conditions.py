@@ -1,4 +1,5 @@
-"""The node's conditions at the API server: Ready, and the three kinds of pressure; and what device plugins offer.
+"""The node's conditions at the API server: Ready, and the three kinds of pressure; what device plugins offer; and the
+kubelet's version.
 
 What they should say is a function of the node's health; `NodeStatusUpdater` compares it every ten seconds, and writes
 it if it changed. A heartbeat alone is not written: nothing in a run depends on its time.
@@ -20,6 +21,9 @@ from kubesim.clock.randomness import Stream
 from kubesim.cluster.api_client import ApiClient
 from kubesim.concurrency import JitteredTicker
 from kubesim.errors import ApiError
+from kubesim.features import FeatureGates
+from kubesim.features.releases import RELEASES
+from kubesim.kubelet.admission.pod_features import declared_features
 from kubesim.kubelet.cm.devicemanager.capacity import DeviceCapacity, with_device_capacity
 from kubesim.kubelet.eviction.signals import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from kubesim.trace import Recorder
@@ -60,12 +64,13 @@ _PRESSURE: Mapping[str, _Words] = {
 @value_object
 class NodeHealth:
     """The pressure conditions that hold, why the node is not ready (empty texts: nothing), the attached volumes in
-    use, and the resources of device plugins."""
+    use, the resources of device plugins, and the kubelet that reports (None: as it registered)."""
 
     pressure: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     volumes_in_use: tuple[str, ...] = ()
     devices: DeviceCapacity | None = None
+    kubelet: FeatureGates | None = None
 
 
 def with_conditions(node: Node, health: NodeHealth, now: int) -> tuple[Node, list[str]]:
@@ -95,6 +100,9 @@ def with_conditions(node: Node, health: NodeHealth, now: int) -> tuple[Node, lis
         status = status.changed(volumes_in_use=health.volumes_in_use)
     if health.devices is not None:
         status = with_device_capacity(status, health.devices)
+    if health.kubelet is not None:
+        info = {**status.node_info, "kubeletVersion": RELEASES[health.kubelet.profile]}
+        status = status.changed(node_info=info, declared_features=declared_features(health.kubelet))
     return node.changed(status=status), events
 
 
@@ -139,7 +147,8 @@ def has_changed(old: Node, new: Node) -> bool:
 
     def has(node: Node) -> tuple[object, ...]:
         status = node.status
-        return status.volumes_in_use, status.capacity, status.allocatable
+        described = status.node_info.get("kubeletVersion"), status.declared_features
+        return *described, status.volumes_in_use, status.capacity, status.allocatable
 
     return reported(old) != reported(new) or has(old) != has(new)
 

@@ -134,8 +134,8 @@ class NodeManagers:
     def _health(self) -> NodeHealth:
         state = self._runtime_state
         problems = (state.runtime_problem(self._context.clock.now()), state.network_problem(), self.shutdown.problem())
-        devices = None if self.devices is None else self.devices.get_capacity()
-        return NodeHealth(self.eviction.node_conditions, problems, self._volumes.volumes_in_use(), devices)
+        devices, gates = None if self.devices is None else self.devices.get_capacity(), self._context.gates
+        return NodeHealth(self.eviction.node_conditions, problems, self._volumes.volumes_in_use(), devices, gates)
 
     def _is_changing(self) -> bool:
         return self._runtime_state.is_failing() or (self.devices is not None and self.devices.is_changing())

@@ -14,6 +14,7 @@ from kubesim.clock import NEVER, LoopClock
 from kubesim.clock.randomness import Stream
 from kubesim.concurrency import JitteredTicker
 from kubesim.features import DEFAULT_GATES, FeatureGates
+from kubesim.features.releases import RELEASES
 from kubesim.kubelet.admission.pod_features import declared_features
 from kubesim.kubelet.cm.node_allocatable import (
     NOTHING_RESERVED,
@@ -24,7 +25,6 @@ from kubesim.kubelet.cm.node_allocatable import (
 from kubesim.kubelet.settings import KubeletSettings
 from kubesim.runtime.allocation.swap import NodeSwap
 
-KUBELET_VERSION = "v1.36.4"
 LEASE_NAMESPACE = "kube-node-lease"
 LEASE_DURATION_S = 40
 RENEWALS = 4  # while a lease lasts
@@ -80,7 +80,7 @@ def initial_node(
                 NodeAddress(type="Hostname", address=name),
             ),
             node_info={
-                "kubeletVersion": KUBELET_VERSION,
+                "kubeletVersion": RELEASES[gates.profile],
                 "containerRuntimeVersion": "containerd://2.3.0",
                 "operatingSystem": "linux",
                 "architecture": "amd64",

@@ -244,6 +244,18 @@ class Spec(Strict):
                 raise PydanticCustomError(UNSTARTABLE, "{problem}", {"problem": why, "path": ("nodes", number, field)})
         return self
 
+    def gates_of(self, profile: str) -> FeatureGates:
+        """The gates of a kubelet of this version with the settings given here. Raises GateError."""
+        return configured_gates({**self.kubelet_configuration.feature_gates, **self.feature_gates}, profile)
+
+    def why_not_upgraded(self, profile: str) -> str:
+        """Why a kubelet of this version would not start with the gates and the configuration; empty: it does."""
+        try:
+            self.kubelet_configuration.check(self.gates_of(profile))
+        except (GateError, ConfigurationProblem) as problem:
+            return f"the kubelet {profile} would not start: {problem}"
+        return ""
+
     def _check_machines(self, gates: FeatureGates) -> None:
         """Can CPUs and memory be managed as configured on each machine?"""
         configuration = self.kubelet_configuration
@@ -345,14 +357,14 @@ class Scenario(Strict):
 
     @property
     def gates(self) -> FeatureGates:
-        spec = self.spec
-        return configured_gates({**spec.kubelet_configuration.feature_gates, **spec.feature_gates}, spec.profile)
+        return self.spec.gates_of(self.spec.profile)
 
     def with_feature_gates(self, settings: Mapping[str, bool]) -> Scenario:
         """The same with these settings, which go before its own. Raises GateError."""
         merged = {**self.spec.feature_gates, **settings}
-        configured_gates({**self.spec.kubelet_configuration.feature_gates, **merged}, self.spec.profile)
-        return self.model_copy(update={"spec": self.spec.model_copy(update={"feature_gates": merged})})
+        changed = self.model_copy(update={"spec": self.spec.model_copy(update={"feature_gates": merged})})
+        changed.spec.gates_of(self.spec.profile)
+        return changed
 
     def with_runtime(self, runtime: str | None, cni: Mapping[str, Any]) -> Scenario:
         """The same on another runtime; None, and what is not given of its pod networks, stays as it is."""

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from kubesim.features.table import Profile
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
@@ -166,6 +167,14 @@ class Restart(Stop):
     down_for: Duration = 2_000_000
 
 
+class Upgrade(Strict):
+    """The kubelet stops, and one of another version (also an older one) starts; containers keep running."""
+
+    kubelet: Profile
+    node: str = ""  # all nodes if none is named
+    down_for: Duration = 2_000_000
+
+
 class Hang(Strict):
     """The runtime says that it is well, but its listings do not come back for so long."""
 
@@ -215,8 +224,8 @@ class Pressure(Strict):
 
 ACTIONS = (
     "apply", "patch", "delete", "scale", "evict", "cordon", "uncordon", "drain", "taint", "exec", "kill",
-    "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart", "reboot", "shutdown",
-    "pressure", "hang", "device_health",
+    "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart", "upgrade", "reboot",
+    "shutdown", "pressure", "hang", "device_health",
 )  # fmt: skip
 
 
@@ -241,6 +250,7 @@ class Step(Strict):
     stop: Annotated[Stop, wrap("what")] | None = None
     start: Annotated[Start, wrap("what")] | None = None
     restart: Annotated[Restart, wrap("what")] | None = None
+    upgrade: Annotated[Upgrade, wrap("kubelet")] | None = None
     reboot: Annotated[Reboot, wrap("what")] | None = None
     shutdown: Annotated[Shutdown, wrap("what")] | None = None
     pressure: Pressure | None = None

@@ -196,6 +196,8 @@ class _Checker:
                     self._refuse((*path, "patch", "patch"), problem)
             if spec.duration is not None and step.at > spec.duration:
                 self._refuse(path, Problem(("at",), "is after the end of the run (spec.duration)"))
+            if step.upgrade is not None and (why := spec.why_not_upgraded(step.upgrade.kubelet)):
+                self._refuse(path, Problem(("upgrade",), why))
             if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):
                 self._check_pods((*path, "writeStaticPod", "manifest"))
             if step.serve_manifest is not None:

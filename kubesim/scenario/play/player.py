@@ -47,7 +47,8 @@ LAST_WORDS = 3 * SECOND  # for what a kubelet still has to clean up
 
 @part
 class Player:
-    """`look` is called once: when everything has come to rest, before pods are deleted, or at the end."""
+    """`look` is called once: when everything has come to rest, before pods are deleted, or at the end. `cut` ends the
+    run in the middle: other than `until`, it changes nothing before."""
 
     clock: LoopClock
     tasks: TaskSet
@@ -56,6 +57,7 @@ class Player:
     spec: Spec
     until: int | None = None
     look: Callable[[], None] | None = None
+    cut: int | None = None
     _start: int = field(init=False)
     _limit: int | None = field(init=False)
     _awaited: Callable[[], bool] | None = None  # what is waited for, if anything ...
@@ -68,7 +70,7 @@ class Player:
 
     def __post_init__(self) -> None:
         self._start = self.clock.now()
-        limits = [limit for limit in (self.spec.duration, self.until) if limit is not None]
+        limits = [limit for limit in (self.spec.duration, self.until, self.cut) if limit is not None]
         self._limit = self._start + min(limits) if limits else None
         self.judge.on_verdict = self._wake
 

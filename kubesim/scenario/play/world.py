@@ -33,6 +33,7 @@ from kubesim.scenario.language.step_items import (
     StaticPodFile,
     Stop,
     TaintNode,
+    Upgrade,
     WriteStaticPod,
 )
 from kubesim.scenario.play.node.simulated_node import SimulatedNode
@@ -71,6 +72,7 @@ class World(Protocol):
     async def stop(self, stop: Stop) -> None: ...
     def start(self, start: Start) -> None: ...
     async def restart(self, restart: Restart) -> None: ...
+    async def upgrade(self, upgrade: Upgrade) -> None: ...
     async def reboot(self, reboot: Reboot) -> None: ...
     async def shutdown(self, shutdown: Shutdown) -> None: ...
     def pressure(self, pressure: Pressure) -> None: ...
@@ -263,6 +265,19 @@ class SimulatedWorld(ApiSteps):
         await self.clock.sleep(restart.down_for)
         again = {"what": restart.what, "node": restart.node, "resource": restart.resource}
         self.start(Start.model_validate(again))
+
+    async def upgrade(self, upgrade: Upgrade) -> None:
+        nodes = [self._node(upgrade.node)] if upgrade.node else list(self.nodes.values())
+        for node in nodes:
+            if not node.kubelet_runs:
+                raise StepFailed(f"the kubelet of node {node.name} is not running")
+        for node in nodes:
+            self._note_of_node(node, f"the kubelet {node.gates.profile} stops; containers keep running")
+            await node.stop_kubelet()
+        await self.clock.sleep(upgrade.down_for)
+        for node in nodes:
+            self._note_of_node(node, f"the kubelet {upgrade.kubelet} starts")
+            node.start(upgrade.kubelet)
 
     async def reboot(self, reboot: Reboot) -> None:
         node = self._node(reboot.node)

@@ -12,8 +12,7 @@ from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, run_virtual
 from kubesim.errors import RuntimeCallError
 from kubesim.features import FeatureGates
-from kubesim.features.rules import DEFAULT_RULES, Rules
-from kubesim.features.rules import rules_of
+from kubesim.features.rules import DEFAULT_RULES, Rules, rules_of
 from kubesim.kubelet.probes.handlers import MAX_OUTPUT, expand_static
 from kubesim.kubelet.probes.prober import Prober
 from kubesim.runtime.network.http_request import (

@@ -34,6 +34,7 @@ from kubesim.scenario.language.step_items import (
     StaticPodFile,
     Stop,
     TaintNode,
+    Upgrade,
     WriteStaticPod,
 )
 from kubesim.scenario.play.expectations import Judge
@@ -106,6 +107,9 @@ class FakeWorld:
     async def restart(self, restart: Restart) -> None:
         await self.clock.sleep(restart.down_for)
         self.did_at(f"{restart.what} restarted")
+
+    async def upgrade(self, upgrade: Upgrade) -> None:
+        self.did_at("upgrade")
 
     async def reboot(self, reboot: Reboot) -> None:
         self.did_at("reboot")

@@ -73,7 +73,7 @@ class NodeAgent:
         if url is not None:
             self._add_http_source(node)
         self._checkpoints = None
-        if node.checkpoints is not None:
+        if node.checkpoints is not None and node.gates.rules.bootstrap_checkpoints:
             self._checkpoints = PodCheckpoints(node.checkpoints, partial(_note, recorder, name))
         self._api_source: Source = ClusterSource(clock, around.store, self._config, name, WATCH_LATENCY, node.api)
         if live is not None:
@@ -83,7 +83,7 @@ class NodeAgent:
         self._services = MemoryInformer(clock, around.store, "Service", node.api, synced=self._checkpoints is not None)
         self._connection = node.service.connect(settings.runtime_request_timeout)
         self.kubelet = Kubelet(
-            KubeletContext(clock, randomness, recorder, self._tasks, settings, self._events, around.gates),
+            KubeletContext(clock, randomness, recorder, self._tasks, settings, self._events, node.gates),
             Dependencies(
                 self._connection,
                 node.network,
@@ -113,7 +113,7 @@ class NodeAgent:
             files,
             node.name,
             period=plan.period,
-            gates=around.gates,
+            gates=node.gates,
         )
         self._static_sources.append((source, plan.real))
 
@@ -133,7 +133,7 @@ class NodeAgent:
             url,
             node.name,
             period=plan.period,
-            gates=around.gates,
+            gates=node.gates,
         )
         self._static_sources.append((source, plan.real))
 

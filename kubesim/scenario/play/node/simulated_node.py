@@ -54,6 +54,7 @@ class SimulatedNode:
 
     def __init__(self, around: NodeContext, number: int, item: NodeItem) -> None:
         self._around = around
+        self.gates = around.gates  # of the agent of now
         self.name = item.name
         self._number = number
         self.live = around.live if around.live is not None and around.live.node_name == item.name else None
@@ -103,7 +104,7 @@ class SimulatedNode:
             capacity=item.capacity,
             config=configuration.node_allocatable,
             provider_id=configuration.values["providerID"],
-            gates=around.gates,
+            gates=self.gates,
         )
         self._publish_devices(store.create(self._node))
         self.machine = Machine(clock, self.runtime, self._node, configuration.reserved, behaviours(spec), item.image_fs)
@@ -209,7 +210,7 @@ class SimulatedNode:
         return self._running
 
     def admission(self) -> NodeAdmission:
-        return NodeAdmission(self._known_node, self._around.gates)
+        return NodeAdmission(self._known_node, self.gates)
 
     def _known_node(self) -> Node:
         """As the API server has it; what the agent made of it if that is gone."""
@@ -218,9 +219,14 @@ class SimulatedNode:
 
     # -- going and coming ---------------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """The first agent was made with the node; every further one is new, and comes up as a young kubelet does."""
+    def start(self, profile: str = "") -> None:
+        """The first agent was made with the node; every further one is new, and comes up as a young kubelet does.
+
+        A `profile` gives the new agent another version.
+        """
         if self._agent.ended:
+            if profile:
+                self.gates = self._around.spec.gates_of(profile)
             self._lives += 1
             randomness = Randomness(self._randomness.stream("agent", str(self._lives)).getrandbits(62))
             settings = coming_up(self._settings, randomness.stream("phases"))

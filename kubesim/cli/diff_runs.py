@@ -1,0 +1,136 @@
+"""The two sides of `kubesim diff`: played, compared, and played again in part to find the rule that differs.
+
+The rule is not guessed from the text of a record. The left side is played again up to the first difference, with some
+values of the right side's version: the values with which it then does as the right side does are the rule.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+
+from kubesim.app import Trial, run_scenario
+from kubesim.cli.output.run_progress import RunProgress
+from kubesim.features import FeatureGates
+from kubesim.features.comparing import DifferingValue, differing_values, mixed, needed_for
+from kubesim.scenario.language.document import Scenario
+from kubesim.trace import MemorySink, Record, Sink
+from kubesim.trace.compare import TraceComparison, compare
+from kubesim.trace.compare.first import FirstDifference
+from kubesim.values import value_object
+
+MOST_VALUES = 4  # that together are still an explanation
+
+
+@value_object
+class Side:
+    """What the flags say of a side; `label` is what is different about it. None: as the scenario says."""
+
+    label: str
+    profile: str | None
+    seed: int | None
+    gates: dict[str, bool] | None
+
+
+@value_object
+class Played:
+    """A run or a saved trace, of which neither scenario nor seed is known."""
+
+    side: Side
+    records: Sequence[Record]
+    scenario: Scenario | None = None
+    seed: int | None = None
+    until: int | None = None
+
+    @property
+    def gates(self) -> FeatureGates | None:
+        return None if self.scenario is None else self.scenario.gates
+
+
+@value_object
+class RuleFinding:
+    """`rules` make the first difference, which was tried; none: `differing` is all that is known."""
+
+    rules: Sequence[DifferingValue]
+    differing: Sequence[DifferingValue]
+
+
+@value_object
+class RunDifference:
+    name: str
+    left: Played
+    right: Played
+    comparison: TraceComparison
+    finding: RuleFinding | None  # None: the sides have the same version, or it is not known
+    further: Sequence[tuple[FirstDifference, RuleFinding]] = ()  # what remains when rules found before are the same
+
+
+def play(scenario: Scenario, side: Side, until: int | None, *sinks: Sink, trial: Trial | None = None) -> Played:
+    sink, progress = MemorySink(), RunProgress(sys.stderr)
+    progress.begin(until if trial is None else trial.cut)
+    result = run_scenario(
+        scenario, seed=side.seed, until=until, sinks=(sink, *sinks), on_progress=progress.advance, trial=trial
+    )
+    progress.clear()
+    return Played(side, sink.records, scenario, result.seed, until)
+
+
+def difference_of(name: str, left: Played, right: Played, *, all_rules: bool = False) -> RunDifference:
+    is_exact = None if left.seed is None or right.seed is None else left.seed == right.seed
+    comparison = compare(left.records, right.records, is_exact=is_exact)
+    first, search = comparison.first, RuleSearch(left, right)
+    if first is None or not search.differing:
+        return RunDifference(name, left, right, comparison, None)
+    if not comparison.is_exact:
+        return RunDifference(name, left, right, comparison, RuleFinding((), search.differing))
+    finding = search.find(first, [])
+    further = list(search.further(finding)) if all_rules else []
+    return RunDifference(name, left, right, comparison, finding, further)
+
+
+class RuleSearch:
+    """Plays the left side again with values of the right one."""
+
+    def __init__(self, left: Played, right: Played) -> None:
+        self._left, self._right = left, right
+        ours, theirs = left.gates, right.gates
+        is_known = ours is not None and theirs is not None
+        self._gates = ours or FeatureGates(), theirs or FeatureGates()
+        self.differing = differing_values(*self._gates) if is_known else []
+
+    def find(self, first: FirstDifference, taken: Sequence[DifferingValue]) -> RuleFinding:
+        """The values behind a difference that remains with the values that were taken already."""
+        moment = first.moment
+        known = [record for record in self._right.records if record.t <= moment[0]]
+
+        def is_enough(more: Sequence[DifferingValue], asked: set[str] | None = None) -> bool:
+            """Does the left side with these values do as the right side does, past this difference?"""
+            played = self._play([*taken, *more], moment[0] + 1, asked)
+            met = compare([record for record in played if record.t <= moment[0]], known, is_exact=True).first
+            return met is None or met.moment > moment
+
+        asked: set[str] = set()
+        rest = [value for value in self.differing if value not in taken]
+        if not is_enough(rest, asked):
+            return RuleFinding((), rest)
+        found = needed_for([value for value in rest if value.kind == "rule" or value.name in asked], is_enough)
+        return RuleFinding(found if len(found) <= MOST_VALUES and is_enough(found) else (), rest)
+
+    def further(self, finding: RuleFinding) -> Iterator[tuple[FirstDifference, RuleFinding]]:
+        """The differences that remain, one after the other, when those before have been taken away."""
+        taken: list[DifferingValue] = []
+        while finding.rules:
+            taken += finding.rules
+            first = compare(self._play(taken), self._right.records, is_exact=True).first
+            if first is None:
+                return
+            finding = self.find(first, taken)
+            yield first, finding
+
+    def _play(
+        self, taken: Sequence[DifferingValue], cut: int | None = None, asked: set[str] | None = None
+    ) -> Sequence[Record]:
+        left = self._left
+        assert left.scenario is not None
+        trial = Trial(mixed(*self._gates, taken, asked), cut)
+        return play(left.scenario, left.side, left.until, trial=trial).records

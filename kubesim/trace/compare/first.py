@@ -1,0 +1,78 @@
+"""The first difference of two traces: the earliest record that the other side does not have in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kubesim.trace.compare.contents import Content, Streams
+from kubesim.trace.records import Record
+from kubesim.trace.stepping.stepper import Stepper
+from kubesim.values import value_object
+
+_AHEAD = 60  # records of a subject that are searched for one that comes later
+
+
+@value_object
+class FirstDifference:
+    """The next record of the same subject on both sides; None: nothing more happens there.
+
+    `is_extra`: by side, whether the record is one that the other side does not have at all.
+    """
+
+    left: Record | None
+    right: Record | None
+    is_extra: tuple[bool, bool] = (False, False)
+
+    @property
+    def moment(self) -> tuple[int, int]:
+        """Time and number of the earlier one of the two records."""
+        return min((each.t, each.seq) for each in (self.left, self.right) if each is not None)
+
+    @property
+    def pod(self) -> str:
+        return next(each.pod for each in (self.left, self.right) if each is not None)
+
+
+def first_difference(left: Streams, right: Streams) -> FirstDifference | None:
+    """Of all subjects, the one that differs first. Until then records have the same numbers on both sides."""
+    found = [each for key in {**left, **right} if (each := _of_subject(left.get(key, []), right.get(key, [])))]
+    return min(found, key=lambda each: each.moment, default=None)
+
+
+def _of_subject(
+    left: Sequence[tuple[Content, Record]], right: Sequence[tuple[Content, Record]]
+) -> FirstDifference | None:
+    place = next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a[0] != b[0]), None)
+    if place is None:
+        place = min(len(left), len(right))
+        if len(left) == len(right):
+            return None
+    rest = left[place : place + _AHEAD], right[place : place + _AHEAD]
+    ours, theirs = ([content for content, _ in each] for each in rest)
+    extra = (bool(ours) and ours[0] not in theirs, bool(theirs) and theirs[0] not in ours)
+    if extra[0] == extra[1]:  # one took the place of the other
+        extra = (False, False)
+    records = [each[0][1] if each else None for each in rest]
+    return FirstDifference(records[0], records[1], extra)
+
+
+def causes(records: Sequence[Record], record: Record) -> list[Record]:
+    """What led to the record: its cause, the cause of that, and so on."""
+    return Stepper(records).why(record.seq)[1:]
+
+
+def differing_fields(left: Record | None, right: Record | None) -> list[tuple[str, Any, Any]]:
+    """Where two records of one kind differ: `summary.containers.main.state`, and both values (None: not there)."""
+    if left is None or right is None or left.KIND != right.KIND:
+        return []
+    ours, theirs = ({k: v for k, v in each.to_json().items() if k not in ("seq", "cause")} for each in (left, right))
+    return list(_differing(ours, theirs, ""))
+
+
+def _differing(left: Any, right: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(left, dict) and isinstance(right, dict):
+        for name in {**left, **right}:
+            yield from _differing(left.get(name), right.get(name), f"{path}.{name}" if path else name)
+    elif left != right:
+        yield path, left, right

@@ -1,0 +1,82 @@
+"""A saved trace (`kubesim run -o jsonl`) -> its records, or one line that says which line is no record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+from kubesim.errors import InputError, not_json
+from kubesim.trace.compare.lives import pod_lives
+from kubesim.trace.records import KINDS, Record
+from kubesim.trace.sinks.jsonl import record_line
+from kubesim.trace.sinks.phrases import phrase
+
+_BY_NAME = {kind.KIND: kind for kind in KINDS}
+_DEFAULTS = {kind.KIND: {each.name: getattr(kind(), each.name) for each in fields(kind)} for kind in KINDS}
+_HINT = "give what `kubesim run -o jsonl` printed"
+
+
+def read_trace(lines: Iterable[str], source: str) -> list[Record]:
+    """The records of one run; `source` names the file in errors. Raises InputError."""
+    records: list[Record] = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            records.append(_record(line, source, number))
+            _check_order(records, source, number)
+    if not records:
+        raise InputError(source, f"no records in it: {_HINT}")
+    return records
+
+
+def as_saved(records: Iterable[Record]) -> list[Record]:
+    """The records as they would be read from a file: to compare a run with a saved one."""
+    return read_trace(map(record_line, records), "this run")
+
+
+def _check_order(records: list[Record], source: str, line: int) -> None:
+    """Causes are numbers of records, so none may be missing."""
+    found, expected = records[-1].seq, len(records)
+    if found == expected:
+        return
+    if found == 1:
+        raise InputError(source, "another run begins here: save each run in a file of its own", line=line)
+    raise InputError(source, f"record {expected} is missing: the next one has the number {found}", line=line)
+
+
+def _record(line: str, source: str, number: int) -> Record:
+    try:
+        content = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise not_json(source, error, number) from None
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if not isinstance(kind, str) or kind not in _BY_NAME:
+        problem = f"is no record of a trace: {_HINT}" if kind is None else f"unknown kind of record {kind!r}: {_HINT}"
+        raise InputError(source, problem, line=number)
+    values = {name: value for name, value in content.items() if name not in ("kind", "ref")}
+    known = _DEFAULTS[kind]
+    for name, value in values.items():
+        if name not in known or not _fits(value, known[name], name):
+            raise InputError(source, f"does not fit a record of kind {kind}: {_HINT}", line=number, field=name)
+        if isinstance(known[name], tuple):
+            values[name] = tuple(value)
+    values["t"] = round(values.get("t", 0) * 1_000_000)
+    record = _BY_NAME[kind](**values)
+    try:
+        phrase(record)
+        pod_lives([record])
+    except (AttributeError, KeyError, TypeError, ValueError):  # of what lies deeper in a field
+        raise InputError(source, f"does not fit a record of kind {kind}: {_HINT}", line=number) from None
+    return record
+
+
+def _fits(value: Any, default: Any, name: str) -> bool:
+    """Whether a value from JSON has the type of a field; the default shows it."""
+    if default is None and name not in ("cause", "requeue"):
+        return True
+    if isinstance(default, tuple):
+        return isinstance(value, list)
+    if isinstance(default, dict | str | bool):
+        return isinstance(value, type(default))
+    return isinstance(value, int | float) and not isinstance(value, bool)
