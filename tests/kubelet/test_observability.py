@@ -7,13 +7,12 @@ from typing import Any
 from kubesim.app import Simulation
 from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
+from kubesim.kubelet.metrics.exposition import Metric, render_metrics
 from kubesim.kubelet.observability import (
-    Metric,
     health_checks,
     metrics_of,
     pods_of,
     render_healthz,
-    render_metrics,
     render_pods,
     render_state,
     statistics,
