@@ -23,16 +23,20 @@ class WorkerDurations:
         self._updates: dict[str, list[r.WorkerUpdate]] = {}  # uid -> not yet taken up
         self._syncs: dict[str, tuple[r.SyncBegin, int | None]] = {}  # uid -> under way, and since when it counts
         self._phases: dict[str, str] = {}
+        self._finished: set[str] = set()  # uids whose worker has ended
 
     def first_seen(self, record: r.ConfigUpdate) -> None:
         if record.op == "ADD":
             self._seen.update(dict.fromkeys(record.pods, record.t))
 
     def updated(self, record: r.WorkerUpdate) -> None:
-        self._updates.setdefault(record.uid, []).append(record)
+        """Updates of a pod whose worker has ended are ignored, but for one without a time that starts it again."""
+        if record.uid not in self._finished:
+            self._updates.setdefault(record.uid, []).append(record)
 
     def begun(self, record: r.SyncBegin) -> None:
         """What came after the update that the worker took up (the cause of the sync) is for the next sync."""
+        self._finished.discard(record.uid)
         waiting = self._updates.get(record.uid, [])
         taken = [update for update in waiting if update.seq <= (record.cause or 0)]
         self._updates[record.uid] = waiting[len(taken) :]
@@ -59,7 +63,7 @@ class WorkerDurations:
             self._measured.observe(WORKER, record.t - start, "terminated" if is_last else sync.update)
 
     def finished(self, uid: str) -> None:
-        """The worker has ended."""
+        self._finished.add(uid)
         self._updates.pop(uid, None)
         self._phases.pop(uid, None)
 
