@@ -29,9 +29,9 @@ from kubesim.conformance.frame import corpus_name, read_cases
 from kubesim.features import DEFAULT_PROFILE
 from kubesim.features.differences import DIFFERENCES
 from kubesim.features.table import PROFILES
-from kubesim.kubeletconfig.fields import all_fields
 from kubesim.kubelet.metrics import definitions
 from kubesim.kubelet.metrics.exposition import format_value
+from kubesim.kubeletconfig.fields import all_fields
 from kubesim.labs.language import LabFile, Solution
 from kubesim.labs.load import find_labs, labs_directory
 from kubesim.labs.network import NetworkExercise

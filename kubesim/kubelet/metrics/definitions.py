@@ -58,7 +58,7 @@ START_TOTAL = Definition(
 )
 START_SLI = Definition(
     "kubelet_pod_start_sli_duration_seconds",
-    "The same without the time for pulling images and running init containers, of pods without storage.",
+    "From creation to start without pulls of images and init containers, of pods without storage.",
     START_BUCKETS,
 )
 STATUS_SYNC = Definition(
@@ -80,16 +80,23 @@ OPERATION = Definition(
     "operation_type",
 )
 OPERATION_ERRORS = Definition(
-    "kubelet_runtime_operations_errors_total", "Such calls that failed.", label="operation_type"
+    "kubelet_runtime_operations_errors_total",
+    "Calls that change something in the runtime and failed.",
+    label="operation_type",
 )
 NETWORK = "containerd_cri_network_plugin_operations"
 NETWORK_OPERATIONS = Definition(
     f"{NETWORK}_total_total", "Set-ups and tear-downs of a pod's network by real plugins.", label="operation_type"
 )
 NETWORK_OPERATION = Definition(
-    f"{NETWORK}_duration_seconds_seconds", "How long the plugins of one took.", DEFAULT_BUCKETS, "operation_type"
+    f"{NETWORK}_duration_seconds_seconds",
+    "How long the plugins of a set-up or tear-down took.",
+    DEFAULT_BUCKETS,
+    "operation_type",
 )
-NETWORK_ERRORS = Definition(f"{NETWORK}_errors_total_total", "Those that failed.", label="operation_type")
+NETWORK_ERRORS = Definition(
+    f"{NETWORK}_errors_total_total", "Set-ups and tear-downs that failed.", label="operation_type"
+)
 
 
 class Measurements:
