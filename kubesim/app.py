@@ -123,9 +123,7 @@ def run_scenario(
     async def main() -> RunResult:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            measured = metrics or serve is not None
-            live = _live_node(spec)
-            simulation = Simulation(scenario, chosen, tasks, sinks, real=real, live=live, measured=measured)
+            simulation = Simulation(scenario, chosen, tasks, sinks, real=real, live=_live_node(spec), measured=measured)
             simulation.report_progress(on_progress)
             server = AgentServer(simulation.kubelets, simulation.clock.now, simulation.measured)
             if serve is not None:
@@ -139,7 +137,7 @@ def run_scenario(
                     stopped.append(simulation.result_so_far)
             return result
 
-    spec = scenario.spec
+    spec, measured = scenario.spec, metrics or serve is not None
     left: list[Leak] = []
     stopped: list[RunResult] = []
     with interrupts_postponed():  # nodes are made and removed in one piece

@@ -114,6 +114,8 @@ def test_a_collector_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> No
         address = gone.address
     assert main(["run", "-q", "--otlp", address, HELLO]) == 2
     assert "is a collector listening there?" in capsys.readouterr().err
+    assert main(["run", "-q", "--otlp", "http://no..host", HELLO]) == 2
+    assert "cannot send spans to http://no..host" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

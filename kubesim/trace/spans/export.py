@@ -70,7 +70,7 @@ class Collector:
             connection.request("POST", url.path, request.encode(), {"Content-Type": "application/json"})
             response = connection.getresponse()
             answer = response.read(MAX_ANSWER)
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, ValueError) as error:  # ValueError: a host name that cannot be one
             problem = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise self._failed(f"{problem}; is a collector listening there?") from error
         finally:
@@ -108,6 +108,6 @@ def _rejected(answer: bytes) -> str:
     except ValueError:
         return ""
     partial = content.get("partialSuccess") if isinstance(content, Mapping) else None
-    if not isinstance(partial, Mapping) or not int(partial.get("rejectedSpans") or 0):
+    if not isinstance(partial, Mapping) or partial.get("rejectedSpans") in (None, 0, "0"):
         return ""
     return f"{partial['rejectedSpans']} spans: {partial.get('errorMessage', '')}"

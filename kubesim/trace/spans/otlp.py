@@ -19,7 +19,7 @@ Request = dict[str, Any]  # an ExportTraceServiceRequest
 
 
 @mutable
-class Span:
+class OtlpSpan:
     """Times are microseconds since the epoch. `scope` is the name and the version of the instrumentation."""
 
     node: str
@@ -55,7 +55,7 @@ class Span:
         return out
 
 
-def export_request(spans: Iterable[Span]) -> Request:
+def export_request(spans: Iterable[OtlpSpan]) -> Request:
     """All in one request: by node, then by scope, then in the given order."""
     nodes: dict[str, dict[tuple[str, str], list[dict[str, Any]]]] = {}
     for span in spans:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from kubesim.trace import records as r
 from kubesim.trace.pod_nodes import PodNodes
-from kubesim.trace.spans.otlp import Request, Span, export_request
+from kubesim.trace.spans.otlp import OtlpSpan, Request, export_request
 
 BATCH = 512  # spans of a request, as in OpenTelemetry's batch processor
 _KUBELET = ("k8s.io/kubernetes/pkg/kubelet", "")
@@ -47,9 +47,9 @@ class SpanSink:
         self._origin = origin
         self._rate = 1_000_000 if sampling_rate_per_million is None else sampling_rate_per_million
         self._nodes = PodNodes()
-        self._open: dict[int, Span] = {}  # by the record that began it
+        self._open: dict[int, OtlpSpan] = {}  # by the record that began it
         self._syncs: dict[str, int] = {}  # uid of a pod -> the record that began its sync
-        self._ended: list[Span] = []
+        self._ended: list[OtlpSpan] = []
 
     def record(self, record: r.Record) -> None:
         node = self._nodes.node_of(record)
@@ -82,7 +82,7 @@ class SpanSink:
         trace_id, span_id = self._ids(record, node)
         start = self._origin + record.t
         self._syncs[record.uid] = record.seq
-        self._open[record.seq] = Span(node, _KUBELET, name, "internal", trace_id, span_id, b"", start, attributes)
+        self._open[record.seq] = OtlpSpan(node, _KUBELET, name, "internal", trace_id, span_id, b"", start, attributes)
 
     def _sync_ends(self, record: r.SyncEnd) -> None:
         span = self._open.pop(self._syncs.pop(record.uid, 0), None)
@@ -104,7 +104,7 @@ class SpanSink:
         parent = b"" if sync is None else sync.span_id
         attributes = {"rpc.method": name, "rpc.system.name": "grpc", "server.address": _SOCKET}
         start = self._origin + record.t
-        self._open[record.seq] = Span(node, _GRPC, name, "client", trace_id, span_id, parent, start, attributes)
+        self._open[record.seq] = OtlpSpan(node, _GRPC, name, "client", trace_id, span_id, parent, start, attributes)
 
     def _call_ends(self, record: r.CriReturn) -> None:
         span = self._open.pop(record.cause or 0, None)
@@ -117,7 +117,7 @@ class SpanSink:
         span.attributes["rpc.response.status_code"] = code
         self._end(span, record)
 
-    def _end(self, span: Span, record: r.Record) -> None:
+    def _end(self, span: OtlpSpan, record: r.Record) -> None:
         span.end = self._origin + record.t
         if is_sampled(span.trace_id, self._rate):
             self._ended.append(span)
