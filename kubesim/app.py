@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from kubesim.api.pod import Pod
 from kubesim.api.timestamps import SECOND
 from kubesim.clock import LoopClock, Randomness, run_virtual
 from kubesim.clock.clock import VIRTUAL_START
@@ -51,6 +52,7 @@ from kubesim.values import replace, value_object
 
 if TYPE_CHECKING:
     from kubesim.attach.agent.live_node import AttachedNode
+    from kubesim.kubelet.metrics.sink import MetricsSink
     from kubesim.runtime.containerd.cni_nodes import CniNodes
     from kubesim.runtime.containerd.leaks.leftovers import Leak
 
@@ -78,6 +80,7 @@ class RunResult:
     interrupted: bool = False  # a signal ended it: all of this is what was known by then
     without_effect: tuple[str, ...] = ()  # what the scenario asks for and nothing here acts on, a line each
     networks: tuple[NetworkPicture, ...] = ()  # of nodes with real networks, when everything had come to rest
+    metrics: str = ""  # of the kubelets that ran at the end, in the text format of Prometheus; if asked for
     left_behind: tuple[Leak, ...] = ()  # on the host, because a plugin did not remove it
 
     @property
@@ -114,6 +117,7 @@ def run_scenario(
     host_state: str = "",
     on_progress: Callable[[int], None] | None = None,
     trial: Trial | None = None,
+    metrics: bool = False,
 ) -> RunResult:
     """Play a scenario in virtual time and return when it is over. Raises RunInterrupted.
 
@@ -121,7 +125,8 @@ def run_scenario(
     clock (virtual seconds for each real one, 0 = as fast as possible). With `serve` (address and port) agents answer
     questions over HTTP while it runs; `on_serving` is called with the address. `host_state` makes the host itself the
     node of runtime `cni`, with that directory for what has to outlive a crash. `on_progress` is called now and then
-    with the virtual time since the beginning. `trial` plays a part of the run with other gates.
+    with the virtual time since the beginning. `trial` plays a part of the run with other gates. With `metrics`, the
+    result has those of kubelets.
     """
     chosen = scenario.spec.seed if seed is None else seed
     if scenario.spec.sources.apiserver is not None:
@@ -130,9 +135,12 @@ def run_scenario(
     async def main() -> RunResult:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            simulation = Simulation(scenario, chosen, tasks, sinks, real=real, live=_live_node(spec), trial=trial)
+            live = _live_node(spec)
+            simulation = Simulation(
+                scenario, chosen, tasks, sinks, real=real, live=live, trial=trial, measured=measured
+            )
             simulation.report_progress(on_progress)
-            server = AgentServer(simulation.kubelets, simulation.clock.now)
+            server = AgentServer(simulation.kubelets, simulation.clock.now, simulation.measured)
             if serve is not None:
                 await server.start(tasks, *serve)
                 if on_serving is not None:
@@ -144,7 +152,7 @@ def run_scenario(
                     stopped.append(simulation.result_so_far)
             return result
 
-    spec = scenario.spec
+    spec, measured = scenario.spec, metrics or serve is not None
     left: list[Leak] = []
     stopped: list[RunResult] = []
     with interrupts_postponed():  # nodes are made and removed in one piece
@@ -196,7 +204,8 @@ def raise_failures_of_callbacks(tasks: TaskSet) -> None:
 
 
 class Simulation:
-    """A cluster that plays one scenario. Its clock begins at `start`; None: with the loop's own."""
+    """A cluster that plays one scenario. Its clock begins at `start`; None: with the loop's own. With `measured` it
+    has metrics of what the trace shows."""
 
     def __init__(
         self,
@@ -210,6 +219,7 @@ class Simulation:
         live: LiveNode | None = None,
         start: int | None = VIRTUAL_START - LEAD,
         trial: Trial | None = None,
+        measured: bool = False,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
@@ -219,9 +229,9 @@ class Simulation:
         self.clock = LoopClock(start)
         self.randomness = Randomness(seed)
         self.recorder = Recorder(self.clock)
-        self._sinks = sinks
+        self.measured = self._metrics_sink() if measured else None
+        self._sinks = sinks if self.measured is None else (*sinks, self.measured)
         self._networks: list[NetworkPicture] = []
-        self.traced = bool(sinks)
         self.result_so_far: RunResult | None = None  # of a run that was cancelled
         self.store = Store(self.clock.now, new_uids(self.randomness))
         self.network = SimulatedNetwork(self.clock)
@@ -243,7 +253,7 @@ class Simulation:
             self.url,
             scenario.spec,
             self.gates,
-            traced=bool(sinks),
+            traced=bool(self._sinks),
             health=self.health,
             output=self.output,
             real=real,
@@ -277,6 +287,26 @@ class Simulation:
         """The agent of each node, None while it is stopped."""
         return {name: node.kubelet if node.kubelet_runs else None for name, node in self.nodes.items()}
 
+    def _metrics_sink(self) -> MetricsSink:
+        from kubesim.kubelet.metrics.sink import MetricsSink  # only a run with metrics pays for it
+
+        return MetricsSink(self._find_pod, self.clock)
+
+    def _find_pod(self, name: str) -> Pod | None:
+        found = self.store.find("Pod", *name.split("/", 1))
+        return found if isinstance(found, Pod) else None
+
+    def _metrics(self) -> str:
+        """Of several nodes, each sample names its own."""
+        if self.measured is None:
+            return ""
+        from kubesim.kubelet.metrics.exposition import by_instance, render_metrics
+        from kubesim.kubelet.observability import metrics_of
+
+        running = [(node, kubelet) for node, kubelet in self.kubelets().items() if kubelet is not None]
+        of_nodes = [(node, metrics_of(kubelet, self.measured)) for node, kubelet in running]
+        return render_metrics(by_instance(of_nodes) if len(self.nodes) > 1 else (m for _, own in of_nodes for m in own))
+
     async def run(self, until: int | None = None, speed: float = 0.0) -> RunResult:
         """Let the nodes come up, then play."""
         for node in self.nodes.values():
@@ -289,11 +319,12 @@ class Simulation:
             spec = self.scenario.spec
             await Player(self.clock, self.tasks, self.world, judge, spec, until, self._look, self._cut).play()
         except asyncio.CancelledError:
-            self.result_so_far = replace(self._result(witness, judge), interrupted=True)
+            self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)
             raise
         judge.close()
+        metrics = self._metrics()
         await self.close()
-        return self._result(witness, judge)
+        return self._result(witness, judge, metrics)
 
     def report_progress(self, on_progress: Callable[[int], None] | None) -> None:
         loop = asyncio.get_running_loop()
@@ -329,7 +360,7 @@ class Simulation:
             for name, text in self.output.tails[pod]
         )
 
-    def _result(self, witness: Witness, judge: Judge) -> RunResult:
+    def _result(self, witness: Witness, judge: Judge, metrics: str) -> RunResult:
         hashes = [sink.hexdigest() for sink in self._sinks if isinstance(sink, HashSink)]
         return RunResult(
             scenario=self.scenario.name,
@@ -347,6 +378,7 @@ class Simulation:
             events=witness.events,
             without_effect=tuple(self.effects.lines),
             networks=tuple(self._networks),
+            metrics=metrics,
         )
 
 

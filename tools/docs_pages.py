@@ -30,6 +30,8 @@ from kubesim.features import DEFAULT_PROFILE, FeatureGates
 from kubesim.features.differences import DIFFERENCES
 from kubesim.features.differences.gates import GATE_DIFFERENCES
 from kubesim.features.table import PROFILES
+from kubesim.kubelet.metrics import definitions
+from kubesim.kubelet.metrics.exposition import format_value
 from kubesim.kubeletconfig.fields import all_fields
 from kubesim.labs.language import LabFile, Solution
 from kubesim.labs.load import find_labs, labs_directory
@@ -220,8 +222,24 @@ def trace() -> str:
         told = (kind.__doc__ or "").split("\n")[0]
         told = "" if told.startswith(f"{kind.__name__}(") else told  # what dataclasses write by themselves
         lines.append(f"| `{kind.KIND}` | {own} | {kind.REF} | {_cell(told)} |")
+    lines += [
+        "",
+        "## Metrics",
+        "",
+        "Measured in the trace for `kubesim run --metrics` and `/metrics`; counters have no buckets.",
+        "",
+        "| name | label | buckets | |",
+        "|---|---|---|---|",
+    ]
+    for what in sorted(_definitions(), key=lambda what: what.name):
+        bounds = f"{len(what.buckets)}, up to {format_value(what.buckets[-1])} s" if what.buckets else ""
+        lines.append(f"| `{what.name}` | {what.label and f'`{what.label}`'} | {bounds} | {_cell(what.help)} |")
     lines += ["", "## Conditions", "", *inspect.cleandoc(conditions.__doc__ or "").splitlines()]
     return _page(lines)
+
+
+def _definitions() -> list[definitions.Definition]:
+    return [value for value in vars(definitions).values() if isinstance(value, definitions.Definition)]
 
 
 # -- what is true, and how true ---------------------------------------------------------------------------------

@@ -173,10 +173,20 @@ async def _run(
             # What nobody learns of is on the node already, as most images are.
             latencies = Latencies() if args.learn else Latencies(pull=Span(20 * MILLISECOND))
             sinks = (*shown.sinks(), *log.sinks(scenario, clock.now()))
-            simulation = Simulation(scenario, 0, tasks, sinks, real=real, live=live, latencies=latencies, start=None)
+            simulation = Simulation(
+                scenario,
+                0,
+                tasks,
+                sinks,
+                real=real,
+                live=live,
+                latencies=latencies,
+                start=None,
+                measured=bool(args.serve),
+            )
             comparison.attach(simulation.store, simulation.recorder, simulation.clock.elapsed)
             if args.serve:
-                server = AgentServer(simulation.kubelets, simulation.clock.now)
+                server = AgentServer(simulation.kubelets, simulation.clock.now, simulation.measured)
                 await server.start(tasks, *parse_address(args.serve))
                 print(f"kubesim: serving on {server.address}", file=sys.stderr, flush=True)
             await tasks.run_until(_attached(args, simulation, comparison))

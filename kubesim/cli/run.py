@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from kubesim.cli.flags import kubelet_flags, log_flags, manifest_flags, options, runtime_flags
+from kubesim.cli.flags import kubelet_flags, log_flags, manifest_flags, options, runtime_flags, telemetry_flags
 from kubesim.cli.output.terminal import say, warn
 from kubesim.errors import UsageError
 
@@ -76,6 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="print the output of the containers after the run, of all or of these; a name may be a glob",
     )
     log_flags.add(parser)
+    telemetry_flags.add(parser)
     runtime_flags.add(parser)
     kubelet_flags.add_configuration(parser)
 
@@ -89,6 +90,7 @@ def execute(args: argparse.Namespace) -> int:
     serve = _serve_address(args.serve, speed)
     around = kubelet_flags.overlay(args, gates)
     _check_together(args)
+    telemetry_flags.check_together(args)
     if args.step or args.break_on:
         return _step(args, seed, until, around, gates)
     # Every mistake is told before anything runs.
@@ -97,6 +99,7 @@ def execute(args: argparse.Namespace) -> int:
     scenarios = [(name, scenario.with_runtime(*chosen)) for name, scenario in runs]
     state = runtime_flags.host_state(args)
     _check_runtimes(args, scenarios, state)
+    telemetry_flags.check_runs(args, len(scenarios))
     with terminated_as_interrupted():
         return _play(args, scenarios, seed=seed, until=until, speed=speed, serve=serve, host_state=state)
 
@@ -117,19 +120,21 @@ def _play(
     report = _report(args, progress.above(sys.stdout), attached=live)
     effects = EffectSink(progress.above(sys.stderr))
     ok = True
-    with collected_rarely(), log_flags.opened(args) as log:
+    with collected_rarely(), log_flags.opened(args) as log, telemetry_flags.opened(args) as telemetry:
         for file, scenario in scenarios:
             hashed = HashSink(placeholders=scenario.spec.runtime == "cni")
             report.begin(file, nodes=len(scenario.spec.nodes) > 1)
             progress.begin(min((limit for limit in (scenario.spec.duration, until) if limit is not None), default=None))
             logs = ContainerLogs(args.logs)
+            spans = telemetry.sinks(scenario, settings["seed"])
             try:
                 result = run_scenario(
                     scenario,
                     until=until,
                     speed=speed,
-                    sinks=(report, hashed, effects, *logs.sinks(), *log.sinks(scenario)),
+                    sinks=(report, hashed, effects, *logs.sinks(), *log.sinks(scenario), *spans),
                     on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
+                    metrics=args.metrics is not None,
                     on_progress=None if args.quiet or speed else progress.advance,
                     **settings,
                 )
@@ -139,6 +144,7 @@ def _play(
             report.end(result)
             logs.print(sys.stdout)
             _show_rest(args, result)
+            telemetry.finish(result)
             ok = ok and result.ok
             if result.interrupted:
                 break

@@ -1,7 +1,7 @@
 """What an agent tells about itself: `/healthz`, `/pods`, `/metrics` and a dump of its state, as texts.
 
 Nothing here changes the agent, and nothing here serves; whoever does hands these texts on. Metrics have the kubelet's
-names and are counted when somebody asks.
+names; what the agent does not count itself is counted when somebody asks, or measured in the trace (`metrics/`).
 
 Mirrors: pkg/kubelet/server/server.go InstallDefaultHandlers, getPods; pkg/kubelet/metrics/metrics.go; kubelet_pods.go
 HandlePodCleanups (the counts of pods)
@@ -12,15 +12,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from kubesim.api.pod import Pod
 from kubesim.api.pods.pod_kinds import is_static_pod
 from kubesim.kubelet.agent import Kubelet
-from kubesim.values import mutable
+from kubesim.kubelet.metrics.exposition import Labels, Metric
 
-Labels = tuple[tuple[str, str], ...]
+if TYPE_CHECKING:
+    from kubesim.kubelet.metrics.sink import MetricsSink
 
 KNOWN_REJECTIONS = frozenset(
     {
@@ -31,32 +31,6 @@ KNOWN_REJECTIONS = frozenset(
         "UnknownReason", "VolumeAttachmentLimitExceeded", "node(s) had taints that the pod didn't tolerate",
     }
 )  # fmt: skip
-_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
-
-
-@mutable
-class Metric:
-    """One metric with its samples: labels -> value."""
-
-    name: str
-    kind: Literal["gauge", "counter"]
-    help: str
-    samples: dict[Labels, float] = field(default_factory=dict)
-
-
-def render_metrics(metrics: Iterable[Metric]) -> str:
-    """In the text format of Prometheus, by name, samples by their labels; a metric without samples is left out."""
-    lines: list[str] = []
-    for metric in sorted(metrics, key=lambda metric: metric.name):
-        if metric.samples:
-            lines += [f"# HELP {metric.name} {metric.help}", f"# TYPE {metric.name} {metric.kind}"]
-            lines += (f"{metric.name}{_labels(labels)} {value:g}" for labels, value in sorted(metric.samples.items()))
-    return "".join(line + "\n" for line in lines)
-
-
-def _labels(labels: Labels) -> str:
-    inside = ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels)
-    return f"{{{inside}}}" if inside else ""
 
 
 def render_healthz(checks: Mapping[str, str]) -> tuple[int, str]:
@@ -118,7 +92,11 @@ def statistics(kubelet: Kubelet) -> dict[str, Any]:
     }
 
 
-def metrics_of(kubelet: Kubelet) -> Iterator[Metric]:
+def metrics_of(kubelet: Kubelet, traced: MetricsSink | None = None) -> Iterator[Metric]:
+    """What the agent counts, and with a sink what was measured in its trace."""
+    if traced is not None:
+        yield from traced.metrics(kubelet.settings.node_name, kubelet.views.resyncs.counted)
+    yield from _relists(kubelet)
     yield Metric(
         "kubelet_node_name",
         "gauge",
@@ -159,6 +137,18 @@ def metrics_of(kubelet: Kubelet) -> Iterator[Metric]:
             "Images removed, for their age or for want of space.",
             {(("reason", reason),): count for reason, count in collected.items()},
         )
+
+
+def _relists(kubelet: Kubelet) -> Iterator[Metric]:
+    pleg = kubelet.pleg
+    for name, help, histogram in (
+        ("relist_duration", "How long the PLEG took to list all pods.", pleg.relist_durations),
+        ("relist_interval", "From one list of all pods to the next.", pleg.relist_intervals),
+        ("pod_relist_duration", "How long the PLEG took to list a single pod.", pleg.pod_relist_durations),
+    ):
+        yield Metric(f"kubelet_pleg_{name}_seconds", "histogram", help, {(): histogram})
+    help = "Events that the sync loop had no room for."
+    yield Metric("kubelet_pleg_discard_events", "counter", help, {(): pleg.discarded})
 
 
 def _counted(kubelet: Kubelet) -> Iterator[Metric]:

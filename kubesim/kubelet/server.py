@@ -20,12 +20,12 @@ from kubesim.clock import external
 from kubesim.concurrency import TaskSet
 from kubesim.errors import UsageError
 from kubesim.kubelet.agent import Kubelet
+from kubesim.kubelet.metrics.exposition import render_metrics
 from kubesim.kubelet.observability import (
     health_checks,
     metrics_of,
     pods_of,
     render_healthz,
-    render_metrics,
     render_pods,
     render_state,
     statistics,
@@ -34,6 +34,8 @@ from kubesim.kubelet.observability import (
 if TYPE_CHECKING:
     from anyio.abc import SocketStream
     from anyio.streams.stapled import MultiListener
+
+    from kubesim.kubelet.metrics.sink import MetricsSink
 
 LOOPBACK = "127.0.0.1"
 MAX_REQUEST = 8 * 1024
@@ -52,7 +54,9 @@ def parse_address(text: str) -> tuple[str, int]:
     return host.strip("[]") or LOOPBACK, int(port)
 
 
-def answer(method: str, target: str, kubelets: Mapping[str, Kubelet | None], now: int) -> Answer:
+def answer(
+    method: str, target: str, kubelets: Mapping[str, Kubelet | None], now: int, traced: MetricsSink | None = None
+) -> Answer:
     """What a request gets. `kubelets` has the agent of each node, None while it is stopped."""
     path = target.partition("?")[0]
     name = next(iter(kubelets))
@@ -72,7 +76,7 @@ def answer(method: str, target: str, kubelets: Mapping[str, Kubelet | None], now
     if path == "/pods":
         return 200, JSON, render_pods(pods_of(kubelet))
     if path == "/metrics":
-        return 200, TEXT, render_metrics(metrics_of(kubelet))
+        return 200, TEXT, render_metrics(metrics_of(kubelet, traced))
     return 200, JSON, render_state(statistics(kubelet))
 
 
@@ -164,5 +168,10 @@ def _response(status: int, kind: str, body: str) -> bytes:
 class AgentServer(ReadOnlyServer):
     """Answers about the agents of a run."""
 
-    def __init__(self, kubelets: Callable[[], Mapping[str, Kubelet | None]], now: Callable[[], int]) -> None:
-        super().__init__(lambda method, target: answer(method, target, kubelets(), now()))
+    def __init__(
+        self,
+        kubelets: Callable[[], Mapping[str, Kubelet | None]],
+        now: Callable[[], int],
+        traced: MetricsSink | None = None,
+    ) -> None:
+        super().__init__(lambda method, target: answer(method, target, kubelets(), now(), traced))

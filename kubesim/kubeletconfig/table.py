@@ -186,7 +186,7 @@ timeAdded                                  string                .              
 """,
     "Tracing": """\
 endpoint                                   *string               .                                    .
-samplingRatePerMillion                     *int32                .                                    .
+*samplingRatePerMillion                    *int32                .                                    .
 """,
     "UserNamespaces": """\
 *idsPerPod                                 *int64                .                                    .

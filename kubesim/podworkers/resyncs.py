@@ -17,6 +17,7 @@ class Resyncs:
     def __init__(self, clock: LoopClock) -> None:
         self.queue = WorkQueue(clock)
         self.settled = WorkQueue(clock)
+        self.counted = 0  # resyncs of settled pods, which nothing executed
         self._touched: dict[str, bool] = {}  # pods with a worker: was it touched since its last sync began?
 
     def sync_begins(self, uid: str) -> None:

@@ -109,6 +109,7 @@ class PodWorkers:
         while (due := settled.earliest()) is not None and (tick := tick_after(due)) <= last:
             worker = workers[settled.pop()]
             worker.last_sync = tick
+            self.resyncs.counted += 1
             settled.enqueue_at(worker.uid, tick + self._stretch(worker, resync))
 
     def sync_known_pods(self, desired: Collection[str]) -> None:

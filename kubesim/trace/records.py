@@ -271,6 +271,11 @@ class Note(Record):
     KIND: ClassVar[str] = "note"
     text: str = ""
 
+    @property
+    def ends_kubelet(self) -> bool:
+        """Whether the kubelet of the node is gone, with all that it had in its memory."""
+        return self.text.startswith(("the kubelet is killed", "the node is switched off"))
+
 
 KINDS: tuple[type[Record], ...] = (
     SourceSnapshot, ConfigUpdate, LoopSelect, Handler, WorkerUpdate, WorkerState, SyncBegin, SyncEnd, Actions, CriCall,

@@ -16,6 +16,7 @@ from kubesim.cli.main import main
 from kubesim.errors import UsageError
 from kubesim.kubelet.server import parse_address
 from tests.support.processes import start
+from tests.support.prometheus import read_metrics
 
 HELLO = str(Path(__file__).parents[2] / "scenarios" / "hello-pod.yaml")
 
@@ -47,6 +48,9 @@ def test_a_paced_run_answers_questions() -> None:
         status, metrics = get(address, "/metrics")
         assert status == 200
         assert "# TYPE kubelet_" in metrics
+        while "kubelet_pod_worker_start_duration_seconds_count 1" not in metrics:  # the pod is seen in a moment
+            metrics = get(address, "/metrics")[1]
+        assert read_metrics(metrics)["kubelet_pleg_relist_interval_seconds"].kind == "histogram"
         assert json.loads(get(address, "/statusz")[1])["node"] == "node-1"
         assert get(address, "/nodes/node-1/healthz") == (200, "ok")
         assert get(address, "/nodes/other/healthz")[0] == 404

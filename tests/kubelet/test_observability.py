@@ -7,13 +7,12 @@ from typing import Any
 from kubesim.app import Simulation
 from kubesim.clock import run_virtual
 from kubesim.concurrency import TaskSet
+from kubesim.kubelet.metrics.exposition import render_metrics
 from kubesim.kubelet.observability import (
-    Metric,
     health_checks,
     metrics_of,
     pods_of,
     render_healthz,
-    render_metrics,
     render_pods,
     render_state,
     statistics,
@@ -24,19 +23,6 @@ from kubesim.scenario.load.loader import load_scenario
 from tests.support.played import SERVER, pod
 
 SCENARIO = Path(__file__).parent.parent.parent / "scenarios" / "static-pod.yaml"
-
-
-def test_metrics_in_the_format_of_prometheus() -> None:
-    metrics = [
-        Metric("b_total", "counter", "Things.", {(("what", 'a "thing"\\'),): 2, (("what", "x"),): 1}),
-        Metric("a", "gauge", "Plain.", {(): 0.5}),
-        Metric("none", "gauge", "Nothing.", {}),
-    ]
-    assert render_metrics(metrics) == (
-        "# HELP a Plain.\n# TYPE a gauge\na 0.5\n"
-        "# HELP b_total Things.\n# TYPE b_total counter\n"
-        'b_total{what="a \\"thing\\"\\\\"} 2\nb_total{what="x"} 1\n'
-    )
 
 
 def test_healthz_keeps_its_reasons_to_itself() -> None:

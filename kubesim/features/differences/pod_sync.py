@@ -53,7 +53,7 @@ POD_SYNC = (
     ),
     Difference(
         "infers_finished_init_containers",
-        {"v1.6": False, "v1.12": False, "v1.30": False},
+        {"v1.6": False, "v1.12": False, "v1.30": False, "v1.35": False},
         "An init container whose record is gone is reported as waiting, also in a pod that runs. In v1.36 it is "
         "reported as Completed.",
         "pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses, until v1.35",

@@ -19,6 +19,7 @@ from kubesim.concurrency import Channel, Select, Ticker
 from kubesim.errors import RuntimeCallError
 from kubesim.features import DEFAULT_GATES, FeatureGates
 from kubesim.golang.text import duration
+from kubesim.kubelet.metrics.exposition import Histogram
 from kubesim.kubelet.pleg.records import PodLifecycleEvent, PodRecords, compute_events, keep_pod_ips
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
@@ -77,6 +78,8 @@ class GenericPleg:
         self._causes: dict[str, int | None] = {}  # of changes since the last listing, for the trace
         self._requests: Channel[_RelistRequest] = Channel("relist request", REQUEST_CAPACITY)
         self._relist_time: int | None = None
+        self.relist_intervals, self.relist_durations, self.pod_relist_durations = Histogram(), Histogram(), Histogram()
+        self.discarded = 0  # events
         self._place = clock.late_place()
 
     # -- what others ask ----------------------------------------------------------------------------------------
@@ -127,7 +130,12 @@ class GenericPleg:
             ticker.stop()
 
     def _relisted(self, moment: int) -> None:
-        """A relist that began then has seen every pod."""
+        """A relist that began then has seen every pod; so have those before it, which were skipped too."""
+        if self._relist_time is not None:
+            interval = self._period + self._list_duration
+            skipped = (moment - self._relist_time) // interval
+            self.relist_intervals.observe(interval, skipped)
+            self.relist_durations.observe(self._list_duration, skipped)
         self._relist_time = moment
         self._cache.update_time(moment)
 
@@ -136,6 +144,13 @@ class GenericPleg:
     async def relist(self) -> bool:
         """List all pods, cache what changed, send the events. True if the next relist would find the same."""
         started = self._clock.now()
+        if self._relist_time is not None:
+            self.relist_intervals.observe(started - self._relist_time)
+        found_nothing = await self._relist(started)
+        self.relist_durations.observe(self._clock.now() - started)
+        return found_nothing
+
+    async def _relist(self, started: int) -> bool:
         read_at = await self._list_delay(started)
         causes, self._causes = self._causes, {}
         try:
@@ -154,7 +169,12 @@ class GenericPleg:
 
     async def relist_pod(self, uid: str, cause: int | None = None) -> None:
         """Relist one pod. If it is gone nothing is sent: the next relist finds that out."""
-        read_at = await self._list_delay(self._clock.now())
+        started = self._clock.now()
+        await self._relist_pod(uid, started, cause)
+        self.pod_relist_durations.observe(self._clock.now() - started)
+
+    async def _relist_pod(self, uid: str, started: int, cause: int | None) -> None:
+        read_at = await self._list_delay(started)
         try:
             pod = await self._runtime.get_pod(uid)
         except RuntimeCallError:
@@ -225,4 +245,5 @@ class GenericPleg:
             )
             event = replace(event, cause=seq)
         if not self.events.try_send(event):
+            self.discarded += 1
             self.on_dropped(event.uid)

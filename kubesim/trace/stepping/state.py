@@ -15,7 +15,6 @@ from kubesim.trace import records as r
 from kubesim.values import mutable, replace, value_object
 
 _ENDED = re.compile(r"container \S+ ended with exit code (\d+) \((.*)\)")
-_KUBELET_GONE = ("the kubelet is killed", "the node is switched off")
 
 
 @value_object
@@ -190,7 +189,7 @@ def _note(picture: Picture, record: r.Note) -> None:
                 _change_container(picture, identifier, "exited", record.t, f"{ended[1]} ({ended[2]})")
     elif record.node and not record.pod:
         picture.notes[record.node] = record.text
-        if record.text.startswith(_KUBELET_GONE):
+        if record.ends_kubelet:
             picture.workers.clear()
             picture.calls.clear()
             picture.probes.clear()

@@ -1,0 +1,19 @@
+"""Which node a record is about. Records of workers name only their pod, and a pod is on one node at a time."""
+
+from __future__ import annotations
+
+from kubesim.trace.records import Record
+
+
+class PodNodes:
+    """Learns from records that name both; empty if no record of the pod did so far."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, str] = {}
+
+    def node_of(self, record: Record) -> str:
+        if not record.node:
+            return self._nodes.get(record.pod, "")
+        if record.pod:
+            self._nodes[record.pod] = record.node
+        return record.node

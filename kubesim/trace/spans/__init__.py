@@ -1,0 +1,1 @@
+"""The trace as OpenTelemetry spans, under the kubelet's names."""
