@@ -18,6 +18,7 @@ class Rules:
     """The rules of one kubelet. The defaults are those of v1.36."""
 
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
+    sandbox_order: str = "containerd"  # or dockershim, dockertools: how sandboxes and their networks are made
 
 
 class Difference(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from kubesim.features.differences.sandboxes import SANDBOXES
 from kubesim.features.differences.sources import SOURCES
 from kubesim.features.rules import Difference
 
-DIFFERENCES: tuple[Difference, ...] = (*SOURCES,)
+DIFFERENCES: tuple[Difference, ...] = (*SOURCES, *SANDBOXES)

@@ -37,6 +37,7 @@ from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.node_items import (
     UNSTARTABLE,
+    DockerItem,
     NodeFiles,
     SecurityProfilesItem,
     TopologyItem,
@@ -106,6 +107,7 @@ class NodeItem(Strict):
     runtime_handlers: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ("runc",)  # that a RuntimeClass can name
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    docker: DockerItem | None = None  # of profiles v1.6 and v1.12
     device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()  # one for each resource
     dra_drivers: Annotated[tuple[DraDriverItem, ...], BeforeValidator(as_list)] = ()  # one for each name
 

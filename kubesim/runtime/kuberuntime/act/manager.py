@@ -41,10 +41,10 @@ from kubesim.runtime.kuberuntime.act.pod_resize import PodResizer, is_pod_resize
 from kubesim.runtime.kuberuntime.decide.actions import PodActions, compute_pod_actions
 from kubesim.runtime.kuberuntime.decide.backoff import Backoff, do_back_off
 from kubesim.runtime.kuberuntime.decide.init_actions import init_records, superseded_init_records
+from kubesim.runtime.kuberuntime.decide.sandbox_failure import sandbox_failure
 from kubesim.runtime.kuberuntime.labels import restore_specs
 from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.kuberuntime.results import (
-    CREATE_POD_SANDBOX_ERROR,
     KILL_CONTAINER_ERROR,
     KILL_POD_SANDBOX_ERROR,
     REMOVE_CONTAINER_ERROR,
@@ -130,7 +130,7 @@ class RuntimeManager:
         actions = self._decide(pod, status, probes, restart_all_containers)
         if self._recorder.on:
             self._record(pod, actions)
-        if actions.create_sandbox and actions.sandbox_id:
+        if actions.create_sandbox and actions.sandbox_id and self._gates.rules.sandbox_order != "dockertools":
             message = "Pod sandbox changed, it will be killed and re-created."
             self._events.event(pod, "Normal", "SandboxChanged", message)
         if actions.stops_something() and not await self._kill_step(pod, status, actions, result):
@@ -283,9 +283,11 @@ class RuntimeManager:
         except (RuntimeCallError, SandboxConfigError) as error:
             if not self._helper.is_pod_termination_requested(pod.metadata.uid):
                 self.counts["started_pods_errors",] += 1
-                outcome.fail(CREATE_POD_SANDBOX_ERROR, f"{what} for pod {quoted(format_pod(pod))}: {error}")
-                reason = "FailedCreatePodSandBox"
-                self._events.event(pod, "Warning", reason, f"Failed to create pod sandbox: {error}")
+                failure = sandbox_failure(self._gates.rules.sandbox_order, pod, what, error)
+                outcome.action, outcome.target = failure.action, failure.target
+                outcome.fail(failure.error, failure.message)
+                if failure.event:
+                    self._events.event(pod, "Warning", "FailedCreatePodSandBox", failure.event)
             return None
         try:
             made = await self.runtime.pod_sandbox_status(sandbox_id)
