@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cni.plugin_manager import NetworkPlugin
 from kubesim.runtime.docker.parts import Steps
-from kubesim.runtime.docker.runtime import NETWORK_STATUS_PERIOD, DockerRuntime
+from kubesim.runtime.docker.runtime import DockerRuntime
 from kubesim.runtime.docker.settings import KUBENET, DockerSettings, NetworkPluginSettings
 from kubesim.runtime.docker.simulated_plugin import SimulatedPlugin
 from kubesim.runtime.docker.start_up import start_dockershim, start_dockertools
@@ -39,14 +39,11 @@ def simulated_runtime(
     """One with a simulated network."""
     steps = Steps(recorder, node)
     runtime = DockerRuntime(clock, randomness, processes, settings, plan.docker, steps)
-    configured_at = clock.now() + plan.network.configured_at
     plugins = [
-        SimulatedPlugin("cni", lambda: clock.now() >= configured_at, settings.sandbox_errors, runtime.take_address),
+        SimulatedPlugin("cni", runtime.is_configured, settings.sandbox_errors, runtime.take_address),
         SimulatedPlugin(KUBENET, lambda: bool(plan.network.pod_cidr), settings.sandbox_errors, runtime.take_address),
     ]
     serve(runtime, plan, plugins, steps)
-    if plan.network.configured_at:
-        runtime.network_changes_at([configured_at, *_polls_after(clock.now(), configured_at)])
     return runtime
 
 
@@ -57,9 +54,4 @@ def serve(runtime: DockerRuntime, plan: DockerPlan, plugins: Sequence[NetworkPlu
         begin = lambda: start_dockershim(plugins, plan.network, plan.docker, plan.cgroup_driver, steps)  # noqa: E731
     else:
         begin = lambda: start_dockertools(plugins, plan.network, steps)  # noqa: E731
-    runtime.use(plan.order, begin)
-
-
-def _polls_after(start: int, moment: int) -> list[int]:
-    """The next poll of dockertools' network status."""
-    return [start - (start - moment) // NETWORK_STATUS_PERIOD * NETWORK_STATUS_PERIOD]
+    runtime.use(plan.order, begin, plan.network.configured_at)

@@ -6,7 +6,7 @@ that asks it. The network plugin and its state live in the kubelet: they begin a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 from kubesim.api.timestamps import SECOND
@@ -33,6 +33,7 @@ from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import SandboxNetwork
 from kubesim.values import replace
 
+POLL_PERIOD = 5 * SECOND  # the kubelet asks dockershim for its status, and that the plugin
 NETWORK_STATUS_PERIOD = 30 * SECOND  # of dockertools; dockershim's status asks the plugin each time
 
 
@@ -71,6 +72,8 @@ class DockerRuntime(SimulatedRuntime):
         self._draws = randomness.stream("docker", "names")
         self._spans: dict[str, int] = {}  # time that is left of the call that makes a sandbox
         self._begin: Callable[[], NetworkPlugin]
+        self._configured_at = 0
+        self._configured: int | None = None  # the moment; known from the beginning of the story
         self._order: SandboxOrder
         self._network: PluginManager
         self._prefix = ""
@@ -78,9 +81,10 @@ class DockerRuntime(SimulatedRuntime):
         self._polled: int | None = None
         self._network_problem = ""
 
-    def use(self, order: str, begin: Callable[[], NetworkPlugin]) -> None:
-        """Make sandboxes in this order, with the plugin that `begin` starts."""
-        self._begin = begin
+    def use(self, order: str, begin: Callable[[], NetworkPlugin], configured_at: int = 0) -> None:
+        """Make sandboxes in this order, with the plugin that `begin` starts. Its simulated configuration is there
+        `configured_at` after the beginning of the story."""
+        self._begin, self._configured_at = begin, configured_at
         self._network = PluginManager(begin())
         kind = Dockershim if order == "dockershim" else Dockertools
         self._order = kind(self, self._network, self._steps, lambda: self._draws.getrandbits(32))
@@ -101,10 +105,19 @@ class DockerRuntime(SimulatedRuntime):
         """As the checkpoint has them; dockertools gave plugins none."""
         return self._order.port_mappings(sandbox_id)
 
-    def network_changes_at(self, moments: Sequence[int]) -> None:
-        """The network plugin may say something else from these moments on."""
-        for moment in moments:
-            self._clock.call_at(moment, self._changed, "")
+    def begin_story(self) -> None:
+        """The start of the kubelet is told, and time counts."""
+        now = self._clock.now()
+        self._configured = now + self._configured_at
+        self.kubelet_starts()
+        if self._configured_at:
+            for moment in network_changes(self._configured_at, self._status_period):
+                self._clock.call_at(now + moment, self._changed, "")
+
+    def is_configured(self) -> bool:
+        """Is the configuration of the simulated network there?"""
+        known = self._configured
+        return not self._configured_at if known is None else self._clock.now() >= known
 
     # -- Runtime ------------------------------------------------------------------------------------------------
 
@@ -136,7 +149,8 @@ class DockerRuntime(SimulatedRuntime):
         uid = config.pod.metadata.uid
         self._spans[uid] = self.settings.latencies.run_sandbox.draw(self._stream)
         try:
-            await self._poll_network()  # polls in which nothing changed may have been skipped
+            if self._polled is None or self._clock.now() >= self._polled + POLL_PERIOD:
+                await self._poll_network()  # polls in which nothing changed are skipped
             return await self._order.run(config)
         except SetupNetworkFailed:
             raise
@@ -276,3 +290,9 @@ class DockerRuntime(SimulatedRuntime):
     def close(self) -> None:
         """The end: nothing runs any more."""
         self.lose_processes()
+
+
+def network_changes(configured_at: int, status_period: int) -> list[int]:
+    """When the kubelet may see that the network is configured: at once, or with its next poll."""
+    polls = -(-configured_at // status_period) * status_period if status_period else configured_at
+    return sorted({configured_at, polls})

@@ -22,18 +22,25 @@ class SimulatedPlugin:
         self.name = name
         self._is_configured, self._take = is_configured, take
         self._errors = list(errors)
+        self._has_network = False
         self._addresses: dict[str, str] = {}
 
     def init(self, given: InitArguments) -> None:
         """A simulated node has nsenter, and nothing that a hairpin mode or an MTU would change."""
+        self._has_network = self._is_configured()
 
     async def status(self) -> None:
-        if not self._is_configured():
+        """Reads the configuration again; what was there once stays."""
+        self._has_network = self._has_network or self._is_configured()
+        self._check_initialized()
+
+    def _check_initialized(self) -> None:
+        if not self._has_network:
             lacking = "Kubenet does not have netConfig. This is most likely due to lack of PodCIDR"
             raise CniError(lacking if self.name == KUBENET else "cni config uninitialized")
 
     async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None:
-        await self.status()
+        self._check_initialized()
         if self._errors:
             raise CniError(self._errors.pop(0))
         self._addresses[sandbox_id] = self._take(sandbox_id)

@@ -256,11 +256,16 @@ class SimulatedNode:
             randomness = Randomness(self._randomness.stream("agent", str(self._lives)).getrandbits(62))
             settings = coming_up(self._settings, randomness.stream("phases"))
             self._agent = NodeAgent(self, self._around, settings, randomness)
-        if self._docker is not None:
-            self._docker.kubelet_starts()
+            if self._docker is not None:
+                self._docker.kubelet_starts()
         self._agent.start()
         self._running = True
         self._signs_of_life()
+
+    def begin_story(self) -> None:
+        """From here on the trace is recorded. How a kubelet with docker started belongs to its story."""
+        if self._docker is not None:
+            self._docker.begin_story()
 
     def withdraw_real_sources(self) -> None:
         """The kubelet is to want nothing more of files and urls that are not ours to change."""
