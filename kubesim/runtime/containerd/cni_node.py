@@ -150,12 +150,12 @@ class CniNode:
         """One whose kubelet calls the plugins, in profiles v1.6 and v1.12."""
         from kubesim.cni.network_plugins import CniNetworkPlugin  # only those profiles pay for it
         from kubesim.runtime.docker.make import serve
-        from kubesim.runtime.docker.parts import Steps
-        from kubesim.runtime.docker.real_node import PROFILES, BoundNamespaces, NodeExec, NodeHost
+        from kubesim.runtime.docker.orders.parts import Steps
+        from kubesim.runtime.docker.real_node import PROFILES, DockerNamespaces, NodeExec, NodeHost
         from kubesim.runtime.docker.runtime import DockerRuntime
 
         steps = Steps(recorder, self._name)
-        namespaces = BoundNamespaces(self.node, randomness.stream("netns", str(self._home.run)), self._home.netns_dir)
+        namespaces = DockerNamespaces(self.node, randomness.stream("netns", str(self._home.run)), self._home.netns_dir)
         runtime = DockerRuntime(clock, randomness, processes, settings, plan.docker, steps, namespaces)
         host = NodeHost(plan.order, runtime.inspect_sandbox, runtime.port_mappings, self.node.look)
         exec = NodeExec(self._exec(clock, randomness, recorder), self._environ)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cni.plugin_manager import NetworkPlugin
-from kubesim.runtime.docker.parts import Steps
+from kubesim.runtime.docker.orders.parts import Steps
 from kubesim.runtime.docker.runtime import DockerRuntime
 from kubesim.runtime.docker.settings import KUBENET, DockerSettings, NetworkPluginSettings
 from kubesim.runtime.docker.simulated_plugin import SimulatedPlugin

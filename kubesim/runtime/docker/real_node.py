@@ -17,7 +17,7 @@ from kubesim.golang.text import quoted
 from kubesim.linux.netns import netns_name
 from kubesim.linux.private_node.holder_client import PrivateNode
 from kubesim.linux.private_node.private import NETNS_DIR
-from kubesim.runtime.docker.parts import SandboxContainer
+from kubesim.runtime.docker.orders.parts import SandboxContainer
 
 WALL_LIMIT_S = 10.0
 PROFILES: Final[dict[str, Profile]] = {"dockershim": "v1.12", "dockertools": "v1.6"}
@@ -71,7 +71,7 @@ def address_of(seen: Mapping[str, Any], interface: str) -> str:
     raise CniError("Unexpected address output  ")
 
 
-class BoundNamespaces:
+class DockerNamespaces:
     """Implements `SandboxNamespaces`: in place of that of a pause process, one that is bound to a file."""
 
     def __init__(self, node: PrivateNode, names: Stream, directory: str = NETNS_DIR) -> None:

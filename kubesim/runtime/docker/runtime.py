@@ -14,10 +14,11 @@ from kubesim.clock import LoopClock, Randomness
 from kubesim.cni.plugin_manager import NOOP_NAME, NetworkPlugin, PluginManager
 from kubesim.cni.pod_config import PortMapping
 from kubesim.errors import CniError, KubesimError, RuntimeCallError
-from kubesim.runtime.docker.dockershim import Dockershim
-from kubesim.runtime.docker.dockertools import Dockertools
-from kubesim.runtime.docker.names import conflict, no_such_container
-from kubesim.runtime.docker.parts import SandboxContainer, SandboxOrder, Steps
+from kubesim.golang.text import quoted
+from kubesim.runtime.docker.orders.dockershim import Dockershim
+from kubesim.runtime.docker.orders.dockertools import Dockertools
+from kubesim.runtime.docker.orders.names import conflict, no_such_container
+from kubesim.runtime.docker.orders.parts import SandboxContainer, SandboxOrder, Steps
 from kubesim.runtime.docker.settings import DockerSettings
 from kubesim.runtime.protocol import (
     UNKNOWN_ERROR,
@@ -191,10 +192,12 @@ class DockerRuntime(SimulatedRuntime):
         if due:
             raise RuntimeCallError(due.pop(0))
 
-    async def ensure_sandbox_image(self) -> bool:
-        """Simulated nodes have it."""
-        self._fail_if_due("pull")
-        return False
+    def ensure_sandbox_image(self, image: str) -> None:
+        """A node has it, unless it is to fail."""
+        try:
+            self._fail_if_due("pull")
+        except RuntimeCallError as error:
+            raise RuntimeCallError(f"failed pulling image {quoted(image)}: {error}") from error
 
     def create_sandbox(self, config: SandboxConfig, name: str) -> str:
         self._fail_if_due("create")

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from kubesim.cni.plugin_manager import InitArguments, NetworkPlugin, init_network_plugin
 from kubesim.errors import CniError, UsageError
 from kubesim.golang.text import quoted
-from kubesim.runtime.docker.checkpoint import DIRECTORY
-from kubesim.runtime.docker.parts import Steps
+from kubesim.runtime.docker.orders.checkpoint import DIRECTORY
+from kubesim.runtime.docker.orders.parts import Steps
 from kubesim.runtime.docker.settings import (
     DockerSettings,
     NetworkPluginSettings,

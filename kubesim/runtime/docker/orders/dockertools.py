@@ -8,12 +8,16 @@ Mirrors: kubelet v1.6 pkg/kubelet/dockertools/docker_manager.go SyncPod, createP
 
 from __future__ import annotations
 
+from typing import Final
+
 from kubesim.cni.plugin_manager import NOOP_NAME, PluginManager
 from kubesim.cni.pod_config import PortMapping
 from kubesim.errors import CniError, RuntimeCallError
-from kubesim.runtime.docker.names import make_sandbox_name, randomize_name
-from kubesim.runtime.docker.parts import Docker, Draw, Steps
+from kubesim.runtime.docker.orders.names import make_sandbox_name, randomize_name
+from kubesim.runtime.docker.orders.parts import Docker, Draw, Steps
 from kubesim.runtime.protocol import NotFound, SandboxConfig, SetupNetworkFailed
+
+INFRA_IMAGE: Final = "pause-amd64:3.0"
 
 
 class Dockertools:
@@ -26,8 +30,8 @@ class Dockertools:
     async def run(self, config: SandboxConfig) -> str:
         pod = config.pod.metadata
         steps = self._steps.of("createPodInfraContainer", f"{pod.namespace}/{pod.name}")
-        if await self._docker.ensure_sandbox_image():
-            steps.take("pull the infra image", "the node does not have it")
+        self._docker.ensure_sandbox_image(INFRA_IMAGE)
+        steps.take("ensure the infra image", f"{INFRA_IMAGE} is on the node")
         name = make_sandbox_name(pod.name, pod.namespace, pod.uid, 0)
         infra = self._docker.create_sandbox(config, randomize_name(name, self._draw()))
         steps.take("create the infra container", "docker has it, but it does not run yet")

@@ -8,22 +8,26 @@ Mirrors: kubelet v1.12 pkg/kubelet/dockershim/docker_sandbox.go
 
 from __future__ import annotations
 
+from typing import Final
+
 from kubesim.cni.plugin_manager import PluginManager, aggregate
 from kubesim.cni.pod_config import PortMapping
 from kubesim.errors import CniError, RuntimeCallError
 from kubesim.golang.text import quoted
 from kubesim.runtime.containerd.sandbox_parts import port_mappings
-from kubesim.runtime.docker.checkpoint import (
+from kubesim.runtime.docker.orders.checkpoint import (
     CorruptCheckpoint,
     SandboxCheckpoint,
     construct_checkpoint,
     marshal,
     unmarshal,
 )
-from kubesim.runtime.docker.names import conflicting_container, make_sandbox_name, randomize_name
-from kubesim.runtime.docker.parts import Docker, Draw, Steps
-from kubesim.runtime.docker.resolv_conf import resolv_conf
+from kubesim.runtime.docker.orders.names import conflicting_container, make_sandbox_name, randomize_name
+from kubesim.runtime.docker.orders.parts import Docker, Draw, Steps
+from kubesim.runtime.docker.orders.resolv_conf import resolv_conf
 from kubesim.runtime.protocol import NotFound, SandboxConfig
+
+SANDBOX_IMAGE: Final = "pause:3.1"
 
 
 class Dockershim:
@@ -42,8 +46,8 @@ class Dockershim:
     async def run(self, config: SandboxConfig) -> str:
         pod = config.pod.metadata
         steps = self._steps.of("RunPodSandbox", f"{pod.namespace}/{pod.name}")
-        if await self._docker.ensure_sandbox_image():
-            steps.take("pull the sandbox image", "the node does not have it")
+        self._docker.ensure_sandbox_image(SANDBOX_IMAGE)
+        steps.take("ensure the sandbox image", f"{SANDBOX_IMAGE} is on the node")
         if config.runtime_handler:
             raise RuntimeCallError(f"RuntimeHandler {quoted(config.runtime_handler)} not supported")
         sandbox_id = self._create(config, steps)
@@ -76,12 +80,13 @@ class Dockershim:
         holder = conflicting_container(str(error))
         if not holder:
             raise error
-        steps.take(f"remove the sandbox container {holder}", "it has the name of the new one", str(error))
+        steps.take("create the sandbox container", error=str(error))
         try:
             self._docker.remove_sandbox(holder)
+            steps.take(f"remove the sandbox container {holder}", "it has the name of the new one")
         except NotFound:
             randomized = randomize_name(name, self._draw())
-            steps.take(f"create with the name {randomized}", "docker does not know the container that has the name")
+            steps.take(f"use the name {randomized}", f"docker does not know the container {holder}, which has the name")
             return self._docker.create_sandbox(config, randomized)
         raise error
 

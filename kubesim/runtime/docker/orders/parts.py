@@ -29,8 +29,8 @@ class Docker(Protocol):
     """The daemon, as far as sandboxes are concerned. A container that is not there raises NotFound, other failures
     raise RuntimeCallError."""
 
-    async def ensure_sandbox_image(self) -> bool:
-        """Pull the image of sandboxes, if it is missing. Whether it was pulled."""
+    def ensure_sandbox_image(self, image: str) -> None:
+        """Pull it, if it is missing."""
         ...
 
     def create_sandbox(self, config: SandboxConfig, name: str) -> str: ...
