@@ -41,7 +41,6 @@ from kubesim.runtime.kuberuntime.act.pod_resize import PodResizer, is_pod_resize
 from kubesim.runtime.kuberuntime.decide.actions import PodActions, compute_pod_actions
 from kubesim.runtime.kuberuntime.decide.backoff import Backoff, do_back_off
 from kubesim.runtime.kuberuntime.decide.init_actions import init_records, superseded_init_records
-from kubesim.runtime.kuberuntime.decide.sandbox_failure import sandbox_failure
 from kubesim.runtime.kuberuntime.labels import restore_specs
 from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.kuberuntime.results import (
@@ -51,6 +50,7 @@ from kubesim.runtime.kuberuntime.results import (
     PodSyncResult,
 )
 from kubesim.runtime.kuberuntime.sandbox_config import check_pod_sandbox_config, generate_pod_sandbox_config
+from kubesim.runtime.kuberuntime.sandbox_failure import sandbox_failure
 from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePod, RuntimePodStatus, bare_id
 from kubesim.trace import Recorder
