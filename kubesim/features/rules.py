@@ -18,6 +18,8 @@ class Rules:
     """The rules of one kubelet. The defaults are those of v1.36."""
 
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
+    failed_sandbox_event: str = "Failed to create pod sandbox"  # how its message begins; empty: there is none
+    network_status_s: int = 5  # how often the kubelet asks whether the network is ready
     sandbox_order: str = "containerd"  # or dockershim, dockertools: how sandboxes and their networks are made
 
 

@@ -263,5 +263,5 @@ def test_the_address_is_read_in_the_namespace_of_the_pod(tmp_path: Path) -> None
 
 def test_v1_12_knows_results_up_to_0_3_1(tmp_path: Path) -> None:
     (tmp_path / "10.conflist").write_text(json.dumps({**LIST, "cniVersion": "1.0.0"}))
-    with pytest.raises(CniError, match='^unsupported CNI result version "1.0.0"$'):
+    with pytest.raises(CniError, match=r'^unsupported CNI result version "1.0.0"$'):
         set_up(plugin(tmp_path, Calls()))

@@ -25,6 +25,7 @@ class DockerPlan:
     network: NetworkPluginSettings
     docker: DockerSettings
     cgroup_driver: str  # of the kubelet
+    status_period: int  # how often the kubelet asks the plugin for its status
 
 
 def simulated_runtime(
@@ -54,4 +55,4 @@ def serve(runtime: DockerRuntime, plan: DockerPlan, plugins: Sequence[NetworkPlu
         begin = lambda: start_dockershim(plugins, plan.network, plan.docker, plan.cgroup_driver, steps)  # noqa: E731
     else:
         begin = lambda: start_dockertools(plugins, plan.network, steps)  # noqa: E731
-    runtime.use(plan.order, begin, plan.network.configured_at)
+    runtime.use(plan.order, begin, plan.status_period, plan.network.configured_at)

@@ -34,8 +34,7 @@ from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import SandboxNetwork
 from kubesim.values import replace
 
-POLL_PERIOD = 5 * SECOND  # the kubelet asks dockershim for its status, and that the plugin
-NETWORK_STATUS_PERIOD = 30 * SECOND  # of dockertools; dockershim's status asks the plugin each time
+POLL_PERIOD = 5 * SECOND  # the kubelet asks the runtime for its status
 
 
 class SandboxNamespaces(Protocol):
@@ -78,19 +77,20 @@ class DockerRuntime(SimulatedRuntime):
         self._order: SandboxOrder
         self._network: PluginManager
         self._prefix = ""
-        self._status_period = 0
+        self._status_period = POLL_PERIOD
         self._polled: int | None = None
         self._network_problem = ""
 
-    def use(self, order: str, begin: Callable[[], NetworkPlugin], configured_at: int = 0) -> None:
-        """Make sandboxes in this order, with the plugin that `begin` starts. Its simulated configuration is there
-        `configured_at` after the beginning of the story."""
-        self._begin, self._configured_at = begin, configured_at
+    def use(
+        self, order: str, begin: Callable[[], NetworkPlugin], status_period: int = POLL_PERIOD, configured_at: int = 0
+    ) -> None:
+        """Make sandboxes in this order, with the plugin that `begin` starts and that is asked for its status that
+        often. Its simulated configuration is there `configured_at` after the beginning of the story."""
+        self._begin, self._configured_at, self._status_period = begin, configured_at, status_period
         self._network = PluginManager(begin())
         kind = Dockershim if order == "dockershim" else Dockertools
         self._order = kind(self, self._network, self._steps, lambda: self._draws.getrandbits(32))
         self._prefix = UNKNOWN_ERROR if order == "dockershim" else ""
-        self._status_period = 0 if order == "dockershim" else NETWORK_STATUS_PERIOD
 
     def kubelet_starts(self) -> None:
         """The kubelet with its plugin and its flags begins again; docker and what is on disk go on."""
@@ -134,7 +134,7 @@ class DockerRuntime(SimulatedRuntime):
     async def _poll_network(self) -> None:
         """Ask the plugin, if that is due: its configuration is read again each time."""
         now = self._clock.now()
-        if self._polled is not None and self._status_period:
+        if self._polled is not None and self._status_period > POLL_PERIOD:
             due = self._polled + (now - self._polled) // self._status_period * self._status_period
             if due == self._polled:
                 return
@@ -297,5 +297,4 @@ class DockerRuntime(SimulatedRuntime):
 
 def network_changes(configured_at: int, status_period: int) -> list[int]:
     """When the kubelet may see that the network is configured: at once, or with its next poll."""
-    polls = -(-configured_at // status_period) * status_period if status_period else configured_at
-    return sorted({configured_at, polls})
+    return sorted({configured_at, -(-configured_at // status_period) * status_period})

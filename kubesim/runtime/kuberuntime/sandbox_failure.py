@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kubesim.api.pod import Pod
 from kubesim.errors import KubesimError
+from kubesim.features.rules import Rules
 from kubesim.golang.text import quoted
 from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.kuberuntime.results import (
@@ -31,13 +32,13 @@ class SandboxFailure:
     event: str = ""
 
 
-def sandbox_failure(order: str, pod: Pod, what: str, error: KubesimError) -> SandboxFailure:
-    """`order` is the rule sandbox_order; dockertools knew no Event about sandboxes."""
-    if order == "dockertools":
+def sandbox_failure(rules: Rules, pod: Pod, what: str, error: KubesimError) -> SandboxFailure:
+    """dockertools knew no Event about sandboxes."""
+    if rules.sandbox_order == "dockertools":
         if isinstance(error, SetupNetworkFailed):
             full_name = f"{pod.metadata.name}_{pod.metadata.namespace}"
             return SandboxFailure("SetupNetwork", full_name, SETUP_NETWORK_ERROR, str(error))
         return SandboxFailure("StartContainer", "POD", RUN_CONTAINER_ERROR, str(error))
     message = f"{what} for pod {quoted(format_pod(pod))}: {error}"
-    failed = "Failed create pod sandbox" if order == "dockershim" else "Failed to create pod sandbox"
-    return SandboxFailure("CreatePodSandbox", format_pod(pod), CREATE_POD_SANDBOX_ERROR, message, f"{failed}: {error}")
+    event = f"{rules.failed_sandbox_event}: {error}"
+    return SandboxFailure("CreatePodSandbox", format_pod(pod), CREATE_POD_SANDBOX_ERROR, message, event)

@@ -71,7 +71,7 @@ def test_v1_12_takes_directories_of_plugins_separated_by_commas(tmp_path: Path) 
     run = Run(f"""profile: v1.12
   cni: {{binDirs: ["{tmp_path}/empty,/usr/lib/cni"]}}""")
     assert run.ips() == {"default/pod-0": "10.88.0.2"}
-    with pytest.raises(UsageError, match="--cni-bin-dir .*empty,/usr/lib/cni is not a directory"):
+    with pytest.raises(UsageError, match=r"--cni-bin-dir .*empty,/usr/lib/cni is not a directory"):
         Run(f"""profile: v1.6
   cni: {{binDirs: ["{tmp_path}/empty,/usr/lib/cni"]}}""")
 
@@ -112,7 +112,7 @@ def test_the_address_is_the_first_global_one_of_the_interface() -> None:
 
     assert address_of(seen("fd00::2/64", "10.1.0.2/24"), "eth0") == "10.1.0.2"
     assert address_of(seen("fd00::2/64"), "eth0") == "fd00::2"
-    with pytest.raises(CniError, match="^Unexpected address output"):
+    with pytest.raises(CniError, match=r"^Unexpected address output"):
         address_of(seen(), "eth0")
     with pytest.raises(CniError, match='Device "eth1" does not exist'):
         address_of(seen(), "eth1")

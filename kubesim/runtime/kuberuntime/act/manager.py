@@ -283,7 +283,7 @@ class RuntimeManager:
         except (RuntimeCallError, SandboxConfigError) as error:
             if not self._helper.is_pod_termination_requested(pod.metadata.uid):
                 self.counts["started_pods_errors",] += 1
-                failure = sandbox_failure(self._gates.rules.sandbox_order, pod, what, error)
+                failure = sandbox_failure(self._gates.rules, pod, what, error)
                 outcome.action, outcome.target = failure.action, failure.target
                 outcome.fail(failure.error, failure.message)
                 if failure.event:

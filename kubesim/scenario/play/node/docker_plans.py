@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubesim.api.timestamps import SECOND
 from kubesim.errors import UsageError
 from kubesim.features.rules import rules_of
 from kubesim.runtime.docker.make import DockerPlan
@@ -13,8 +14,8 @@ from kubesim.scenario.language.node_items import DockerItem
 
 def docker_plan(number: int, spec: Spec, pod_cidr: str) -> DockerPlan:
     """Of the node with this number."""
-    order = rules_of(spec.profile).sandbox_order
-    item = spec.cni.plugin or NetworkPluginItem()
+    rules = rules_of(spec.profile)
+    order, item = rules.sandbox_order, spec.cni.plugin or NetworkPluginItem()
     if item.dir and order != "dockertools":
         raise UsageError("cni.plugin.dir (--network-plugin-dir) is for profile v1.6: use --cni-conf-dir")
     docker, values = spec.nodes[number].docker or DockerItem(), spec.kubelet_configuration.values
@@ -29,7 +30,7 @@ def docker_plan(number: int, spec: Spec, pod_cidr: str) -> DockerPlan:
         item.configured_at,
     )
     daemon = DockerSettings(docker.cgroup_driver, docker.api_version, docker.log_driver, dict(docker.errors.items()))
-    return DockerPlan(order, network, daemon, values["cgroupDriver"])
+    return DockerPlan(order, network, daemon, values["cgroupDriver"], rules.network_status_s * SECOND)
 
 
 def refuse_docker(number: int, spec: Spec) -> None:
