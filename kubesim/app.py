@@ -350,6 +350,8 @@ class Simulation:
         for sink in self._sinks:
             self.recorder.add(sink)
         self.effects.begin(self.scenario.spec)
+        for node in self.nodes.values():
+            node.begin_story()
 
     def _tail(self, pattern: str) -> tuple[str, ...]:
         """The last lines of the containers of a pod, or of those that a glob matches."""

@@ -1,4 +1,4 @@
-"""Network plugins of kubelets that called CNI themselves: which one serves, and how it sets a pod up.
+"""The network plugin `cni` of kubelets that called CNI themselves: how it sets a pod up.
 
 Against today's containerd: the loopback network is added with the interface name eth0, its DEL is never run, arguments
 have a fixed order, capability keys are written small and bandwidth in thousands without a burst; there is no cache and
@@ -9,12 +9,10 @@ Mirrors: kubelet v1.12 pkg/kubelet/dockershim/network/plugins.go, cni/cni.go; v1
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
-from kubesim.api.validation.formats import label_key
 from kubesim.cni.cache import RuntimeConf
 from kubesim.cni.conf.dockershim import VENDOR_DIR, Pick, pick_for
 from kubesim.cni.conf.network_lists import (
@@ -26,7 +24,7 @@ from kubesim.cni.conf.network_lists import (
 )
 from kubesim.cni.exec.context import BACKGROUND, Context
 from kubesim.cni.exec.invoke import Args, PluginExec, exec_with_result
-from kubesim.cni.pod_config import PortMapping
+from kubesim.cni.plugin_manager import Host, InitArguments
 from kubesim.cni.pod_network import bandwidth_rates, protocol_name
 from kubesim.cni.spec.results import AnyResult
 from kubesim.errors import CniError
@@ -35,65 +33,8 @@ from kubesim.golang.text import quoted
 
 Profile = Literal["v1.12", "v1.6"]
 DEFAULT_INTERFACE: Final = "eth0"
-NOOP_NAME: Final = "kubernetes.io/no-op"
 _LOOPBACK_VERSION = {"v1.12": "0.2.0", "v1.6": "0.1.0"}
-
-
-class Host(Protocol):
-    """What a plugin asks of the kubelet about a sandbox."""
-
-    def get_netns(self, sandbox_id: str) -> str: ...
-    def get_pod_port_mappings(self, sandbox_id: str) -> Sequence[PortMapping]: ...
-
-
-class NetworkPlugin(Protocol):
-    name: str
-
-    def init(self) -> None: ...
-    async def status(self) -> None: ...
-    async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None: ...
-    async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None: ...
-
-
-class NoopNetworkPlugin:
-    """No plugin named: the container runtime's own bridge gives pods their network."""
-
-    name = NOOP_NAME
-
-    def init(self) -> None: ...
-    async def status(self) -> None: ...
-    async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None: ...
-    async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None: ...
-
-
-def init_network_plugin(plugins: Sequence[NetworkPlugin], wanted: str) -> NetworkPlugin:
-    """The plugin of that name, initialized. All that is wrong with any of them is told at once."""
-    if not wanted:
-        noop = NoopNetworkPlugin()
-        noop.init()
-        return noop
-    known: dict[str, NetworkPlugin] = {}
-    errors: list[str] = []
-    for plugin in plugins:
-        problems = label_key(plugin.name)
-        if problems:
-            errors.append(f"network plugin has invalid name: {quoted(plugin.name)}: {';'.join(problems)}")
-        elif plugin.name in known:
-            errors.append(f"network plugin {quoted(plugin.name)} was registered more than once")
-        else:
-            known[plugin.name] = plugin
-    chosen = known.get(wanted)
-    if chosen is None:
-        errors.append(f"Network plugin {quoted(wanted)} not found.")
-    else:
-        try:
-            chosen.init()
-        except CniError as error:
-            errors.append(f"Network plugin {quoted(wanted)} failed init: {error}")
-    if errors or chosen is None:
-        distinct = list(dict.fromkeys(errors))
-        raise CniError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
-    return chosen
+_RESULT_VERSIONS = ("0.1.0", "0.2.0", "0.3.0", "0.3.1")  # that v1.12's libcni knows
 
 
 class CniNetworkPlugin:
@@ -115,7 +56,9 @@ class CniNetworkPlugin:
         self._loopback = _loopback_network(profile)
         self.sync_network_config()
 
-    def init(self) -> None:
+    def init(self, given: InitArguments) -> None:
+        """Hairpin mode, range and MTU are in the files of the network itself."""
+        self._host.look_path("nsenter")
         self.sync_network_config()
 
     def sync_network_config(self) -> None:
@@ -160,6 +103,16 @@ class CniNetworkPlugin:
         except CniError as error:
             if self.profile == "v1.6" or "no such file or directory" not in str(error):
                 raise
+
+    async def get_pod_network_status(self, namespace: str, name: str, sandbox_id: str) -> str:
+        """The address of the pod, read within its network namespace."""
+        netns = self._netns(sandbox_id)
+        if not netns:
+            problem = (
+                f"Cannot find the network namespace, skipping pod network status for container {quoted(sandbox_id)}"
+            )
+            raise CniError(problem)
+        return self._host.pod_ip(netns, DEFAULT_INTERFACE)
 
     def _netns(self, sandbox_id: str) -> str:
         try:
@@ -215,6 +168,8 @@ class CniNetworkPlugin:
             stdin = self._stdin(network, plugin, result, runtime)
             environ = _environ("ADD", runtime, path)
             result = await exec_with_result(self._exec, binary, stdin, network.cni_version, environ, ctx)
+            if self.profile == "v1.12" and (network.cni_version or "0.1.0") not in _RESULT_VERSIONS:
+                raise CniError(f"unsupported CNI result version {quoted(network.cni_version)}")
 
     async def delete_from_network(
         self, network: NetworkConfigList, runtime: RuntimeConf, ctx: Context = BACKGROUND
@@ -260,52 +215,3 @@ def _single(data: bytes) -> NetworkConfigList:
 def _environ(command: str, runtime: RuntimeConf, path: Sequence[str]) -> dict[str, str]:
     args = Args(command, runtime.container_id, runtime.netns, runtime.args, runtime.ifname, ":".join(path))
     return args.as_env(os.environ)
-
-
-class PluginManager:
-    """One operation of a pod at a time; pods do not wait for each other."""
-
-    def __init__(self, plugin: NetworkPlugin) -> None:
-        self.plugin = plugin
-        self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
-
-    async def status(self) -> None:
-        await self.plugin.status()
-
-    async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None:
-        full_name = f"{name}_{namespace}"
-        async with _PodLock(self._locks, full_name):
-            try:
-                await self.plugin.set_up_pod(namespace, name, sandbox_id, annotations)
-            except CniError as error:
-                what = f"failed to set up pod {quoted(full_name)} network"
-                raise CniError(f"NetworkPlugin {self.plugin.name} {what}: {error}", error) from error
-
-    async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None:
-        full_name = f"{name}_{namespace}"
-        async with _PodLock(self._locks, full_name):
-            try:
-                await self.plugin.tear_down_pod(namespace, name, sandbox_id)
-            except CniError as error:
-                what = f"failed to teardown pod {quoted(full_name)} network"
-                raise CniError(f"NetworkPlugin {self.plugin.name} {what}: {error}", error) from error
-
-
-class _PodLock:
-    """The lock of a pod, which exists as long as somebody holds it or waits for it."""
-
-    def __init__(self, locks: dict[str, tuple[asyncio.Lock, int]], key: str) -> None:
-        self._locks, self._key = locks, key
-
-    async def __aenter__(self) -> None:
-        lock, users = self._locks.get(self._key, (asyncio.Lock(), 0))
-        self._locks[self._key] = (lock, users + 1)
-        await lock.acquire()
-
-    async def __aexit__(self, *_: object) -> None:
-        lock, users = self._locks[self._key]
-        lock.release()
-        if users > 1:
-            self._locks[self._key] = (lock, users - 1)
-        else:
-            del self._locks[self._key]

@@ -47,6 +47,11 @@ class Rules:
     reads_port_name_as_number: bool = True  # if the container has no port of that name
     event_qps_of_zero: int = 5  # what eventRecordQPS: 0 means; 0: no limit
 
+    # Sandboxes and networks.
+    failed_sandbox_event: str = "Failed to create pod sandbox"  # how its message begins; empty: there is none
+    network_status_s: int = 5  # how often the kubelet asks whether the network is ready
+    sandbox_order: str = "containerd"  # or dockershim, dockertools: how sandboxes and their networks are made
+
 
 DEFAULT_RULES = Rules()
 

@@ -37,6 +37,10 @@ class NotFound(RuntimeCallError):
     """The sandbox, container or image does not exist."""
 
 
+class SetupNetworkFailed(RuntimeCallError):
+    """A kubelet that called network plugins itself could not set up the network of a pod."""
+
+
 class DeadlineExceeded(RuntimeCallError):
     """A call that had a timeout did not answer in time."""
 

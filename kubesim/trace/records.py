@@ -175,6 +175,31 @@ class CniExec(Record):
     took: int = 0
 
 
+_STEPS_OF = {
+    **dict.fromkeys(
+        ("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "PodSandboxStatus"),
+        "pkg/kubelet/dockershim/docker_sandbox.go",
+    ),
+    "NewDockerService": "pkg/kubelet/dockershim/docker_service.go",
+    "NewMainKubelet": "pkg/kubelet/kubelet.go",
+}
+
+
+@mutable(kw_only=True)
+class RuntimeStep(Record):
+    """A step within a call of the runtime, or within its start."""
+
+    KIND: ClassVar[str] = "runtime.step"
+    REF: ClassVar[str] = "pkg/kubelet/dockertools/docker_manager.go"
+    call: str = ""
+    step: str = ""
+    error: str = ""
+
+    @property
+    def ref(self) -> str:
+        return f"{_STEPS_OF.get(self.call, self.REF)} {self.call}"
+
+
 @mutable(kw_only=True)
 class PlegEvent(Record):
     KIND: ClassVar[str] = "pleg.event"
@@ -279,6 +304,6 @@ class Note(Record):
 
 KINDS: tuple[type[Record], ...] = (
     SourceSnapshot, ConfigUpdate, LoopSelect, Handler, WorkerUpdate, WorkerState, SyncBegin, SyncEnd, Actions, CriCall,
-    CriReturn, CniExec, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded, LogOutput, Fault, Expectation,
-    Note,
+    CriReturn, CniExec, RuntimeStep, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded, LogOutput, Fault,
+    Expectation, Note,
 )  # fmt: skip

@@ -13,13 +13,8 @@ import pytest
 from kubesim.cni.conf.dockershim import pick_for
 from kubesim.cni.exec.context import BACKGROUND, Context
 from kubesim.cni.exec.plugin_files import plugin_failure
-from kubesim.cni.network_plugins import (
-    CniNetworkPlugin,
-    NoopNetworkPlugin,
-    PluginManager,
-    Profile,
-    init_network_plugin,
-)
+from kubesim.cni.network_plugins import CniNetworkPlugin, Profile
+from kubesim.cni.plugin_manager import InitArguments, NoopNetworkPlugin, PluginManager, init_network_plugin
 from kubesim.cni.pod_config import PortMapping
 from kubesim.errors import CniError
 
@@ -45,8 +40,9 @@ class Calls:
 
 
 class Host:
-    def __init__(self, netns: str = "/proc/1/ns/net") -> None:
+    def __init__(self, netns: str = "/proc/1/ns/net", has_nsenter: bool = True) -> None:
         self.netns = netns
+        self.has_nsenter = has_nsenter
 
     def get_netns(self, sandbox_id: str) -> str:
         if not self.netns:
@@ -55,6 +51,14 @@ class Host:
 
     def get_pod_port_mappings(self, sandbox_id: str) -> Sequence[PortMapping]:
         return [PortMapping(1, 53, 5353, "1.2.3.4"), PortMapping(0, 80, 0)]
+
+    def look_path(self, program: str) -> str:
+        if not self.has_nsenter:
+            raise CniError(f'exec: "{program}": executable file not found in $PATH')
+        return f"/usr/bin/{program}"
+
+    def pod_ip(self, netns: str, interface: str) -> str:
+        return f"10.1.0.7 of {interface} in {netns}"
 
 
 LIST = {"cniVersion": "0.3.1", "name": "net", "plugins": [
@@ -174,18 +178,18 @@ class Named(NoopNetworkPlugin):
         self.name = name
         self.problem = problem
 
-    def init(self) -> None:
+    def init(self, given: InitArguments) -> None:
         if self.problem:
             raise CniError(self.problem)
 
 
 def test_without_a_name_the_noop_plugin_serves() -> None:
-    assert init_network_plugin([Named("cni")], "").name == "kubernetes.io/no-op"
+    assert init_network_plugin([Named("cni")], "", InitArguments()).name == "kubernetes.io/no-op"
 
 
 def test_the_named_plugin_serves() -> None:
     chosen = Named("kubenet")
-    assert init_network_plugin([Named("cni"), chosen], "kubenet") is chosen
+    assert init_network_plugin([Named("cni"), chosen], "kubenet", InitArguments()) is chosen
 
 
 @pytest.mark.parametrize(
@@ -202,13 +206,13 @@ def test_the_named_plugin_serves() -> None:
 )
 def test_what_keeps_a_kubelet_from_starting(plugins: list[Named], wanted: str, told: str) -> None:
     with pytest.raises(CniError) as raised:
-        init_network_plugin(plugins, wanted)
+        init_network_plugin(plugins, wanted, InitArguments())
     assert str(raised.value) == told
 
 
 def test_names_of_plugins_must_be_qualified() -> None:
     with pytest.raises(CniError, match=r'^network plugin has invalid name: "a b": name part must consist of'):
-        init_network_plugin([Named("a b"), Named("cni")], "cni")
+        init_network_plugin([Named("a b"), Named("cni")], "cni", InitArguments())
 
 
 def test_the_manager_lets_one_operation_of_a_pod_run_at_a_time(tmp_path: Path) -> None:
@@ -234,3 +238,30 @@ def test_the_manager_lets_one_operation_of_a_pod_run_at_a_time(tmp_path: Path) -
     failed = 'NetworkPlugin kubernetes.io/no-op failed to set up pod "{}_ns" network: no'
     assert asyncio.run(main()) == [failed.format("a"), failed.format("a"), failed.format("b")]
     assert order == ["a", "b", "a"]
+
+
+def test_init_needs_nsenter(tmp_path: Path) -> None:
+    cni = plugin(tmp_path, Calls(), host=Host(has_nsenter=False))
+    with pytest.raises(CniError) as raised:
+        init_network_plugin([cni], "cni", InitArguments())
+    assert str(raised.value) == (
+        'Network plugin "cni" failed init: exec: "nsenter": executable file not found in $PATH'
+    )
+
+
+def test_the_address_is_read_in_the_namespace_of_the_pod(tmp_path: Path) -> None:
+    manager = PluginManager(plugin(tmp_path, Calls()))
+    assert asyncio.run(manager.get_pod_network_status("ns", "p", "id")) == "10.1.0.7 of eth0 in /proc/1/ns/net"
+    gone = PluginManager(plugin(tmp_path, Calls(), host=Host("")))
+    with pytest.raises(CniError) as raised:
+        asyncio.run(gone.get_pod_network_status("ns", "p", "id"))
+    assert str(raised.value) == (
+        'NetworkPlugin cni failed on the status hook for pod "p_ns": '
+        "CNI failed to retrieve network namespace path: no such container"
+    )
+
+
+def test_v1_12_knows_results_up_to_0_3_1(tmp_path: Path) -> None:
+    (tmp_path / "10.conflist").write_text(json.dumps({**LIST, "cniVersion": "1.0.0"}))
+    with pytest.raises(CniError, match=r'^unsupported CNI result version "1.0.0"$'):
+        set_up(plugin(tmp_path, Calls()))

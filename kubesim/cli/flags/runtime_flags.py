@@ -48,9 +48,24 @@ def add_private(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         action="append",
         metavar="DIR",
         help="plugins; may be given several times (environment: KUBESIM_CNI_BIN_DIR, colon-separated; /usr/lib/cni, "
-        "/opt/cni/bin)",
+        "/opt/cni/bin); in profile v1.12 a comma separates several, as the kubelet had it",
     )
+    _add_network_plugin(parser)
     return group
+
+
+def _add_network_plugin(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "the network plugin", "Flags of the kubelets of profiles v1.6 and v1.12, which called CNI themselves."
+    )
+    group.add_argument("--network-plugin", metavar="NAME", help="cni (the default here), kubenet, or '' for none")
+    group.add_argument(
+        "--network-plugin-dir", metavar="DIR", help="v1.6: has the configurations, unless --cni-conf-dir is given"
+    )
+    group.add_argument("--network-plugin-mtu", type=int, metavar="N", help="0: the plugin's own choice (0)")
+    group.add_argument(
+        "--non-masquerade-cidr", metavar="CIDR", help="traffic to addresses outside is masqueraded (10.0.0.0/8)"
+    )
 
 
 def host_state(args: argparse.Namespace) -> str:
@@ -74,5 +89,12 @@ def chosen(args: argparse.Namespace) -> tuple[str | None, dict[str, Any]]:
         "conf_dir": args.cni_conf_dir or os.environ.get("KUBESIM_CNI_CONF_DIR"),
         "bin_dirs": tuple(args.cni_bin_dir or filter(None, os.environ.get("KUBESIM_CNI_BIN_DIR", "").split(":"))),
     }
+    plugin = {
+        "name": args.network_plugin,
+        "dir": args.network_plugin_dir,
+        "mtu": args.network_plugin_mtu,
+        "non_masquerade_cidr": args.non_masquerade_cidr,
+    }
+    given["plugin"] = {name: value for name, value in plugin.items() if value is not None}
     runtime = options.chosen(args.runtime, "KUBESIM_RUNTIME", options.one_of(RUNTIMES))
     return runtime, {name: value for name, value in given.items() if value}

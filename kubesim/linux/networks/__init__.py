@@ -23,6 +23,18 @@ def network(name: str, pod_cidrs: Sequence[str], *, called: str = "", bridge: st
     return text
 
 
+def of_its_time(conflist: str, order: str) -> tuple[str, str]:
+    """The file of a bundled network: its name and text, as the kubelet that makes sandboxes in this order can read it.
+    dockershim knew versions up to 0.3.1, dockertools single plugins only."""
+    if order == "containerd":
+        return "10-kubesim.conflist", conflist
+    whole = json.loads(conflist)
+    if order == "dockershim":
+        return "10-kubesim.conflist", json.dumps({**whole, "cniVersion": "0.3.1"}, indent=2)
+    first = {"cniVersion": "0.2.0", "name": whole["name"], **whole["plugins"][0]}
+    return "10-kubesim.conf", json.dumps(first, indent=2)
+
+
 def plugins_of(name: str) -> list[str]:
     """The plugins that it needs, those for addresses among them."""
     return list(dict.fromkeys(["loopback", *_types(json.loads(_text(name)))]))

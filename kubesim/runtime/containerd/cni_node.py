@@ -10,10 +10,11 @@ import asyncio
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesim.clock import LoopClock, Randomness
 from kubesim.clock.randomness import Stream
+from kubesim.cni.conf.network_lists import NetworkConfigList
 from kubesim.cni.exec.context import Context
 from kubesim.cni.exec.faults import FaultyExec, StandIns, stand_in
 from kubesim.cni.exec.invoke import PluginExec, pod_of
@@ -24,7 +25,7 @@ from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.pod_network import PodNetworkSettings
 from kubesim.errors import CniError, RuntimeCallError, UsageError
 from kubesim.linux.netns import netns_name
-from kubesim.linux.networks import network
+from kubesim.linux.networks import network, of_its_time
 from kubesim.linux.private_node.holder_client import PrivateNode
 from kubesim.linux.private_node.private import NETNS_DIR
 from kubesim.runtime.containerd.cni_settings import CniSettings, NodePlan
@@ -40,6 +41,10 @@ from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.trace import Recorder
 from kubesim.trace.records import CniExec, Fault
 from kubesim.values import replace
+
+if TYPE_CHECKING:
+    from kubesim.runtime.docker.make import DockerPlan
+    from kubesim.runtime.docker.runtime import DockerRuntime
 
 _WHY = {
     "ADD": "the sandbox is attached",
@@ -73,8 +78,10 @@ class CniNode:
         self._conf_dir = settings.conf_dir or f"{home.directory}/net.d"
         if self._is_conf_dir_ours:
             os.makedirs(self._conf_dir, exist_ok=True)
-            with open(f"{self._conf_dir}/10-kubesim.conflist", "w") as file:
-                file.write(network(settings.network, plan.pod_cidrs, called=home.owner, bridge=home.bridge))
+            text = network(settings.network, plan.pod_cidrs, called=home.owner, bridge=home.bridge)
+            name, text = of_its_time(text, settings.order)
+            with open(f"{self._conf_dir}/{name}", "w") as file:
+                file.write(text)
 
     def plain_libcni(self) -> CNIConfig:
         libcni = CNIConfig(self._bin_dirs, RealExec(spawn=self.node.spawn), self._home.cache)
@@ -131,8 +138,46 @@ class CniNode:
         finally:
             syncer.close()
 
+    def docker_runtime(
+        self,
+        plan: DockerPlan,
+        clock: LoopClock,
+        randomness: Randomness,
+        processes: ProcessFactory,
+        settings: SimulatedSettings,
+        recorder: Recorder,
+    ) -> DockerRuntime:
+        """One whose kubelet calls the plugins, in profiles v1.6 and v1.12."""
+        from kubesim.cni.network_plugins import CniNetworkPlugin  # only those profiles pay for it
+        from kubesim.runtime.docker.make import serve
+        from kubesim.runtime.docker.orders.parts import Steps
+        from kubesim.runtime.docker.real_node import PROFILES, DockerNamespaces, NodeExec, NodeHost
+        from kubesim.runtime.docker.runtime import DockerRuntime
+
+        steps = Steps(recorder, self._name)
+        namespaces = DockerNamespaces(self.node, randomness.stream("netns", str(self._home.run)), self._home.netns_dir)
+        runtime = DockerRuntime(clock, randomness, processes, settings, plan.docker, steps, namespaces)
+        host = NodeHost(plan.order, runtime.inspect_sandbox, runtime.port_mappings, self.node.look)
+        exec = NodeExec(self._exec(clock, randomness, recorder), self._environ)
+        cidr, dirs = plan.network.pod_cidr, self._bin_dirs
+        cni = CniNetworkPlugin(PROFILES[plan.order], self._conf_dir, dirs, exec, host, cidr)
+        serve(runtime, plan, [cni], steps)
+        self._check_faults([] if cni.default_network is None else [cni.default_network])
+        return runtime
+
     def _cni(self, clock: LoopClock, randomness: Randomness, recorder: Recorder) -> CNI:
         places = NetworkDirectories(self._bin_dirs, self._conf_dir, min_networks=_NETWORKS, cache_dir=self._home.cache)
+        cni = CNI(places, self._exec(clock, randomness, recorder))
+        cni.libcni.environ |= self._environ
+        try:
+            cni.load_now(with_lo_network, with_default_conf)
+        except CniError:
+            pass  # the node is not ready, and tells why
+        self._check_faults([entry.config for entry in cni.networks])
+        return cni
+
+    def _exec(self, clock: LoopClock, randomness: Randomness, recorder: Recorder) -> PluginExec:
+        """Runs plugins in the node, with the faults of the scenario, and records them."""
 
         def observe(execution: Execution) -> None:
             recorder.record(execution_record(self._name, execution))
@@ -145,14 +190,7 @@ class CniNode:
             stand_ins = self._write_stand_ins(fault.plugin for fault in self._faults)
             stream = randomness.stream("cni", "faults")
             exec = FaultyExec(exec, self._faults, clock, stream, tell, observe, stand_ins)
-        cni = CNI(places, exec)
-        cni.libcni.environ |= self._environ
-        try:
-            cni.load_now(with_lo_network, with_default_conf)
-        except CniError:
-            pass  # the node is not ready, and tells why
-        self._check_faults(cni)
-        return cni
+        return exec
 
     def _write_stand_ins(self, names: Iterable[str]) -> StandIns:
         """For plugins that may be started by others, where the node finds them."""
@@ -167,8 +205,8 @@ class CniNode:
                 written.append(name)
         return StandIns(f"{self._home.directory_there}/faults", frozenset(written))
 
-    def _check_faults(self, cni: CNI) -> None:
-        plugins = [plugin for entry in cni.networks for plugin in entry.config.plugins]
+    def _check_faults(self, networks: Iterable[NetworkConfigList]) -> None:
+        plugins = [plugin for entry in networks for plugin in entry.plugins]
         ipam = [str(plugin.raw["ipam"].get("type")) for plugin in plugins if isinstance(plugin.raw.get("ipam"), dict)]
         known = list(dict.fromkeys([*(plugin.network.type for plugin in plugins), *ipam]))
         for fault in self._faults:

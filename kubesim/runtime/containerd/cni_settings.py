@@ -25,6 +25,7 @@ class CniSettings:
     bin_dirs: tuple[str, ...] = ()
     faults: tuple[tuple[str, PluginFault], ...] = ()  # of a node, of all if that is empty
     state: str = ""
+    order: str = "containerd"  # in which sandboxes are made (see `Rules.sandbox_order`)
 
 
 @value_object

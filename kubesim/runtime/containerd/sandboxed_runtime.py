@@ -102,6 +102,11 @@ class SandboxedRuntime(SimulatedRuntime):
         self._enter_sandbox(request.id, config, _network(sandbox))
         return None
 
+    def network_namespaces(self) -> dict[str, str]:
+        """Of pods that are up, by namespace and name."""
+        ready = (box for box in self.service.sandboxes.values() if box.state == "READY")
+        return {f"{box.request.namespace}/{box.request.name}": box.netns_path for box in ready}
+
     def _context(self, container: SimulatedContainer) -> ProcessContext:
         sandbox = self.service.sandboxes.get(container.info.sandbox_id)
         return replace(super()._context(container), netns="" if sandbox is None else sandbox.netns_path)

@@ -12,12 +12,19 @@ from kubesim.golang.text import quoted
 from kubesim.values import mutable
 
 SyncAction = Literal[
-    "StartContainer", "KillContainer", "CreatePodSandbox", "KillPodSandbox", "ResizePodInPlace", "RemoveContainer"
+    "StartContainer",
+    "KillContainer",
+    "CreatePodSandbox",
+    "KillPodSandbox",
+    "ResizePodInPlace",
+    "RemoveContainer",
+    "SetupNetwork",
 ]
 
 RUN_CONTAINER_ERROR = "RunContainerError"
 KILL_CONTAINER_ERROR = "KillContainerError"
 CREATE_POD_SANDBOX_ERROR = "CreatePodSandboxError"
+SETUP_NETWORK_ERROR = "SetupNetworkError"
 KILL_POD_SANDBOX_ERROR = "KillPodSandboxError"
 REMOVE_CONTAINER_ERROR = "RemoveContainerError"
 RESIZE_POD_IN_PLACE_ERROR = "ResizePodInPlaceError"

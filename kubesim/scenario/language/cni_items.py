@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.source_items import LocalPath
 from kubesim.scenario.language.strict import Strict, as_list
 
@@ -31,10 +32,21 @@ class CniFaultItem(Strict):
     node: str = ""  # all nodes if it is not given
 
 
+class NetworkPluginItem(Strict):
+    """The network plugin in the kubelets of profiles v1.6 and v1.12; the hairpin mode is in kubeletConfiguration."""
+
+    name: str = "cni"  # or kubenet; empty: docker's own bridge
+    dir: LocalPath = ""  # v1.6: configurations are looked for there, if confDir does not say where
+    mtu: int = Field(default=0, ge=0)  # 0: the plugin's own choice
+    non_masquerade_cidr: str = "10.0.0.0/8"
+    configured_at: Duration = 0  # when the configuration of a simulated network is written
+
+
 class CniItem(Strict):
-    """Pod networks of runtime cni: one that kubesim brings along, or configurations and plugins of the user's."""
+    """Pod networks of runtime cni: a bundled one, or your own configurations and plugins."""
 
     network: Literal["bridge", "dual-stack", "ptp"] = "bridge"
     conf_dir: LocalPath = ""
     bin_dirs: Annotated[tuple[LocalPath, ...], BeforeValidator(as_list)] = ()
     faults: Annotated[tuple[CniFaultItem, ...], BeforeValidator(as_list)] = ()
+    plugin: NetworkPluginItem | None = None  # of profiles v1.6 and v1.12

@@ -31,12 +31,13 @@ from kubesim.scenario.hardware.node_machine import (
     has_resource_managers,
     resource_manager_settings,
 )
-from kubesim.scenario.language.cni_items import CniItem
+from kubesim.scenario.language.cni_items import CniItem, NetworkPluginItem
 from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.node_items import (
     UNSTARTABLE,
+    DockerItem,
     NodeFiles,
     SecurityProfilesItem,
     TopologyItem,
@@ -106,6 +107,7 @@ class NodeItem(Strict):
     runtime_handlers: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ("runc",)  # that a RuntimeClass can name
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    docker: DockerItem | None = None  # of profiles v1.6 and v1.12
     device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()  # one for each resource
     dra_drivers: Annotated[tuple[DraDriverItem, ...], BeforeValidator(as_list)] = ()  # one for each name
 
@@ -368,8 +370,10 @@ class Scenario(Strict):
 
     def with_runtime(self, runtime: str | None, cni: Mapping[str, Any]) -> Scenario:
         """The same on another runtime; None, and what is not given of its pod networks, stays as it is."""
-        own = self.spec
-        update = {"runtime": runtime or own.runtime, "cni": own.cni.model_copy(update=dict(cni))}
+        own, given = self.spec, dict(cni)
+        if "plugin" in given:
+            given["plugin"] = (own.cni.plugin or NetworkPluginItem()).model_copy(update=given["plugin"])
+        update = {"runtime": runtime or own.runtime, "cni": own.cni.model_copy(update=given)}
         return self.model_copy(update={"spec": own.model_copy(update=update)})
 
     def with_objects(self, objects: tuple[JsonObject, ...]) -> Scenario:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
@@ -47,6 +47,16 @@ class TopologyItem(Strict):
     memory: Amounts = ()
     hugepages: dict[str, Amounts] = Field(default_factory=dict)  # by page size: 2Mi, 1Gi
     distances: Distances = ()  # from each NUMA node to each; 10 to itself and 20 to others
+
+
+class DockerItem(Strict):
+    """The docker daemon of a node, in profiles v1.6 and v1.12."""
+
+    cgroup_driver: Literal["", "cgroupfs", "systemd"] = ""  # empty: the kubelet's
+    api_version: str = Field(default="1.38", pattern=r"^[0-9]+\.[0-9]+$")
+    log_driver: str = "json-file"
+    # The next calls about sandbox containers fail with these texts, by call.
+    errors: dict[Literal["pull", "create", "start", "stop"], Names] = Field(default_factory=dict)
 
 
 class SecurityProfilesItem(Strict):

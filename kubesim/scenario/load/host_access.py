@@ -14,6 +14,7 @@ from kubesim.scenario.play.node.static_sources import file_plan, url_plan
 
 KUBELET_CONFIGURATION: Final = "kubeletConfiguration"
 CNI: Final = {"conf_dir": ("cni", "confDir"), "bin_dirs": ("cni", "binDirs")}
+PLUGIN_DIR: Final = ("cni", "plugin", "dir")
 _SOURCES: Final = "sources"
 _HTTP: Final = (_SOURCES, "http")
 _STATIC_POD_PATH: Final = (KUBELET_CONFIGURATION, "staticPodPath")
@@ -21,6 +22,7 @@ _STATIC_POD_URL: Final = (KUBELET_CONFIGURATION, "staticPodURL")
 _FLAGS: Final[dict[Path, str]] = {
     CNI["conf_dir"]: "--cni-conf-dir",
     CNI["bin_dirs"]: "--cni-bin-dir",
+    PLUGIN_DIR: "--network-plugin-dir",
     (_SOURCES, "file", "path"): "--pod-manifest-path",
     _STATIC_POD_PATH: "--pod-manifest-path",
     (*_HTTP, "url"): "--manifest-url",
@@ -43,6 +45,7 @@ def host_fields(given: Mapping[str, Any], spec: Spec, overridden: Collection[Pat
 
 def _candidates(spec: Spec) -> Iterator[Path]:
     yield from CNI.values()
+    yield PLUGIN_DIR
     if file_plan(spec).real:
         yield (_SOURCES, "file", "path")
         yield _STATIC_POD_PATH

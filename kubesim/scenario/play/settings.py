@@ -13,7 +13,7 @@ from kubesim.api.images import InvalidReference, apply_default_image_tag
 from kubesim.api.quantity import quantity
 from kubesim.api.timestamps import MILLISECOND, MINUTE
 from kubesim.clock.randomness import Stream
-from kubesim.features.rules import DEFAULT_RULES, Rules
+from kubesim.features.rules import DEFAULT_RULES, Rules, rules_of
 from kubesim.golang.yaml import YamlError, yaml_to_json
 from kubesim.kubelet.eviction.manager import MONITORING_PERIOD
 from kubesim.kubelet.node.node_status import DEFAULT_CAPACITY
@@ -32,6 +32,8 @@ from kubesim.scenario.language.document import BehaviourItem, DurationDraw, Exit
 from kubesim.scenario.language.node_items import SecurityProfilesItem
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.values import replace
+
+CONTAINERD = "containerd"  # the order of sandboxes in which the runtime calls CNI
 
 
 def kubelet_settings(
@@ -147,10 +149,15 @@ def cni_settings(spec: Spec, state: str = "") -> CniSettings:
     from kubesim.cni.exec.faults import PluginFault, parse_terms
 
     cni = spec.cni
+    order = rules_of(spec.profile).sandbox_order
+    if order != CONTAINERD:
+        from kubesim.scenario.play.node.docker_plans import docker_cni_settings
+
+        cni = docker_cni_settings(cni, order, state)
     faults = tuple(
         (item.node, PluginFault(item.plugin, item.verb, parse_terms(item.do), item.pod)) for item in cni.faults
     )
-    return CniSettings(cni.network, cni.conf_dir, cni.bin_dirs, faults, state)
+    return CniSettings(cni.network, cni.conf_dir, cni.bin_dirs, faults, state, order)
 
 
 def node_plans(spec: Spec) -> list[NodePlan]:

@@ -21,7 +21,7 @@ from kubesim.values import replace
 
 Level = Literal["quiet", "story", "verbose"]
 
-_IN_SYNC = (r.Actions, r.CriCall, r.CriReturn, r.CniExec, r.EventRecorded, r.StatusSet)
+_IN_SYNC = (r.Actions, r.CriCall, r.CriReturn, r.CniExec, r.RuntimeStep, r.EventRecorded, r.StatusSet)
 _CHAPTERS = (r.ConfigUpdate, r.Handler, r.PlegEvent, r.ProbeOutcome, r.Note, r.Fault)  # begin something new
 _TOLD_QUIETLY = (r.ApiWrite, r.EventRecorded, r.Expectation, r.Fault)
 _OUTPUT_LINES = 10  # of a container, from one start to the next

@@ -44,13 +44,13 @@ from kubesim.runtime.kuberuntime.decide.init_actions import init_records, supers
 from kubesim.runtime.kuberuntime.labels import restore_specs
 from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.kuberuntime.results import (
-    CREATE_POD_SANDBOX_ERROR,
     KILL_CONTAINER_ERROR,
     KILL_POD_SANDBOX_ERROR,
     REMOVE_CONTAINER_ERROR,
     PodSyncResult,
 )
 from kubesim.runtime.kuberuntime.sandbox_config import check_pod_sandbox_config, generate_pod_sandbox_config
+from kubesim.runtime.kuberuntime.sandbox_failure import sandbox_failure
 from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePod, RuntimePodStatus, bare_id
 from kubesim.trace import Recorder
@@ -130,7 +130,7 @@ class RuntimeManager:
         actions = self._decide(pod, status, probes, restart_all_containers)
         if self._recorder.on:
             self._record(pod, actions)
-        if actions.create_sandbox and actions.sandbox_id:
+        if actions.create_sandbox and actions.sandbox_id and self._gates.rules.sandbox_order != "dockertools":
             message = "Pod sandbox changed, it will be killed and re-created."
             self._events.event(pod, "Normal", "SandboxChanged", message)
         if actions.stops_something() and not await self._kill_step(pod, status, actions, result):
@@ -284,9 +284,11 @@ class RuntimeManager:
         except (RuntimeCallError, SandboxConfigError) as error:
             if not self._helper.is_pod_termination_requested(pod.metadata.uid):
                 self.counts["started_pods_errors",] += 1
-                outcome.fail(CREATE_POD_SANDBOX_ERROR, f"{what} for pod {quoted(format_pod(pod))}: {error}")
-                reason = "FailedCreatePodSandBox"
-                self._events.event(pod, "Warning", reason, f"Failed to create pod sandbox: {error}")
+                failure = sandbox_failure(self._gates.rules, pod, what, error)
+                outcome.action, outcome.target = failure.action, failure.target
+                outcome.fail(failure.error, failure.message)
+                if failure.event:
+                    self._events.event(pod, "Warning", "FailedCreatePodSandBox", failure.event)
             return None
         try:
             made = await self.runtime.pod_sandbox_status(sandbox_id)

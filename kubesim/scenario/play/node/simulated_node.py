@@ -36,13 +36,21 @@ from kubesim.scenario.play.node.machine import Machine
 from kubesim.scenario.play.node.node_agent import NodeAgent
 from kubesim.scenario.play.node.node_context import NodeContext
 from kubesim.scenario.play.node.static_sources import file_plan
-from kubesim.scenario.play.settings import behaviours, coming_up, kubelet_settings, runtime_settings
+from kubesim.scenario.play.settings import (
+    CONTAINERD,
+    behaviours,
+    coming_up,
+    kubelet_settings,
+    pod_cidrs,
+    runtime_settings,
+)
 from kubesim.sources.checkpoint import CheckpointDirectory, CheckpointStore, MemoryCheckpoints
 from kubesim.sources.manifests.simulated_files import SimulatedFiles
 from kubesim.values import replace
 
 if TYPE_CHECKING:
     from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
+    from kubesim.runtime.docker.runtime import DockerRuntime
     from kubesim.scenario.hardware.device_plugins import DevicePlugins
     from kubesim.scenario.hardware.dra_drivers import DraDrivers
 
@@ -81,7 +89,8 @@ class SimulatedNode:
             from kubesim.runtime.network.real_network import RealNetwork
 
             self.network = RealNetwork(clock, around.real.nodes[number].node, around.real.silences)
-        self._sandboxed: SandboxedRuntime | None = None  # the runtime, where pods have real networks
+        self._sandboxed: SandboxedRuntime | DockerRuntime | None = None  # the runtime, where pods have real networks
+        self._docker: DockerRuntime | None = None  # the runtime, where the kubelet makes sandboxes with docker
         self.runtime = self._make_runtime(number)
         self.service = RuntimeService(self._traced(), clock)
 
@@ -177,11 +186,34 @@ class SimulatedNode:
             cdi={} if self.dra_drivers is None else self.dra_drivers.cdi,
             cpuset=visible_cpuset(settings.resource_managers),
         )
-        runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
-            around.clock, self._randomness, programs, options
-        )
+        runtime = self._runtime_of_profile(number, programs, options)
         programs.on_pause_exit = runtime.pause_exited
         runtime.on_change(lambda uid: None if runtime.knows_pod(uid) else programs.forget(uid))
+        return runtime
+
+    def _runtime_of_profile(self, number: int, programs: Programs, options: SimulatedSettings) -> SimulatedRuntime:
+        around = self._around
+        if around.gates.rules.sandbox_order != CONTAINERD:
+            self._docker = self._docker_runtime(number, programs, options)
+            return self._docker
+        if around.spec.cni.plugin is not None or around.spec.nodes[number].docker is not None:
+            from kubesim.scenario.play.node.docker_plans import refuse_docker
+
+            refuse_docker(number, around.spec)
+        real = self._real_runtime(number, programs, options)
+        return real or SimulatedRuntime(around.clock, self._randomness, programs, options)
+
+    def _docker_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> DockerRuntime:
+        """In profiles v1.6 and v1.12 the kubelet itself makes sandboxes and calls network plugins."""
+        from kubesim.runtime.docker.make import simulated_runtime
+        from kubesim.scenario.play.node.docker_plans import docker_plan
+
+        around = self._around
+        plan = docker_plan(number, around.spec, pod_cidrs(number, around.spec)[0])
+        given = (around.clock, self._randomness, programs, options, around.recorder)
+        if around.real is None:
+            return simulated_runtime(plan, *given, self.name)
+        self._sandboxed = runtime = around.real.nodes[number].docker_runtime(plan, *given)
         return runtime
 
     def _real_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> SandboxedRuntime | None:
@@ -231,9 +263,16 @@ class SimulatedNode:
             randomness = Randomness(self._randomness.stream("agent", str(self._lives)).getrandbits(62))
             settings = coming_up(self._settings, randomness.stream("phases"))
             self._agent = NodeAgent(self, self._around, settings, randomness)
+            if self._docker is not None:
+                self._docker.kubelet_starts()
         self._agent.start()
         self._running = True
         self._signs_of_life()
+
+    def begin_story(self) -> None:
+        """From here on the trace is recorded. How a kubelet with docker started belongs to its story."""
+        if self._docker is not None:
+            self._docker.begin_story()
 
     def withdraw_real_sources(self) -> None:
         """The kubelet is to want nothing more of files and urls that are not ours to change."""
@@ -284,10 +323,7 @@ class SimulatedNode:
         if self._around.real is None or self._sandboxed is None:
             return None
         real = self._around.real.nodes[self._number].node
-        sandboxes = self._sandboxed.service.sandboxes.values()
-        pods = {
-            f"{box.request.namespace}/{box.request.name}": box.netns_path for box in sandboxes if box.state == "READY"
-        }
+        pods = self._sandboxed.network_namespaces()
         return NetworkPicture(self.name, real.look(), {pod: real.look(netns) for pod, netns in pods.items()})
 
     # -- the end ------------------------------------------------------------------------------------------------

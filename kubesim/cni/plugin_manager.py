@@ -1,0 +1,155 @@
+"""Network plugins of kubelets that had them: what one is, which one serves, and one operation of a pod at a time.
+
+Mirrors: kubelet v1.12 pkg/kubelet/dockershim/network/plugins.go; v1.6 pkg/kubelet/network/plugins.go
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+from kubesim.api.validation.formats import label_key
+from kubesim.cni.pod_config import PortMapping
+from kubesim.errors import CniError
+from kubesim.golang.text import quoted
+from kubesim.values import value_object
+
+NOOP_NAME: Final = "kubernetes.io/no-op"
+
+
+@value_object
+class InitArguments:
+    """What a plugin is initialized with: the kubelet's flags. An MTU of 0 is the plugin's own choice."""
+
+    hairpin_mode: str = "promiscuous-bridge"
+    non_masquerade_cidr: str = "10.0.0.0/8"
+    mtu: int = 0
+
+
+class Host(Protocol):
+    """What a plugin asks of the kubelet about a sandbox, and of the machine. Failures raise CniError."""
+
+    def get_netns(self, sandbox_id: str) -> str: ...
+    def get_pod_port_mappings(self, sandbox_id: str) -> Sequence[PortMapping]: ...
+    def look_path(self, program: str) -> str: ...
+    def pod_ip(self, netns: str, interface: str) -> str: ...
+
+
+class NetworkPlugin(Protocol):
+    name: str
+
+    def init(self, given: InitArguments) -> None: ...
+    async def status(self) -> None: ...
+    async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None: ...
+    async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None: ...
+    async def get_pod_network_status(self, namespace: str, name: str, sandbox_id: str) -> str:
+        """The address of the pod; empty if the plugin does not know it."""
+        ...
+
+
+class NoopNetworkPlugin:
+    """No plugin named: the container runtime's own bridge gives pods their network."""
+
+    name = NOOP_NAME
+
+    def init(self, given: InitArguments) -> None: ...
+    async def status(self) -> None: ...
+    async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None: ...
+    async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None: ...
+    async def get_pod_network_status(self, namespace: str, name: str, sandbox_id: str) -> str:
+        return ""
+
+
+def init_network_plugin(plugins: Sequence[NetworkPlugin], wanted: str, given: InitArguments) -> NetworkPlugin:
+    """The plugin of that name, initialized. All that is wrong with any of them is reported at once."""
+    if not wanted:
+        noop = NoopNetworkPlugin()
+        noop.init(given)
+        return noop
+    known: dict[str, NetworkPlugin] = {}
+    errors: list[str] = []
+    for plugin in plugins:
+        problems = label_key(plugin.name)
+        if problems:
+            errors.append(f"network plugin has invalid name: {quoted(plugin.name)}: {';'.join(problems)}")
+        elif plugin.name in known:
+            errors.append(f"network plugin {quoted(plugin.name)} was registered more than once")
+        else:
+            known[plugin.name] = plugin
+    chosen = known.get(wanted)
+    if chosen is None:
+        errors.append(f"Network plugin {quoted(wanted)} not found.")
+    else:
+        try:
+            chosen.init(given)
+        except CniError as error:
+            errors.append(f"Network plugin {quoted(wanted)} failed init: {error}")
+    if errors or chosen is None:
+        raise CniError(aggregate(errors))
+    return chosen
+
+
+def aggregate(errors: Sequence[str]) -> str:
+    """Several errors as Go's aggregate prints them: each text once, in brackets if there are several."""
+    distinct = list(dict.fromkeys(errors))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
+
+
+class PluginManager:
+    """One operation of a pod at a time; pods do not wait for each other."""
+
+    def __init__(self, plugin: NetworkPlugin) -> None:
+        self.plugin = plugin
+        self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
+
+    async def status(self) -> None:
+        await self.plugin.status()
+
+    async def set_up_pod(self, namespace: str, name: str, sandbox_id: str, annotations: Mapping[str, str]) -> None:
+        full_name = f"{name}_{namespace}"
+        async with _PodLock(self._locks, full_name):
+            try:
+                await self.plugin.set_up_pod(namespace, name, sandbox_id, annotations)
+            except CniError as error:
+                raise self._failure(f"failed to set up pod {quoted(full_name)} network", error) from error
+
+    async def tear_down_pod(self, namespace: str, name: str, sandbox_id: str) -> None:
+        full_name = f"{name}_{namespace}"
+        async with _PodLock(self._locks, full_name):
+            try:
+                await self.plugin.tear_down_pod(namespace, name, sandbox_id)
+            except CniError as error:
+                raise self._failure(f"failed to teardown pod {quoted(full_name)} network", error) from error
+
+    async def get_pod_network_status(self, namespace: str, name: str, sandbox_id: str) -> str:
+        full_name = f"{name}_{namespace}"
+        async with _PodLock(self._locks, full_name):
+            try:
+                return await self.plugin.get_pod_network_status(namespace, name, sandbox_id)
+            except CniError as error:
+                what = f"failed on the status hook for pod {quoted(full_name)}"
+                raise self._failure(what, error) from error
+
+    def _failure(self, what: str, error: CniError) -> CniError:
+        return CniError(f"NetworkPlugin {self.plugin.name} {what}: {error}", error)
+
+
+class _PodLock:
+    """The lock of a pod, which exists as long as a holder or a waiter needs it."""
+
+    def __init__(self, locks: dict[str, tuple[asyncio.Lock, int]], key: str) -> None:
+        self._locks, self._key = locks, key
+
+    async def __aenter__(self) -> None:
+        lock, users = self._locks.get(self._key, (asyncio.Lock(), 0))
+        self._locks[self._key] = (lock, users + 1)
+        await lock.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        lock, users = self._locks[self._key]
+        lock.release()
+        if users > 1:
+            self._locks[self._key] = (lock, users - 1)
+        else:
+            del self._locks[self._key]

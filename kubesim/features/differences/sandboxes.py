@@ -1,0 +1,36 @@
+"""How sandboxes and their networks are made."""
+
+from __future__ import annotations
+
+from kubesim.features.rules import Difference
+
+SANDBOXES = (
+    Difference(
+        "failed_sandbox_event",
+        {"v1.12": "Failed create pod sandbox", "v1.6": ""},
+        "The Event FailedCreatePodSandBox says `Failed create pod sandbox: ...` in v1.12. In v1.6 there is none, and "
+        "the sync fails with SetupNetworkError or RunContainerError. In v1.36 it says `Failed to create pod "
+        "sandbox: ...`.",
+        "pkg/kubelet/kuberuntime/kuberuntime_manager.go SyncPod; pkg/kubelet/dockertools/docker_manager.go SyncPod",
+        "versions/v1.6-failed-add.yaml",
+    ),
+    Difference(
+        "network_status_s",
+        {"v1.6": 30},
+        "The kubelet asks its network plugin for a status every 30 s, and the plugin reads its directory then: a new "
+        "configuration is used that late. In v1.36 the runtime watches the directory and is asked every 5 s.",
+        "pkg/kubelet/kubelet_network.go syncNetworkStatus, removed in v1.7",
+        "versions/v1.6-network-not-ready.yaml",
+    ),
+    Difference(
+        "sandbox_order",
+        {"v1.12": "dockershim", "v1.6": "dockertools"},
+        "The network plugin lives in the kubelet and is called after pause runs. A failed ADD leaves an exited "
+        "sandbox, so that the next attempt follows within two seconds: v1.12 runs DEL and says SandboxChanged, v1.6 "
+        "kills the infra container without DEL. In v1.36 containerd calls CNI before pause runs and leaves nothing; "
+        "the kubelet retries after 10 to 15 s.",
+        "pkg/kubelet/dockershim/docker_sandbox.go RunPodSandbox, removed in v1.24; "
+        "pkg/kubelet/dockertools/docker_manager.go SyncPod, removed in v1.7",
+        "versions/v1.12-failed-add.yaml",
+    ),
+)

@@ -1,0 +1,300 @@
+"""A runtime whose sandboxes are made as a kubelet with docker makes them; the containers in them are simulated.
+
+`DockerRuntime` is docker itself, with what it keeps of containers, and the order (`dockershim.py`, `dockertools.py`)
+that asks it. The network plugin and its state live in the kubelet: they begin again with every start of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from kubesim.api.timestamps import SECOND
+from kubesim.clock import LoopClock, Randomness
+from kubesim.cni.plugin_manager import NOOP_NAME, NetworkPlugin, PluginManager
+from kubesim.cni.pod_config import PortMapping
+from kubesim.errors import CniError, KubesimError, RuntimeCallError
+from kubesim.golang.text import quoted
+from kubesim.runtime.docker.orders.dockershim import Dockershim
+from kubesim.runtime.docker.orders.dockertools import Dockertools
+from kubesim.runtime.docker.orders.names import conflict, no_such_container
+from kubesim.runtime.docker.orders.parts import SandboxContainer, SandboxOrder, Steps
+from kubesim.runtime.docker.settings import DockerSettings
+from kubesim.runtime.protocol import (
+    UNKNOWN_ERROR,
+    NotFound,
+    RuntimeConditions,
+    SandboxConfig,
+    SandboxInfo,
+    SetupNetworkFailed,
+)
+from kubesim.runtime.simulated.containers.container_process import ProcessContext, ProcessFactory, SimulatedContainer
+from kubesim.runtime.simulated.runtime import SimulatedRuntime
+from kubesim.runtime.simulated.settings import SimulatedSettings
+from kubesim.runtime.types import SandboxNetwork
+from kubesim.values import replace
+
+POLL_PERIOD = 5 * SECOND  # the kubelet asks the runtime for its status
+
+
+class SandboxNamespaces(Protocol):
+    """Network namespaces of sandbox containers on a real node. Failures raise RuntimeCallError."""
+
+    def new(self) -> str: ...
+    def remove(self, path: str) -> None: ...
+
+
+class DockerRuntime(SimulatedRuntime):
+    """Implements `Runtime` and `Docker`. `start` probes and initializes the network plugins, whenever a kubelet starts;
+    without `namespaces` the network is simulated."""
+
+    name = "docker"
+
+    def __init__(
+        self,
+        clock: LoopClock,
+        randomness: Randomness,
+        processes: ProcessFactory,
+        settings: SimulatedSettings,
+        docker: DockerSettings,
+        steps: Steps,
+        namespaces: SandboxNamespaces | None = None,
+    ) -> None:
+        super().__init__(clock, randomness, processes, settings)
+        self._names: dict[str, str] = {}  # of sandbox containers -> id
+        self._name_of: dict[str, str] = {}
+        self._bridged: dict[str, str] = {}  # addresses that docker's own bridge gave
+        self._netns: dict[str, str] = {}
+        self.resolv_confs: dict[str, str] = {}
+        self._errors = {call: list(texts) for call, texts in docker.errors.items()}
+        self._namespaces = namespaces
+        self._steps = steps
+        self._draws = randomness.stream("docker", "names")
+        self._spans: dict[str, int] = {}  # time that is left of the call that makes a sandbox
+        self._begin: Callable[[], NetworkPlugin]
+        self._configured_at = 0
+        self._configured: int | None = None  # the moment; known from the beginning of the story
+        self._order: SandboxOrder
+        self._network: PluginManager
+        self._prefix = ""
+        self._status_period = POLL_PERIOD
+        self._polled: int | None = None
+        self._network_problem = ""
+
+    def use(
+        self, order: str, begin: Callable[[], NetworkPlugin], status_period: int = POLL_PERIOD, configured_at: int = 0
+    ) -> None:
+        """Make sandboxes in this order, with the plugin that `begin` starts and that is asked for its status that
+        often. Its simulated configuration is there `configured_at` after the beginning of the story."""
+        self._begin, self._configured_at, self._status_period = begin, configured_at, status_period
+        self._network = PluginManager(begin())
+        kind = Dockershim if order == "dockershim" else Dockertools
+        self._order = kind(self, self._network, self._steps, lambda: self._draws.getrandbits(32))
+        self._prefix = UNKNOWN_ERROR if order == "dockershim" else ""
+
+    def kubelet_starts(self) -> None:
+        """The kubelet with its plugin and its flags begins again; docker and what is on disk go on."""
+        self._network.plugin = self._begin()
+        self._order.kubelet_starts()
+        self._polled = None
+
+    def take_address(self, sandbox_id: str) -> str:
+        """Of the simulated network."""
+        return self._address(sandbox_id, self._container_of(sandbox_id).attempt)
+
+    def port_mappings(self, sandbox_id: str) -> tuple[PortMapping, ...]:
+        """As the checkpoint has them; dockertools gave plugins none."""
+        return self._order.port_mappings(sandbox_id)
+
+    def begin_story(self) -> None:
+        """The start of the kubelet is told, and time counts."""
+        now = self._clock.now()
+        self._configured = now + self._configured_at
+        self.kubelet_starts()
+        if self._configured_at:
+            for moment in network_changes(self._configured_at, self._status_period):
+                self._clock.call_at(now + moment, self._changed, "")
+
+    def is_configured(self) -> bool:
+        """Is the configuration of the simulated network there?"""
+        known = self._configured
+        return not self._configured_at if known is None else self._clock.now() >= known
+
+    # -- Runtime ------------------------------------------------------------------------------------------------
+
+    async def status(self) -> RuntimeConditions:
+        conditions = await super().status()
+        await self._poll_network()
+        if not self._network_problem:
+            return conditions
+        why = f"docker: network plugin is not ready: {self._network_problem}"
+        problem = f"NetworkReady=false reason:NetworkPluginNotReady message:{why}"
+        return replace(conditions, network_problem=problem if self._prefix else self._network_problem)
+
+    async def _poll_network(self) -> None:
+        """Ask the plugin, if that is due: its configuration is read again each time."""
+        now = self._clock.now()
+        if self._polled is not None and self._status_period > POLL_PERIOD:
+            due = self._polled + (now - self._polled) // self._status_period * self._status_period
+            if due == self._polled:
+                return
+            now = due
+        self._polled = now
+        try:
+            await self._network.status()
+            self._network_problem = ""
+        except CniError as error:
+            self._network_problem = str(error)
+
+    async def run_pod_sandbox(self, config: SandboxConfig) -> str:
+        uid = config.pod.metadata.uid
+        self._spans[uid] = self.settings.latencies.run_sandbox.draw(self._stream)
+        try:
+            if self._polled is None or self._clock.now() >= self._polled + POLL_PERIOD:
+                await self._poll_network()  # polls in which nothing changed are skipped
+            return await self._order.run(config)
+        except SetupNetworkFailed:
+            raise
+        except KubesimError as error:
+            raise RuntimeCallError(f"{self._prefix}{error}") from error
+        finally:
+            del self._spans[uid]
+
+    async def stop_pod_sandbox(self, sandbox_id: str) -> None:
+        await self._take(self.settings.latencies.stop_sandbox)
+        try:
+            await self._order.stop(sandbox_id)
+        except RuntimeCallError as error:
+            raise RuntimeCallError(f"{self._prefix}{error}") from error
+
+    async def remove_pod_sandbox(self, sandbox_id: str) -> None:
+        try:
+            await self._order.remove(sandbox_id)
+        except RuntimeCallError as error:
+            raise RuntimeCallError(f"{self._prefix}{error}") from error
+
+    async def pod_sandbox_status(self, sandbox_id: str) -> SandboxInfo:
+        """The address is read until there is one."""
+        info = self._sandbox(sandbox_id)
+        if not info.ready or info.network is None or info.network.ip or info.network_namespace == "NODE":
+            return info
+        ip = await self._order.ip(sandbox_id)
+        info = self._sandbox(sandbox_id)
+        if ip and info.ready:
+            info = self._sandboxes[sandbox_id] = replace(info, network=SandboxNetwork(ip))
+            self._changed(info.pod_uid)
+        return info
+
+    # -- Docker -------------------------------------------------------------------------------------------------
+
+    def _fail_if_due(self, call: str) -> None:
+        due = self._errors.get(call)
+        if due:
+            raise RuntimeCallError(due.pop(0))
+
+    def ensure_sandbox_image(self, image: str) -> None:
+        """A node has it, unless it is to fail."""
+        try:
+            self._fail_if_due("pull")
+        except RuntimeCallError as error:
+            raise RuntimeCallError(f"failed pulling image {quoted(image)}: {error}") from error
+
+    def create_sandbox(self, config: SandboxConfig, name: str) -> str:
+        self._fail_if_due("create")
+        holder = self._names.get(name, "")
+        if holder in self._sandboxes:
+            raise RuntimeCallError(conflict(name, holder))
+        identifier = self._sandbox_id(config.pod.metadata.uid)
+        self._made_sandboxes += 1
+        self._names[name] = identifier
+        self._name_of[identifier] = name
+        self._enter_sandbox(identifier, config, SandboxNetwork(), ready=False)
+        return identifier
+
+    async def start_sandbox(self, sandbox_id: str) -> None:
+        info = self._container_of(sandbox_id)
+        left = self._spans.get(info.pod_uid, 0)
+        await self._clock.sleep(left // 2)
+        self._fail_if_due("start")
+        info = self._container_of(sandbox_id)
+        if self._namespaces is not None and info.network_namespace != "NODE":
+            self._netns[sandbox_id] = self._namespaces.new()
+        self._sandboxes[sandbox_id] = replace(info, ready=True)
+        self._changed(info.pod_uid)
+        self._spans[info.pod_uid] = left - left // 2
+
+    async def network_time(self, sandbox_id: str) -> None:
+        await self._clock.sleep(self._spans.get(self._container_of(sandbox_id).pod_uid, 0))
+
+    def inspect_sandbox(self, sandbox_id: str) -> SandboxContainer:
+        info = self._container_of(sandbox_id)
+        is_host = info.network_namespace == "NODE"
+        bridged = info.ready and not is_host and self._network.plugin.name == NOOP_NAME
+        return SandboxContainer(
+            sandbox_id,
+            info.pod_name,
+            info.pod_namespace,
+            info.ready,
+            is_host,
+            self._netns.get(sandbox_id, ""),
+            self._bridge_address(info) if bridged else "",
+        )
+
+    def _bridge_address(self, info: SandboxInfo) -> str:
+        """Docker's own bridge gives it, if no plugin does."""
+        if info.id not in self._bridged:
+            self._bridged[info.id] = self._address(info.id, info.attempt)
+        return self._bridged[info.id]
+
+    async def stop_sandbox(self, sandbox_id: str) -> None:
+        self._container_of(sandbox_id)
+        self._fail_if_due("stop")
+        self.sandbox_dies(sandbox_id)
+
+    def remove_sandbox(self, sandbox_id: str) -> None:
+        info = self._container_of(sandbox_id)
+        self._kill_sandbox(info)
+        self._forget_sandbox(sandbox_id, info)
+
+    def write_resolv_conf(self, sandbox_id: str, text: str) -> None:
+        self.resolv_confs[sandbox_id] = text
+
+    def _container_of(self, sandbox_id: str) -> SandboxInfo:
+        info = self._sandboxes.get(sandbox_id)
+        if info is None:
+            raise NotFound(no_such_container(sandbox_id))
+        return info
+
+    # -- what it keeps ------------------------------------------------------------------------------------------
+
+    def network_namespaces(self) -> dict[str, str]:
+        """Of running pods, by namespace and name."""
+        infos = ((self._sandboxes[each], path) for each, path in self._netns.items())
+        return {f"{info.pod_namespace}/{info.pod_name}": path for info, path in infos if info.ready}
+
+    def _context(self, container: SimulatedContainer) -> ProcessContext:
+        return replace(super()._context(container), netns=self._netns.get(container.info.sandbox_id, ""))
+
+    def _end_sandbox(self, info: SandboxInfo) -> None:
+        """Its network namespace goes with its process."""
+        path = self._netns.pop(info.id, "")
+        if path and self._namespaces is not None:
+            self._namespaces.remove(path)
+        super()._end_sandbox(info)
+
+    def _forget_sandbox(self, sandbox_id: str, info: SandboxInfo) -> None:
+        super()._forget_sandbox(sandbox_id, info)
+        name = self._name_of.pop(sandbox_id)
+        if self._names[name] == sandbox_id:
+            del self._names[name]
+        self._bridged.pop(sandbox_id, None)
+        self.resolv_confs.pop(sandbox_id, None)
+
+    def close(self) -> None:
+        """The end: nothing runs any more."""
+        self.lose_processes()
+
+
+def network_changes(configured_at: int, status_period: int) -> list[int]:
+    """When the kubelet may see that the network is configured: at once, or with its next poll."""
+    return sorted({configured_at, -(-configured_at // status_period) * status_period})
