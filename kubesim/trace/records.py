@@ -175,6 +175,38 @@ class CniExec(Record):
     took: int = 0
 
 
+_RUNTIME_STEPS = {
+    "Controller.Start": "containerd internal/cri/server/podsandbox/sandbox_run.go Start",
+    "NRI": "containerd internal/cri/nri/nri_api_linux.go",
+    "CRI plugin": "containerd internal/cri/server/service.go",
+}
+
+
+@mutable(kw_only=True)
+class RuntimeStep(Record):
+    """A step of the runtime within a call; a detail, which has no number of its own and is not in the hash."""
+
+    KIND: ClassVar[str] = "runtime.step"
+    REF: ClassVar[str] = "containerd internal/cri/server/sandbox_run.go RunPodSandbox"
+    during: str = ""  # RunPodSandbox, Controller.Start, NRI, CRI plugin
+    step: str = ""
+    error: str = ""
+
+    @property
+    def ref(self) -> str:
+        return _RUNTIME_STEPS.get(self.during, self.REF)
+
+
+@mutable(kw_only=True)
+class ContainerEvent(Record):
+    """What the runtime sends to those who watch its container events; a detail, as RuntimeStep is."""
+
+    KIND: ClassVar[str] = "cri.event"
+    REF: ClassVar[str] = "containerd internal/cri/server/helpers.go generateAndSendContainerEvent"
+    type: str = ""
+    id: str = ""
+
+
 @mutable(kw_only=True)
 class PlegEvent(Record):
     KIND: ClassVar[str] = "pleg.event"
@@ -274,6 +306,6 @@ class Note(Record):
 
 KINDS: tuple[type[Record], ...] = (
     SourceSnapshot, ConfigUpdate, LoopSelect, Handler, WorkerUpdate, WorkerState, SyncBegin, SyncEnd, Actions, CriCall,
-    CriReturn, CniExec, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded, LogOutput, Fault, Expectation,
+    CriReturn, CniExec, RuntimeStep, ContainerEvent, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded, LogOutput, Fault, Expectation,
     Note,
 )  # fmt: skip

@@ -25,6 +25,9 @@ class CniSettings:
     bin_dirs: tuple[str, ...] = ()
     faults: tuple[tuple[str, PluginFault], ...] = ()  # of a node, of all if that is empty
     state: str = ""
+    max_conf_num: int = 1
+    setup_serially: bool = False
+    internal_loopback: bool = False
 
 
 @value_object

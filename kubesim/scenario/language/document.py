@@ -38,6 +38,7 @@ from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.language.node_items import (
     UNSTARTABLE,
     NodeFiles,
+    SandboxFaultItem,
     SecurityProfilesItem,
     TopologyItem,
     why_no_kubelet_starts,
@@ -106,6 +107,7 @@ class NodeItem(Strict):
     runtime_handlers: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ("runc",)  # that a RuntimeClass can name
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
+    sandbox_faults: Annotated[tuple[SandboxFaultItem, ...], BeforeValidator(as_list)] = ()  # in steps of that call
     device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()  # one for each resource
     dra_drivers: Annotated[tuple[DraDriverItem, ...], BeforeValidator(as_list)] = ()  # one for each name
 

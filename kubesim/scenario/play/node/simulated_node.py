@@ -178,6 +178,7 @@ class SimulatedNode:
         runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
             around.clock, self._randomness, programs, options
         )
+        runtime.trace_to(around.recorder, self.name)
         programs.on_pause_exit = runtime.pause_exited
         runtime.on_change(lambda uid: None if runtime.knows_pod(uid) else programs.forget(uid))
         return runtime
