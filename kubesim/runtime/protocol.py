@@ -279,7 +279,7 @@ class Runtime(Protocol):
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
     ) -> ExecResult: ...
 
-    async def get_container_events(self, listener: Callable[[ContainerEventResponse], None]) -> None:
+    async def get_container_events(self, listener: Callable[[ContainerEventResponse], object]) -> None:
         """Runs until the connection breaks, and then raises RuntimeCallError."""
         ...
 

@@ -34,7 +34,7 @@ class RuntimeListeners:
         self._sandboxes: dict[str, SandboxInfo] = {}
         self._listeners: list[Callable[[str], None]] = []
         self._exit_listeners: list[ExitListener] = []
-        self._event_listeners: list[Callable[[ContainerEventResponse], None]] = []
+        self._event_listeners: list[Callable[[ContainerEventResponse], object]] = []
         self._conditions = RuntimeConditions(handlers=self.settings.handlers)
         self._recorder: Recorder | None = None
         self._node = ""
@@ -51,7 +51,7 @@ class RuntimeListeners:
         """Steps within calls are details of this trace; faults in them happen only where there is one."""
         self._recorder, self._node = recorder, node
 
-    async def get_container_events(self, listener: Callable[[ContainerEventResponse], None]) -> None:
+    async def get_container_events(self, listener: Callable[[ContainerEventResponse], object]) -> None:
         """Tell the listener of every event, until the caller gives up."""
         self._event_listeners.append(listener)
         try:

@@ -249,7 +249,7 @@ class RuntimeConnection:
     def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> Call[str]:
         return self._takes_time(self._runtime.pull_image(image, pod, auth), None)
 
-    def get_container_events(self, listener: Callable[[ContainerEventResponse], None]) -> Call[None]:
+    def get_container_events(self, listener: Callable[[ContainerEventResponse], object]) -> Call[None]:
         def heard(event: ContainerEventResponse) -> None:
             if self._service.up:
                 listener(event)
