@@ -184,7 +184,7 @@ _RUNTIME_STEPS = {
 
 @mutable(kw_only=True)
 class RuntimeStep(Record):
-    """A step of the runtime within a call; a detail, which has no number of its own and is not in the hash."""
+    """A step of the runtime within a call. A detail: only with -v, with the number of the record before, not hashed."""
 
     KIND: ClassVar[str] = "runtime.step"
     REF: ClassVar[str] = "containerd internal/cri/server/sandbox_run.go RunPodSandbox"
@@ -199,7 +199,7 @@ class RuntimeStep(Record):
 
 @mutable(kw_only=True)
 class ContainerEvent(Record):
-    """What the runtime sends to those who watch its container events; a detail, as RuntimeStep is."""
+    """A container event that the runtime sends. A detail, as `runtime.step`."""
 
     KIND: ClassVar[str] = "cri.event"
     REF: ClassVar[str] = "containerd internal/cri/server/helpers.go generateAndSendContainerEvent"
@@ -306,6 +306,6 @@ class Note(Record):
 
 KINDS: tuple[type[Record], ...] = (
     SourceSnapshot, ConfigUpdate, LoopSelect, Handler, WorkerUpdate, WorkerState, SyncBegin, SyncEnd, Actions, CriCall,
-    CriReturn, CniExec, RuntimeStep, ContainerEvent, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded, LogOutput, Fault, Expectation,
-    Note,
+    CriReturn, CniExec, RuntimeStep, ContainerEvent, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded,
+    LogOutput, Fault, Expectation, Note,
 )  # fmt: skip

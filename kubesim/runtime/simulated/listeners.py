@@ -78,6 +78,15 @@ class RuntimeListeners:
         self._conditions = replace(conditions, handlers=self.settings.handlers)
         self._changed("")
 
+    def tell_start_up(self) -> None:
+        """The runtime starts: its steps are details of the trace."""
+        walk = self.sandbox_walk()
+        if walk is not None:
+            from kubesim.runtime.simulated.cri_plugin import START_UP
+
+            for step in START_UP:
+                walk.tell("CRI plugin", step, "")
+
     def _changed(self, uid: str) -> None:
         for listener in self._listeners:
             listener(uid)

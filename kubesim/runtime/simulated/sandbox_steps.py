@@ -18,7 +18,7 @@ PAUSE_IMAGE: Final = "pause:3.10.2"
 _ROOT = "/var/lib/containerd/io.containerd.grpc.v1.cri/sandboxes/{id}"
 _STATE = "/run/containerd/io.containerd.grpc.v1.cri/sandboxes/{id}"
 
-During = Literal["RunPodSandbox", "Controller.Start", "NRI"]
+During = Literal["RunPodSandbox", "Controller.Start", "NRI", "CRI plugin"]
 StepName = Literal[
     "name", "lease", "runtime", "metadata", "netns", "network", "create", "pauseImage", "image", "imageSpec",
     "ociRuntime", "rootDirectory", "stateDirectory", "spec", "specOptions", "container", "files", "task", "exitWatch",

@@ -9,6 +9,7 @@ import pytest
 from kubesim.app import RunResult, run_scenario
 from kubesim.kubelet.pleg.container_events import EventMeaning, meaning_of
 from kubesim.kubelet.pleg.generic import GenericPleg
+from kubesim.kubelet.pleg.records import EventType
 from kubesim.runtime.pod_cache import PodCache
 from kubesim.runtime.protocol import ContainerEventResponse, ContainerEventType, SandboxInfo
 from kubesim.runtime.types import RuntimePodStatus
@@ -45,7 +46,7 @@ def test_what_an_event_means() -> None:
     assert event("CONTAINER_CREATED_EVENT") == EventMeaning(store=True)
     assert event("CONTAINER_STARTED_EVENT") == EventMeaning(("ContainerStarted",), store=True)
     assert event("CONTAINER_STOPPED_EVENT") == EventMeaning(("ContainerDied",), store=True)
-    gone = ("ContainerDied", "ContainerRemoved")
+    gone: tuple[EventType, ...] = ("ContainerDied", "ContainerRemoved")
     assert event("CONTAINER_DELETED_EVENT") == EventMeaning(gone)
     assert event("CONTAINER_DELETED_EVENT", "box") == EventMeaning(gone, forget=True)
 
@@ -58,8 +59,10 @@ def test_an_event_without_a_sandbox_is_ignored(type: ContainerEventType) -> None
 def test_a_cache_that_two_fill_refuses_what_is_older() -> None:
     new, old = RuntimePodStatus("u", "new"), RuntimePodStatus("u", "old")
     cache = PodCache(only_newer=True)
-    assert cache.set("u", new, None, 2) and not cache.set("u", old, None, 1)
-    assert cache.get("u") is new and cache.set("u", old, None, 2)
+    assert cache.set("u", new, None, 2)
+    assert not cache.set("u", old, None, 1)
+    assert cache.get("u") is new
+    assert cache.set("u", old, None, 2)
     assert PodCache().set("u", new, None, 2)
 
 
@@ -97,7 +100,8 @@ def test_a_death_is_known_at_once_and_with_fewer_relists(monkeypatch: pytest.Mon
     [(end, told)] = generic.deaths()
     assert 0 < told - end < 1.01
     assert evented.result.phases == generic.result.phases == {"default/web": "Running"}
-    assert evented.relists == 1 and generic.relists > 115
+    assert evented.relists == 1
+    assert generic.relists > 115
 
 
 def test_a_runtime_that_goes_down_makes_it_relist_every_second_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,10 +109,12 @@ def test_a_runtime_that_goes_down_makes_it_relist_every_second_for_good(monkeypa
     played = Played(monkeypatch, "true", down)
     notes = [note.text for note in played.all(Note) if "PLEG" in note.text]
     assert len(notes) == 6
-    assert notes[0].endswith("error reading from server: EOF") and "connection refused" in notes[1]
+    assert notes[0].endswith("error reading from server: EOF")
+    assert "connection refused" in notes[1]
     assert notes[5] == "Fall back to Generic PLEG relisting since Evented PLEG is not working"
     (first, at_once), (second, later) = played.deaths()
-    assert at_once == first and 0 < later - second < 1.01
+    assert at_once == first
+    assert 0 < later - second < 1.01
     assert played.relists > 75
 
 

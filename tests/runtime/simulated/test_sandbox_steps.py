@@ -8,6 +8,7 @@ import pytest
 
 from kubesim.app import RunResult, run_scenario
 from kubesim.errors import KubesimError
+from kubesim.runtime.simulated.cri_plugin import START_UP
 from kubesim.runtime.simulated.sandbox_steps import BY_NAME, STEPS, undone
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import HashSink, MemorySink
@@ -20,6 +21,7 @@ metadata: {{name: x}}
 spec:
   duration: 30s
   images: [{{name: "*", present: true}}]
+  steps: [{{at: 20s, restart: runtime}}]
   nodes: [{{name: node-1, sandboxFaults: [{faults}]}}]
 ---
 apiVersion: v1
@@ -42,7 +44,14 @@ def of_kind(sink: MemorySink, kind: type[Any]) -> list[Any]:
 
 
 def steps(sink: MemorySink) -> list[str]:
-    return [f"{record.during}: {record.step}" for record in of_kind(sink, RuntimeStep)]
+    """Those of sandboxes."""
+    told = of_kind(sink, RuntimeStep)
+    return [f"{record.during}: {record.step}" for record in told if record.during != "CRI plugin"]
+
+
+def start_ups(sink: MemorySink) -> list[tuple[int, str]]:
+    told = of_kind(sink, RuntimeStep)
+    return [(record.t // 1_000_000, record.step) for record in told if record.during == "CRI plugin"]
 
 
 def messages(sink: MemorySink) -> list[str]:
@@ -57,6 +66,11 @@ def test_every_step_is_told_in_containerds_order() -> None:
     assert sent[:2] == ["CONTAINER_CREATED", "CONTAINER_STARTED"]
 
 
+def test_the_start_of_the_cri_plugin_is_told_also_after_a_restart() -> None:
+    _, sink = run()
+    assert start_ups(sink) == [(moment, step) for moment in (0, 22) for step in START_UP]
+
+
 def test_a_pod_on_the_hosts_network_gets_none() -> None:
     _, sink = run(host=True)
     assert not [text for text in steps(sink) if "network" in text]
@@ -64,22 +78,25 @@ def test_a_pod_on_the_hosts_network_gets_none() -> None:
 
 def test_whoever_watches_does_not_change_the_trace() -> None:
     (watched, detailed), (unwatched, plain) = run(), run(details=False)
-    assert watched.trace_hash == unwatched.trace_hash and watched.records == unwatched.records
-    assert not of_kind(plain, RuntimeStep) and not of_kind(plain, ContainerEvent)
+    assert watched.trace_hash == unwatched.trace_hash
+    assert watched.records == unwatched.records
+    assert not of_kind(plain, RuntimeStep)
+    assert not of_kind(plain, ContainerEvent)
     assert [each for each in detailed.records if not isinstance(each, RuntimeStep | ContainerEvent)] == plain.records
 
 
 def test_a_fault_gets_the_words_of_its_callers() -> None:
     result, sink = run("{step: task, error: no shim, times: 1}")
     [message] = messages(sink)
-    assert message.startswith('Failed to create pod sandbox: rpc error: code = Unknown desc = failed to start sandbox "')
+    before = "Failed to create pod sandbox: rpc error: code = Unknown desc = "
+    assert message.startswith(f'{before}failed to start sandbox "')
     assert message.endswith('": failed to create containerd task: no shim')
     assert result.phases == {"default/web": "Running"}
 
 
 def test_what_was_made_is_removed_last_first() -> None:
     _, sink = run("{step: files, error: no room, times: 1}")
-    failed = next(n for n, record in enumerate(of_kind(sink, RuntimeStep)) if record.error)
+    failed = steps(sink).index(f"Controller.Start: {BY_NAME['files'].text}")
     assert steps(sink)[failed + 1 :][:8] == [
         "Controller.Start: delete the container and its snapshot",
         "Controller.Start: remove the volatile directory",
@@ -109,14 +126,15 @@ def test_a_started_sandbox_is_shut_down_and_not_taken_apart() -> None:
 
 def test_a_fault_of_another_pod_does_not_happen() -> None:
     result, sink = run("{step: spec, error: refused, pod: 'db-*'}")
-    assert not messages(sink) and result.phases == {"default/web": "Running"}
+    assert not messages(sink)
+    assert result.phases == {"default/web": "Running"}
 
 
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [
         ("{step: pause, error: x}", "'pause' is not a step of RunPodSandbox: name, lease, runtime"),
-        ("{step: image, error: x, cleanUpError: busy}", "nothing is made yet before step image; use stateDirectory, spec"),
+        ("{step: image, error: x, cleanUpError: busy}", "nothing is made yet before step image; use stateDirectory"),
     ],
 )
 def test_faults_that_cannot_be(fault: str, problem: str) -> None:

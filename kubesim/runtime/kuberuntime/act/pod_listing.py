@@ -130,9 +130,7 @@ def runtime_pod_status(
     )
 
 
-def event_pod_status(
-    event: ContainerEventResponse, actuated: Mapping[str, ResourceRequirements]
-) -> RuntimePodStatus:
+def event_pod_status(event: ContainerEventResponse, actuated: Mapping[str, ResourceRequirements]) -> RuntimePodStatus:
     """The pod as a container event has it: one sandbox, and the containers in that one alone (GeneratePodStatus).
 
     None of them counts as active, which upstream leaves to relists.

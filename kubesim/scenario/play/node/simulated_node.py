@@ -259,6 +259,7 @@ class SimulatedNode:
             self.runtime.lose_everything()
 
     def start_runtime(self) -> None:
+        self.runtime.tell_start_up()
         self.service.start()
 
     async def power_off(self) -> None:
@@ -270,7 +271,7 @@ class SimulatedNode:
         self.volumes.lose_memory()
 
     def power_on(self) -> None:
-        self.service.start()
+        self.start_runtime()
         self.start()
 
     def network_picture(self) -> NetworkPicture | None:
