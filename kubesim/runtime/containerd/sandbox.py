@@ -31,7 +31,7 @@ from kubesim.runtime.containerd.sandbox_rules import (
     user_namespace_problem,
 )
 from kubesim.runtime.protocol import UserNamespace
-from kubesim.runtime.simulated.sandbox_steps import BY_NAME, StepName
+from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME, StepName
 from kubesim.values import mutable, replace, value_object
 
 CLEAN_UP_TIMEOUT_S = 60.0  # io.containerd.timeout.cri.defercleanup

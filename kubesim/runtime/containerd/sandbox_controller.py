@@ -6,9 +6,9 @@ Mirrors: containerd internal/cri/server/podsandbox/sandbox_run.go Controller.Sta
 from __future__ import annotations
 
 from kubesim.runtime.containerd.sandbox import PodSandbox, SandboxObserver, SandboxStartFailed
-from kubesim.runtime.simulated.listeners import RuntimeListeners
-from kubesim.runtime.simulated.sandbox_steps import BY_NAME, CONTROLLER_STEPS, StepName, undone
-from kubesim.runtime.simulated.sandbox_walk import StepFailed
+from kubesim.runtime.simulated.cri.listeners import RuntimeListeners
+from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME, CONTROLLER_STEPS, StepName, undone
+from kubesim.runtime.simulated.cri.sandbox_walk import SandboxStepFailed
 
 
 class TracedSteps(SandboxObserver):
@@ -38,7 +38,7 @@ class PauseProcess:
         for step in CONTROLLER_STEPS:
             try:
                 self._observer.at(sandbox, step.name)
-            except StepFailed as problem:
+            except SandboxStepFailed as problem:
                 kept = bool(problem.left_behind)
                 self._undo(sandbox, step.name, kept=kept)
                 text = step.own_error(str(problem), sandbox.id, sandbox.name)

@@ -42,9 +42,9 @@ from kubesim.runtime.simulated.containers.container_process import (
 )
 from kubesim.runtime.simulated.containers.security import security_problem
 from kubesim.runtime.simulated.containers.stop_signals import DEFAULT_STOP_SIGNAL, signal_number
+from kubesim.runtime.simulated.cri.listeners import RuntimeListeners
 from kubesim.runtime.simulated.draws import NO_TIME, Draw
 from kubesim.runtime.simulated.image_store import ImageStore
-from kubesim.runtime.simulated.listeners import RuntimeListeners
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import RuntimeResources, SandboxNetwork
 from kubesim.values import replace

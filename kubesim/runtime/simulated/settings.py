@@ -20,7 +20,7 @@ from kubesim.runtime.types import ContainerUser
 from kubesim.values import value_object
 
 if TYPE_CHECKING:
-    from kubesim.runtime.simulated.sandbox_steps import SandboxFault
+    from kubesim.runtime.simulated.cri.sandbox_steps import SandboxFault
 
 
 @value_object

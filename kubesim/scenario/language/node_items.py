@@ -58,7 +58,7 @@ class SecurityProfilesItem(Strict):
 
 
 def _step(name: str) -> str:
-    from kubesim.runtime.simulated.sandbox_steps import BY_NAME
+    from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME
 
     if name not in BY_NAME:
         problem = f"{name!r} is not a step of RunPodSandbox: {', '.join(BY_NAME)}"
@@ -77,7 +77,7 @@ class SandboxFaultItem(Strict):
 
     @model_validator(mode="after")
     def _something_to_clean_up(self) -> SandboxFaultItem:
-        from kubesim.runtime.simulated.sandbox_steps import CLEANING_STEPS
+        from kubesim.runtime.simulated.cri.sandbox_steps import CLEANING_STEPS
 
         if self.clean_up_error and self.step not in CLEANING_STEPS:
             problem = f"cleanUpError: nothing is made yet before step {self.step}; use {', '.join(CLEANING_STEPS)}"

@@ -33,7 +33,7 @@ from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.values import replace
 
 if TYPE_CHECKING:
-    from kubesim.runtime.simulated.sandbox_steps import SandboxFault
+    from kubesim.runtime.simulated.cri.sandbox_steps import SandboxFault
 
 CLIENT_QPS = 5  # what a client of the API server takes for 0
 
@@ -135,7 +135,7 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> Simulated
 def _sandbox_faults(items: Sequence[SandboxFaultItem]) -> tuple[SandboxFault, ...]:
     if not items:
         return ()
-    from kubesim.runtime.simulated.sandbox_steps import BY_NAME, SandboxFault
+    from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME, SandboxFault
 
     names = {str(name): name for name in BY_NAME}
     return tuple(

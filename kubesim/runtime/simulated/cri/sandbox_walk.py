@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.protocol import UNKNOWN_ERROR, SandboxConfig
-from kubesim.runtime.simulated.sandbox_steps import (
+from kubesim.runtime.simulated.cri.sandbox_steps import (
     AFTER_START,
     BY_NAME,
     During,
@@ -19,7 +19,7 @@ from kubesim.trace.records import Fault, RuntimeStep
 from kubesim.values import replace
 
 
-class StepFailed(RuntimeCallError):
+class SandboxStepFailed(RuntimeCallError):
     """A fault of the scenario. `left_behind`: why what was made could not be removed."""
 
     def __init__(self, text: str, left_behind: str = "") -> None:
@@ -35,7 +35,7 @@ class SandboxWalk:
         self._node = node
         self._faults = tuple(replace(fault) for fault in faults)
 
-    def run(self, sandbox_id: str, config: SandboxConfig) -> StepFailed | None:
+    def run(self, sandbox_id: str, config: SandboxConfig) -> SandboxStepFailed | None:
         """All steps of a simulated RunPodSandbox; the whole error of containerd if one fails."""
         metadata, host_network = config.pod.metadata, config.pod.spec.host_network
         name = "_".join((metadata.name, metadata.namespace, metadata.uid, str(config.attempt)))
@@ -43,10 +43,10 @@ class SandboxWalk:
         for step in steps_of_run(host_network=host_network):
             try:
                 self.at(step.name, pod)
-            except StepFailed as problem:
+            except SandboxStepFailed as problem:
                 self._undo(step, pod, host_network=host_network, kept=bool(problem.left_behind))
                 whole = UNKNOWN_ERROR + step.error(str(problem), sandbox_id, name)
-                return StepFailed(whole, problem.left_behind)
+                return SandboxStepFailed(whole, problem.left_behind)
         return None
 
     def at(self, name: StepName, pod: str) -> None:
@@ -56,7 +56,7 @@ class SandboxWalk:
             if fault.strikes(name, pod.partition("/")[2]):
                 self._recorder.record(Fault(node=self._node, pod=pod, fault=f"{step.during}: {name}: {fault.error}"))
                 self.tell(step.during, step.text, pod, fault.error)
-                raise StepFailed(fault.error, fault.clean_up_error)
+                raise SandboxStepFailed(fault.error, fault.clean_up_error)
         self.tell(step.during, step.text, pod)
 
     def tell(self, during: During, text: str, pod: str, error: str = "") -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from kubesim.app import RunResult, run_scenario
 from kubesim.errors import KubesimError
-from kubesim.runtime.simulated.cri_plugin import START_UP
-from kubesim.runtime.simulated.sandbox_steps import BY_NAME, STEPS, undone
+from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME, STEPS, undone
+from kubesim.runtime.simulated.cri.start_up import START_UP
 from kubesim.scenario.load.loader import parse_scenario
 from kubesim.trace import HashSink, MemorySink
 from kubesim.trace.records import ContainerEvent, CriCall, EventRecorded, RuntimeStep

@@ -20,7 +20,7 @@ from kubesim.trace.records import ContainerEvent
 from kubesim.values import replace
 
 if TYPE_CHECKING:
-    from kubesim.runtime.simulated.sandbox_walk import SandboxWalk
+    from kubesim.runtime.simulated.cri.sandbox_walk import SandboxWalk
 
 ExitListener = Callable[[str, Exit], None]
 
@@ -65,7 +65,7 @@ class RuntimeListeners:
         if recorder is None or not (recorder.details or self.settings.sandbox_faults):
             return None
         if self._walk is None:
-            from kubesim.runtime.simulated.sandbox_walk import SandboxWalk  # most runs do without
+            from kubesim.runtime.simulated.cri.sandbox_walk import SandboxWalk  # most runs do without
 
             self._walk = SandboxWalk(recorder, self._node, self.settings.sandbox_faults)
         return self._walk
@@ -82,7 +82,7 @@ class RuntimeListeners:
         """The runtime starts: its steps are details of the trace."""
         walk = self.sandbox_walk()
         if walk is not None:
-            from kubesim.runtime.simulated.cri_plugin import START_UP
+            from kubesim.runtime.simulated.cri.start_up import START_UP
 
             for step in START_UP:
                 walk.tell("CRI plugin", step, "")
