@@ -349,6 +349,9 @@ class Simulation:
         self.clock.begin(speed)
         for sink in self._sinks:
             self.recorder.add(sink)
+        for node in self.nodes.values():
+            if node.live is None:
+                node.runtime.tell_start_up()  # which was before the story
         self.effects.begin(self.scenario.spec)
         for node in self.nodes.values():
             node.begin_story()

@@ -235,7 +235,7 @@ def _report(args: argparse.Namespace, out: TextIO, *, attached: bool) -> Report:
 
     output = options.chosen(args.output, "KUBESIM_OUTPUT", options.one_of(FORMATS)) or "text"
     if output == "jsonl":
-        return JsonLinesReport(out)
+        return JsonLinesReport(out, details=args.verbose)
     if output == "json":
         return JsonReport(out)
     level: Level = "verbose" if args.verbose else "quiet" if args.quiet else "story"

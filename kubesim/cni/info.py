@@ -1,13 +1,15 @@
-"""What a runtime tells about its network: CRI conditions, and the part of `crictl info` that is about CNI.
+"""What a runtime tells about its network: CRI conditions, and what `crictl info` and `containerd config dump` show.
 
-Mirrors: containerd internal/cri/server/status.go; pkg/kubelet/container/runtime.go RuntimeCondition.String
+Mirrors: containerd internal/cri/server/status.go, internal/cri/config/config.go CniConfig;
+pkg/kubelet/container/runtime.go RuntimeCondition.String
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
-from kubesim.cni.gocni import CNI
+from kubesim.cni.gocni import CNI, NetworkDirectories
 from kubesim.cni.pod_network import network_not_ready_message
 from kubesim.errors import CniError
 from kubesim.values import value_object
@@ -58,3 +60,25 @@ def crictl_info(cni: CNI, problem: CniError | None, last_load_status: str) -> di
         "lastCNILoadStatus": last_load_status,
         "lastCNILoadStatus.default": last_load_status,
     }
+
+
+def config_dump(settings: NetworkDirectories, *, setup_serially: bool, internal_loopback: bool) -> str:
+    """The part of `containerd config dump` that is about CNI, in its TOML."""
+    values = {
+        "bin_dir": _toml(""),
+        "bin_dirs": f"[{', '.join(map(_toml, settings.plugin_dirs))}]",
+        "conf_dir": _toml(settings.conf_dir),
+        "max_conf_num": str(settings.max_conf_num),
+        "setup_serially": str(setup_serially).lower(),
+        "conf_template": _toml(""),
+        "ip_pref": _toml(""),
+        "use_internal_loopback": str(internal_loopback).lower(),
+    }
+    table = "plugins.'io.containerd.cri.v1.runtime'"
+    lines = ["version = 4", "", "[plugins]", f"  [{table}]", f"    [{table}.cni]"]
+    return "\n".join([*lines, *(f"      {name} = {value}" for name, value in values.items())])
+
+
+def _toml(text: str) -> str:
+    """Literal where that is possible, as the library of containerd writes it."""
+    return json.dumps(text) if "'" in text or not text.isprintable() else f"'{text}'"

@@ -73,6 +73,7 @@ from kubesim.values import part, replace
 if TYPE_CHECKING:
     from kubesim.kubelet.cm.devicemanager.plugin import PluginsOnNode
     from kubesim.kubelet.cm.dra.plugin import DraDriversOnNode
+    from kubesim.kubelet.pleg.evented import EventedPleg
 
 
 @part
@@ -150,8 +151,9 @@ class Kubelet:
             stream=context.randomness.stream("status", "select"),
             gates=context.gates,
         )
+        cache = PodCache(only_newer=context.gates.enabled("EventedPLEG"))
         sources = PodSources(dependencies.config.mux.seen_all_sources)
-        return PodViews(manager, states, PodCache(), statuses, Resyncs(context.clock), sources)
+        return PodViews(manager, states, cache, statuses, Resyncs(context.clock), sources)
 
     def _make_runtime_side(self) -> None:
         """From the runtime up: probes, runtime manager, PLEG, and whether all of that is well."""
@@ -179,19 +181,8 @@ class Kubelet:
         self.runtime = RuntimeManager(
             runtime, clock, context.recorder, events, self, images, backoff, hook.run, gates, disk
         )
-        self.pleg = GenericPleg(
-            clock,
-            self.runtime,
-            self.views.cache,
-            context.recorder,
-            period=settings.relist_period,
-            threshold=settings.relist_threshold,
-            list_duration=settings.list_duration,
-            gates=gates,
-        )
-        self.pleg.on_dropped = self.views.resyncs.touch
-        runtime.on_change(self.pleg.pod_changed)
-        self.runtime_state = RuntimeState(clock, runtime, self.pleg.healthy, self.views.resyncs.touch_all)
+        healthy = self._make_pleg(runtime)
+        self.runtime_state = RuntimeState(clock, runtime, healthy, self.views.resyncs.touch_all)
         if self.container_manager.devices is not None or self.container_manager.dra is not None:
             self.runtime_state.initialize = lambda: self.container_manager.runtime_is_up(runtime)
         node = dependencies.node
@@ -203,6 +194,41 @@ class Kubelet:
             lambda: self.runtime_state.handlers,
             dependencies.find,
         )
+
+    def _make_pleg(self, runtime: Runtime) -> Callable[[int], tuple[bool, str]]:
+        """Returns the check of its health. With gate EventedPLEG the generic one relists rarely."""
+        context, settings, cache = self.context, self.settings, self.views.cache
+        durations = (settings.relist_period, settings.relist_threshold)
+        self.evented_pleg: EventedPleg | None = None
+        is_evented = context.gates.enabled("EventedPLEG")
+        if is_evented:
+            from kubesim.kubelet.pleg import evented
+
+            alone, durations = durations, (evented.RELIST_PERIOD, evented.RELIST_THRESHOLD)
+        self.pleg = GenericPleg(
+            context.clock,
+            self.runtime,
+            cache,
+            context.recorder,
+            period=durations[0],
+            threshold=durations[1],
+            list_duration=settings.list_duration,
+            gates=context.gates,
+        )
+        self.pleg.on_dropped = self.views.resyncs.touch
+        runtime.on_change(self.pleg.pod_changed)
+        if not is_evented:
+            return self.pleg.healthy
+        self.evented_pleg = evented.EventedPleg(
+            context.clock,
+            runtime.get_container_events,
+            self.runtime.generate_pod_status,
+            cache,
+            self.pleg,
+            context.recorder,
+            alone,
+        )
+        return self.evented_pleg.healthy
 
     def _make_syncer(self) -> None:
         """What a worker calls, and what that needs."""
@@ -315,6 +341,9 @@ class Kubelet:
         self._begin("volume populator", settings.volume_populator_starts, self.volumes.run_populator)
         self._begin("volume reconciler", settings.volume_reconciler_starts, self.volumes.run_reconciler)
         self._begin("pleg", settings.pleg_starts, self.pleg.run)
+        if self.evented_pleg is not None:
+            self._begin("container events", settings.sync_loop_starts, self.evented_pleg.watch)
+            self._begin("evented pleg", settings.sync_loop_starts, self.evented_pleg.process)
         self._begin("sync loop", settings.sync_loop_starts, self._run_sync_loop)
         self._begin("allocation manager", 0, self.allocation.run)
         if self.care is not None:

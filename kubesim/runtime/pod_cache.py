@@ -40,7 +40,8 @@ class _Waiter:
 class PodCache:
     """Statuses by pod uid. A pod nobody knows has an empty status, not none."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, only_newer: bool = False) -> None:
+        self._only_newer = only_newer  # with gate EventedPLEG, two fill it: what is older than an entry is refused
         self._entries: dict[str, _Entry] = {}
         self._timestamp: int | None = None  # every entry is at least this new; None until the first relist is through
         self._waiters: dict[str, list[_Waiter]] = {}
@@ -66,9 +67,13 @@ class PodCache:
             entry = await self._wait(uid, wanted)
         return entry.answer()
 
-    def set(self, uid: str, status: RuntimePodStatus, error: KubesimError | None, timestamp: int) -> None:
+    def set(self, uid: str, status: RuntimePodStatus, error: KubesimError | None, timestamp: int) -> bool:
+        """False if there is something newer."""
+        if self._only_newer and (entry := self._entries.get(uid)) is not None and entry.modified > timestamp:
+            return False
         self._entries[uid] = _Entry(status, error, timestamp, timestamp)
         self._notify(uid, timestamp)
+        return True
 
     def set_observed_time(self, uid: str, timestamp: int) -> None:
         """The pod was looked at and had not changed."""

@@ -202,6 +202,26 @@ class ContainerInfo:
     user: ContainerUser | None = None  # None: not reported
 
 
+ContainerEventType = Literal[
+    "CONTAINER_CREATED_EVENT", "CONTAINER_STARTED_EVENT", "CONTAINER_STOPPED_EVENT", "CONTAINER_DELETED_EVENT"
+]
+
+
+@value_object
+class ContainerEventResponse:
+    """A change of a container, or of a sandbox, with the state of its sandbox (None: gone) and all containers in it.
+
+    `cause` is what the trace has as the cause of the change.
+    """
+
+    type: ContainerEventType
+    container_id: str
+    created_at: int
+    sandbox: SandboxInfo | None
+    containers: tuple[ContainerInfo, ...]
+    cause: int | None = None
+
+
 @value_object
 class ImageInfo:
     id: str
@@ -262,6 +282,10 @@ class Runtime(Protocol):
     async def exec_sync(
         self, container_id: str, command: tuple[str, ...], timeout: int, context: CallContext | None = None
     ) -> ExecResult: ...
+
+    async def get_container_events(self, listener: Callable[[ContainerEventResponse], object]) -> None:
+        """Runs until the connection breaks, and then raises RuntimeCallError."""
+        ...
 
     async def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> str: ...
     async def image_status(self, image: str) -> ImageInfo | None: ...

@@ -47,6 +47,7 @@ class TracedRuntime:
         self.list_containers = inner.list_containers
         self.image_status = inner.image_status
         self.list_images = inner.list_images
+        self.get_container_events = inner.get_container_events
 
     def on_change(self, listener: Callable[[str], None]) -> None:
         self._inner.on_change(listener)

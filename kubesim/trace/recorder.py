@@ -16,7 +16,10 @@ _cause: ContextVar[int | None] = ContextVar("cause", default=None)
 
 
 class Sink(Protocol):
-    """Anything that looks at records as they come: a list, a file, the console, an expectation."""
+    """Anything that looks at records as they come: a list, a file, the console, an expectation.
+
+    One with a true attribute `wants_details` gets the steps within calls of the runtime, too.
+    """
 
     def record(self, record: Record) -> None: ...
 
@@ -29,10 +32,15 @@ class Recorder:
         self._sinks = list(sinks)
         self.count = 0
         self.on = bool(sinks)  # read by hot paths before they build a record
+        self._detailed = [sink for sink in sinks if _wants_details(sink)]
+        self.details = bool(self._detailed)  # read before a detail is built
 
     def add(self, sink: Sink) -> None:
         self._sinks.append(sink)
         self.on = True
+        if _wants_details(sink):
+            self._detailed.append(sink)
+            self.details = True
 
     def record(self, record: Record) -> int:
         """Number the record, stamp it, pass it on; the number is what later records name as their cause."""
@@ -47,6 +55,19 @@ class Recorder:
             sink.record(record)
         return self.count
 
+    def detail(self, record: Record) -> None:
+        """Pass on what happens within a call, to the sinks that want such details.
+
+        A detail has the number of the record that it follows: who watches must not change the trace or its hash.
+        """
+        if self.details:
+            record.seq = self.count
+            record.t = self._clock.now() - self._clock.start
+            if record.cause is None:
+                record.cause = _cause.get()
+            for sink in self._detailed:
+                sink.record(record)
+
     @staticmethod
     def because(seq: int | None) -> None:
         """What the current task records from now on is caused by this record."""
@@ -57,11 +78,16 @@ class Recorder:
     cause: staticmethod[[], int | None] = staticmethod(_cause.get)  # of what the current task records now
 
 
-class MemorySink:
-    """Keeps every record."""
+def _wants_details(sink: Sink) -> bool:
+    return bool(getattr(sink, "wants_details", False))
 
-    def __init__(self) -> None:
+
+class MemorySink:
+    """Keeps every record, and details if they are wanted."""
+
+    def __init__(self, *, details: bool = False) -> None:
         self.records: list[Record] = []
+        self.wants_details = details
 
     def record(self, record: Record) -> None:
         self.records.append(record)

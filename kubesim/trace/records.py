@@ -175,29 +175,49 @@ class CniExec(Record):
     took: int = 0
 
 
-_STEPS_OF = {
-    **dict.fromkeys(
-        ("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "PodSandboxStatus"),
-        "pkg/kubelet/dockershim/docker_sandbox.go",
-    ),
-    "NewDockerService": "pkg/kubelet/dockershim/docker_service.go",
-    "NewMainKubelet": "pkg/kubelet/kubelet.go",
+_STEPS = {
+    "containerd": {
+        "RunPodSandbox": "containerd internal/cri/server/sandbox_run.go RunPodSandbox",
+        "Controller.Start": "containerd internal/cri/server/podsandbox/sandbox_run.go Start",
+        "NRI": "containerd internal/cri/nri/nri_api_linux.go",
+        "CRI plugin": "containerd internal/cri/server/service.go",
+    },
+    "docker": {
+        **{
+            call: f"pkg/kubelet/dockershim/docker_sandbox.go {call}"
+            for call in ("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "PodSandboxStatus")
+        },
+        "NewDockerService": "pkg/kubelet/dockershim/docker_service.go NewDockerService",
+        "NewMainKubelet": "pkg/kubelet/kubelet.go NewMainKubelet",
+    },
 }
 
 
 @mutable(kw_only=True)
 class RuntimeStep(Record):
-    """A step within a call of the runtime, or within its start."""
+    """A step of the runtime within a call, or within its start. With containerd it is a detail: only with -v, with the
+    number of the record before, not hashed."""
 
     KIND: ClassVar[str] = "runtime.step"
     REF: ClassVar[str] = "pkg/kubelet/dockertools/docker_manager.go"
-    call: str = ""
+    during: str = ""  # RunPodSandbox, Controller.Start, NRI, CRI plugin, NewDockerService
     step: str = ""
     error: str = ""
+    runtime: str = "containerd"  # or docker, in profiles v1.6 and v1.12
 
     @property
     def ref(self) -> str:
-        return f"{_STEPS_OF.get(self.call, self.REF)} {self.call}"
+        return _STEPS[self.runtime].get(self.during) or f"{self.REF} {self.during}"
+
+
+@mutable(kw_only=True)
+class ContainerEvent(Record):
+    """A container event that the runtime sends. A detail, as `runtime.step`."""
+
+    KIND: ClassVar[str] = "cri.event"
+    REF: ClassVar[str] = "containerd internal/cri/server/helpers.go generateAndSendContainerEvent"
+    type: str = ""
+    id: str = ""
 
 
 @mutable(kw_only=True)
@@ -304,6 +324,6 @@ class Note(Record):
 
 KINDS: tuple[type[Record], ...] = (
     SourceSnapshot, ConfigUpdate, LoopSelect, Handler, WorkerUpdate, WorkerState, SyncBegin, SyncEnd, Actions, CriCall,
-    CriReturn, CniExec, RuntimeStep, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded, LogOutput, Fault,
-    Expectation, Note,
+    CriReturn, CniExec, RuntimeStep, ContainerEvent, PlegEvent, ProbeOutcome, StatusSet, ApiWrite, EventRecorded,
+    LogOutput, Fault, Expectation, Note,
 )  # fmt: skip

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,19 @@ def test_info_shows_what_crictl_shows(conf_dir: Path, capsys: pytest.CaptureFixt
     told = json.loads(capsys.readouterr().out)
     assert told["status"]["conditions"][1]["message"] == ("Network plugin returns error: cni plugin not initialized")
     assert told["lastCNILoadStatus"].endswith("invalid cni config: failed to load cni config")
+
+
+def test_config_dump_shows_what_containerd_shows(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cni", "config-dump", "--conf-dir", str(conf_dir), "--bin-dir", "/a'b", "--max-conf-num", "0"]) == 0
+    [cni] = tomllib.loads(capsys.readouterr().out)["plugins"].values()
+    assert cni["cni"] == {
+        "bin_dir": "", "bin_dirs": ["/a'b"], "conf_dir": str(conf_dir), "max_conf_num": 0, "setup_serially": False,
+        "conf_template": "", "ip_pref": "", "use_internal_loopback": False,
+    }  # fmt: skip
+    assert main(["cni", "config-dump", "--internal-loopback", "--setup-serially"]) == 0
+    told = capsys.readouterr().out
+    assert "      setup_serially = true" in told
+    assert "      use_internal_loopback = true" in told
 
 
 def test_version(conf_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,12 +29,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="cni_command", metavar="COMMAND", required=True)
     info = commands.add_parser("info", help="what `crictl info` shows about CNI", allow_abbrev=False)
     conf = commands.add_parser("conf", help="what would be loaded, and why not", allow_abbrev=False)
-    for command in (info, conf):
+    dump = commands.add_parser("config-dump", help="what `containerd config dump` shows about CNI", allow_abbrev=False)
+    for command in (info, conf, dump):
         _add_places(command)
         command.add_argument("--max-conf-num", type=int, default=1, metavar="N", help="files to load, 0 = all (1)")
         command.add_argument(
             "--internal-loopback", action="store_true", help="as with use_internal_loopback: no loopback plugin"
         )
+    dump.add_argument("--setup-serially", action="store_true", help="attach to one network after the other")
     profile = "choose as this version did: v1.36 (containerd), v1.12 or v1.6 (the kubelet itself)"
     conf.add_argument("--profile", choices=("v1.36", "v1.12", "v1.6"), default="v1.36", help=profile)
     conf.add_argument("-o", "--output", choices=("text", "json"), default="text", help="a list to read, or JSON")
@@ -120,6 +122,7 @@ def execute(args: argparse.Namespace) -> int:
     commands: dict[str, Callable[[argparse.Namespace], int]] = {
         "info": cni_views.info,
         "conf": cni_views.conf,
+        "config-dump": cni_views.dump,
         "version": cni_operations.version,
         "bench": cni_views.bench,
         "install": cni_views.install,

@@ -1,4 +1,4 @@
-"""`kubesim cni info|conf|bench`: what is loaded, what would be, and what it costs."""
+"""`kubesim cni info|conf|config-dump|bench`: what is loaded, what would be, and what it costs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubesim.cli.output.terminal import say
 from kubesim.cni.conf.explain import FileFate, explain_conf_dir
 from kubesim.cni.exec.process import RealExec
 from kubesim.cni.gocni import CNI, LoadOption, NetworkDirectories, with_default_conf, with_lo_network
-from kubesim.cni.info import crictl_info, status_problem
+from kubesim.cni.info import config_dump, crictl_info, status_problem
 from kubesim.errors import CniError, UsageError
 from kubesim.golang.json import printable_json
 
@@ -35,6 +35,14 @@ def info(args: argparse.Namespace) -> int:
     problem = asyncio.run(status_problem(cni))
     print(printable_json(crictl_info(cni, problem, last_load_status), indent=2))
     return 1 if problem else 0
+
+
+def dump(args: argparse.Namespace) -> int:
+    """The settings of the CRI plugin that these flags stand for."""
+    settings = NetworkDirectories(args.bin_dir, args.conf_dir, args.max_conf_num)
+    serially, loopback = args.setup_serially, args.internal_loopback
+    say(*config_dump(settings, setup_serially=serially, internal_loopback=loopback).splitlines())
+    return 0
 
 
 def conf(args: argparse.Namespace) -> int:

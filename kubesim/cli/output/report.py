@@ -37,6 +37,7 @@ class TextReport:
     def __init__(self, out: TextIO, level: Level, *, several: bool, attached: bool = False) -> None:
         self._out = out
         self._level = level
+        self.wants_details = level == "verbose"
         self._several = several
         self._attached = attached
         self._flush = out.isatty()
@@ -93,10 +94,11 @@ def _named(name: str, outcome: str) -> str:
 
 
 class JsonLinesReport:
-    """Nothing but records."""
+    """Nothing but records, and details if they are wanted."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, *, details: bool = False) -> None:
         self._out = out
+        self.wants_details = details
         self._sink = JsonLinesSink(out)
 
     def begin(self, file: str, *, nodes: bool = False) -> None:

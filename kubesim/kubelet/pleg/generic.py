@@ -11,7 +11,7 @@ Mirrors: pkg/kubelet/pleg/generic.go GenericPLEG
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Literal, Protocol
 
 from kubesim.api.timestamps import MINUTE, SECOND
 from kubesim.clock import NEVER, LoopClock
@@ -39,6 +39,9 @@ class PodLister(Protocol):
     async def get_pods(self) -> dict[str, RuntimePod]: ...
     async def get_pod(self, uid: str) -> RuntimePod | None: ...
     async def get_pod_status(self, pod: RuntimePod) -> RuntimePodStatus: ...
+
+
+_CacheOutcome = Literal["updated", "failed", "ignored"]  # ignored: the cache has something newer
 
 
 @value_object
@@ -77,6 +80,7 @@ class GenericPleg:
         self._reinspect: dict[str, int | None] = {}  # pods to inspect whatever their listing shows, and the cause
         self._causes: dict[str, int | None] = {}  # of changes since the last listing, for the trace
         self._requests: Channel[_RelistRequest] = Channel("relist request", REQUEST_CAPACITY)
+        self._relists: Channel[None] = Channel("relist", 1)  # of all pods, before its time
         self._relist_time: int | None = None
         self.relist_intervals, self.relist_durations, self.pod_relist_durations = Histogram(), Histogram(), Histogram()
         self.discarded = 0  # events
@@ -97,6 +101,15 @@ class GenericPleg:
         if self._on_demand:
             self._requests.try_send(_RelistRequest(uid, self._clock.now(), self._recorder.cause()))
 
+    def relist_now(self) -> None:
+        """Relist all pods before the period is over."""
+        self._relists.try_send(None)
+
+    def restart(self, period: int, threshold: int) -> None:
+        """Go on with another period and threshold, beginning with a relist at once."""
+        self._period, self._threshold = period, threshold
+        self.relist_now()
+
     def healthy(self, now: int) -> tuple[bool, str]:
         """Whether the last good listing is recent enough, and if not, why in the kubelet's words."""
         if self._relist_time is None:
@@ -113,7 +126,7 @@ class GenericPleg:
         self._recorder.because(None)
         ticker = Ticker(self._clock, "relist", self._period + self._list_duration, lead=self._list_duration)
         ticker.on_skip = self._relisted
-        turns = Select((ticker.channel, self._requests), None)
+        turns = Select((ticker.channel, self._requests, self._relists), None)
         try:
             await self.relist()
             ticker.reset(self._clock.now() + self._period)
@@ -123,6 +136,10 @@ class GenericPleg:
                     found_nothing = await self.relist()
                     ticker.reset(self._clock.now() + self._period)
                     ticker.done(NEVER if found_nothing else 0)
+                elif turn.channel is self._relists:
+                    await self.relist()
+                    ticker.period = self._period + self._list_duration
+                    ticker.reset(self._clock.now() + self._period)
                 elif self._relist_time is None or turn.item.moment > self._relist_time:  # else it has seen the pod
                     await self.relist_pod(turn.item.uid, turn.item.cause)
         finally:
@@ -206,41 +223,46 @@ class GenericPleg:
         if not events and not reinspect:
             self._records.update(uid)
             return
-        if not await self._update_cache(uid, current, read_at):
+        outcome = await self._update_cache(uid, current, read_at)
+        if outcome == "failed":
             self._reinspect[uid] = cause
+        if outcome != "updated":
             return
         if not events:
             events.append(PodLifecycleEvent(uid, "PodSync"))
         self._records.update(uid)
+        pod = current or old
+        name = f"{pod.namespace}/{pod.name}" if pod is not None else ""
         for event in events:
             if event.type != "ContainerChanged":  # computed, but nobody acts on it
-                self._send(event, current or old, cause)
+                self.send(event, name, cause, event.why if self._recorder.on else "")
 
-    async def _update_cache(self, uid: str, pod: RuntimePod | None, read_at: int) -> bool:
+    async def _update_cache(self, uid: str, pod: RuntimePod | None, read_at: int) -> _CacheOutcome:
         if pod is None:
             self._cache.delete(uid)
-            return True
+            return "updated"
         try:
             status = await self._runtime.get_pod_status(pod)
         except RuntimeCallError as error:
             self._cache.set(uid, RuntimePodStatus(uid, pod.name, pod.namespace), error, read_at)
-            return False
+            return "failed"
         ips = keep_pod_ips(status, self._cache.known(uid))
-        self._cache.set(uid, status if ips == status.ips else replace(status, ips=ips), None, read_at)
-        return True
+        is_new = self._cache.set(uid, status if ips == status.ips else replace(status, ips=ips), None, read_at)
+        return "updated" if is_new else "ignored"
 
-    def _send(self, event: PodLifecycleEvent, pod: RuntimePod | None, cause: int | None) -> None:
+    def send(self, event: PodLifecycleEvent, pod: str, cause: int | None, why: str) -> None:
+        """Send an event to the sync loop, or drop it if that does not keep up."""
         if self._recorder.on:
             full = len(self.events) >= EVENT_CAPACITY
             seq = self._recorder.record(
                 PlegEvent(
                     uid=event.uid,
-                    pod=f"{pod.namespace}/{pod.name}" if pod is not None else "",
+                    pod=pod,
                     container=event.container,
                     type=event.type,
                     id=event.data,
                     cause=cause,
-                    why=event.why + ("; dropped: the sync loop has not read the last 1000 events" if full else ""),
+                    why=why + ("; dropped: the sync loop has not read the last 1000 events" if full else ""),
                 )
             )
             event = replace(event, cause=seq)

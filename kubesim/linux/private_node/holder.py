@@ -39,6 +39,7 @@ class Holder:
         self._acts: dict[str, Callable[..., Answer]] = {
             "new netns": self._new_netns,
             "remove netns": self._remove_netns,
+            "bring up loopback": self._bring_up_loopback,
             "is closed": self._is_closed,
             "files": self._files,
             "spawn": self._spawn,
@@ -141,6 +142,11 @@ class Holder:
 
     def _remove_netns(self, path: str, fds: list[int]) -> Answer:
         netns.remove_netns(path)
+        return {}, []
+
+    def _bring_up_loopback(self, path: str, fds: list[int]) -> Answer:
+        with self._inside(path):
+            namespaces.set_up("lo")
         return {}, []
 
     def _is_closed(self, path: str, fds: list[int]) -> Answer:

@@ -136,6 +136,10 @@ class PrivateNode:
     def remove_netns(self, path: str) -> None:
         self._ask("remove netns", path=path)
 
+    def bring_up_loopback(self, path: str) -> None:
+        """Of a network namespace."""
+        self._ask("bring up loopback", path=path)
+
     def is_closed(self, path: str) -> bool:
         closed: bool = self._ask("is closed", path=path)[0]["closed"]
         return closed

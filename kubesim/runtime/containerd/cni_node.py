@@ -20,7 +20,7 @@ from kubesim.cni.exec.faults import FaultyExec, StandIns, stand_in
 from kubesim.cni.exec.invoke import PluginExec, pod_of
 from kubesim.cni.exec.plugin_files import plugin_failure
 from kubesim.cni.exec.process import Execution, RealExec
-from kubesim.cni.gocni import CNI, NetworkDirectories, with_default_conf, with_lo_network
+from kubesim.cni.gocni import CNI, LoadOption, NetworkDirectories, with_default_conf, with_lo_network
 from kubesim.cni.libcni import CNIConfig
 from kubesim.cni.pod_network import PodNetworkSettings
 from kubesim.errors import CniError, RuntimeCallError, UsageError
@@ -33,6 +33,7 @@ from kubesim.runtime.containerd.home import Home
 from kubesim.runtime.containerd.leaks.cleaner import Cleaner, HostCleaner
 from kubesim.runtime.containerd.leaks.ledger import Ledger, LedgerNetworking
 from kubesim.runtime.containerd.sandbox import Parts, PodSandbox, PodSandboxService
+from kubesim.runtime.containerd.sandbox_controller import PauseProcess, TracedSteps
 from kubesim.runtime.containerd.sandbox_parts import SandboxDirectory, id_maps
 from kubesim.runtime.containerd.sandboxed_runtime import SandboxedRuntime
 from kubesim.runtime.protocol import UserNamespace
@@ -50,7 +51,6 @@ _WHY = {
     "ADD": "the sandbox is attached",
     "DEL": "the sandbox is detached, last plugin first",
 }
-_NETWORKS = 2  # loopback and one from the directory: containerd is not ready with fewer
 
 
 class CniNode:
@@ -66,6 +66,7 @@ class CniNode:
         turn: asyncio.Lock,
     ) -> None:
         self.node = node
+        self._settings = settings
         self._turn = turn
         self._home = home
         self._name = plan.name
@@ -107,15 +108,24 @@ class CniNode:
     ) -> SandboxedRuntime:
         """`recorder` gets every execution of a plugin, and every fault."""
         cni = self._cni(clock, randomness, recorder)
-        # One network after the other: which of two comes first would depend on the machine.
-        home = self._home
-        networking = LedgerNetworking(cni, Ledger(home.attachments), PodNetworkSettings(setup_serially=True))
+        home, observer = self._home, TracedSteps()
+        networking = LedgerNetworking(cni, Ledger(home.attachments), self._network_settings())
         namespaces = NodeNamespaces(self.node, randomness.stream("netns", str(home.run)), home.netns_dir)
-        service = PodSandboxService(Parts(namespaces, networking, PauseProcess(), SandboxDirectory(home.sandboxes)))
+        parts = Parts(namespaces, networking, PauseProcess(observer), SandboxDirectory(home.sandboxes))
+        parts.observer = observer
+        service = PodSandboxService(parts)
         if home.owner:
             settings = replace(settings, sandbox_id=home.sandbox_id)
         cleaner = self.cleaner(cni.libcni, service.all, None if self._is_network_shared else cni)
-        return SandboxedRuntime(clock, randomness, processes, service, networking, settings, cleaner=cleaner)
+        runtime = SandboxedRuntime(clock, randomness, processes, service, networking, settings, cleaner=cleaner)
+        observer.runtime = runtime
+        return runtime
+
+    def _network_settings(self) -> PodNetworkSettings:
+        """Several networks are attached at once, as containerd does, while `InTurn` runs their plugins in turn."""
+        settings = self._settings
+        loopback = self.node.bring_up_loopback if settings.internal_loopback else None
+        return PodNetworkSettings(setup_serially=settings.setup_serially, bring_up_loopback=loopback)
 
     async def follow_configuration(self, clock: LoopClock, runtime: SandboxedRuntime) -> None:
         """Reload the user's configurations when they change, by containerd's rules; ours do not change."""
@@ -125,7 +135,7 @@ class CniNode:
         if networking is None or self._is_conf_dir_ours:
             return
         try:
-            syncer = NetConfSyncer(networking.cni, with_lo_network, with_default_conf)
+            syncer = NetConfSyncer(networking.cni, *self._load_options())
         except OSError:
             return  # there are too many watches on this machine
         try:
@@ -165,12 +175,23 @@ class CniNode:
         self._check_faults([] if cni.default_network is None else [cni.default_network])
         return runtime
 
+    def _load_options(self) -> tuple[LoadOption, ...]:
+        """Loopback and the directory: containerd is not ready with fewer networks than these."""
+        return (with_default_conf,) if self._settings.internal_loopback else (with_lo_network, with_default_conf)
+
     def _cni(self, clock: LoopClock, randomness: Randomness, recorder: Recorder) -> CNI:
-        places = NetworkDirectories(self._bin_dirs, self._conf_dir, min_networks=_NETWORKS, cache_dir=self._home.cache)
+        options = self._load_options()
+        places = NetworkDirectories(
+            self._bin_dirs,
+            self._conf_dir,
+            self._settings.max_conf_num,
+            min_networks=len(options),
+            cache_dir=self._home.cache,
+        )
         cni = CNI(places, self._exec(clock, randomness, recorder))
         cni.libcni.environ |= self._environ
         try:
-            cni.load_now(with_lo_network, with_default_conf)
+            cni.load_now(*options)
         except CniError:
             pass  # the node is not ready, and tells why
         self._check_faults([entry.config for entry in cni.networks])
@@ -254,17 +275,6 @@ class NodeNamespaces:
             return self._node.is_closed(path)
         except OSError as error:
             raise RuntimeCallError(f"get netns fd: {error}") from error
-
-
-class PauseProcess:
-    """The sandbox container, which does nothing: it need not be played."""
-
-    async def create(self, sandbox: PodSandbox) -> None: ...
-    async def ensure_image(self, sandbox: PodSandbox) -> None: ...
-    async def pin_user_namespace(self, sandbox: PodSandbox) -> None: ...
-    async def start(self, sandbox: PodSandbox) -> None: ...
-    async def stop(self, sandbox: PodSandbox) -> None: ...
-    async def shut_down(self, sandbox: PodSandbox) -> None: ...
 
 
 def execution_record(node: str, execution: Execution) -> CniExec:

@@ -31,6 +31,7 @@ from kubesim.runtime.containerd.sandbox_rules import (
     user_namespace_problem,
 )
 from kubesim.runtime.protocol import UserNamespace
+from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME, StepName
 from kubesim.values import mutable, replace, value_object
 
 CLEAN_UP_TIMEOUT_S = 60.0  # io.containerd.timeout.cri.defercleanup
@@ -120,6 +121,16 @@ class SandboxStore(Protocol):
     async def load(self) -> list[PodSandbox]: ...
 
 
+class SandboxObserver:
+    """Sees the steps of RunPodSandbox. A step whose `at` raises RuntimeCallError fails with that."""
+
+    def at(self, sandbox: PodSandbox, step: StepName) -> None:
+        """A step begins."""
+
+    def undone(self, sandbox: PodSandbox, action: str) -> None:
+        """Something that was made is removed again."""
+
+
 async def _nothing(sandbox_id: str) -> None:
     pass
 
@@ -136,6 +147,7 @@ class Parts:
     remove_containers: Callable[[str], Awaitable[None]] = field(default=_nothing)
     create_lease: Callable[[str], Awaitable[None]] = field(default=_nothing)
     delete_lease: Callable[[str], Awaitable[None]] = field(default=_nothing)
+    observer: SandboxObserver = field(default_factory=SandboxObserver)
 
 
 class PodSandboxService:
@@ -188,6 +200,7 @@ class PodSandboxService:
                 kept = self.sandboxes[attempt.sandbox.id] = attempt.sandbox
                 continue
             try:
+                self._parts.observer.undone(attempt.sandbox, entry.action)
                 await self._act(entry.action, attempt.sandbox)
                 dirty = dirty and entry.action != "shut down sandbox"  # its outcome replaces what was known before
             except KubesimError:
@@ -296,22 +309,37 @@ class _Attempt:
 
     async def run(self, names: NameIndex, ctx: Context) -> None:
         sandbox, parts = self.sandbox, self._parts
+        self._at("name")
         problem = names.reserve(sandbox.name, sandbox.id)
         if problem:
             raise RuntimeCallError(f"failed to reserve sandbox name {quoted(sandbox.name)}: {problem}")
         self.reached = Stage.NAME_RESERVED
+        self._at("lease")
         await _told(parts.create_lease(sandbox.id), f"failed to create lease for sandbox name {quoted(sandbox.name)}")
         self.reached = Stage.LEASE_CREATED
+        self._at("runtime")
+        self._at("metadata")
         await _told(parts.store.create(sandbox), "failed to save sandbox metadata")
         self.reached = Stage.METADATA_STORED
         if not self._request.host_network:
             await self._network(ctx)
         await self._start()
+        self._at("store")
         await _told(parts.store.update(sandbox), f"unable to save sandbox {quoted(sandbox.id)} to sandbox store")
+        self._at("nri")
         sandbox.state = "READY"
+
+    def _at(self, name: StepName) -> None:
+        """A step begins; what the observer raises is its failure."""
+        try:
+            self._parts.observer.at(self.sandbox, name)
+        except KubesimError as error:
+            text = BY_NAME[name].own_error(str(error), self.sandbox.id, self.sandbox.name)
+            raise RuntimeCallError(text) from error
 
     async def _network(self, ctx: Context) -> None:
         sandbox, parts, quoted_id = self.sandbox, self._parts, quoted(self.sandbox.id)
+        self._at("netns")
         try:
             sandbox.netns_path = await self._new_namespace()
         except KubesimError as error:
@@ -320,6 +348,7 @@ class _Attempt:
         self.reached = Stage.NAMESPACE_MADE
         await _told(parts.store.update(sandbox), f"unable to save sandbox {quoted_id} to sandbox store")
         self.reached = Stage.NETWORK_BEGUN
+        self._at("network")
         try:
             sandbox.network = await parts.networking.set_up(sandbox.id, sandbox.netns_path, self._request.network, ctx)
         except KubesimError as error:
@@ -337,7 +366,9 @@ class _Attempt:
 
     async def _start(self) -> None:
         sandbox, controller, quoted_id = self.sandbox, self._parts.controller, quoted(self.sandbox.id)
+        self._at("create")
         await _told(controller.create(sandbox), f"failed to create sandbox {quoted_id}")
+        self._at("pauseImage")
         await controller.ensure_image(sandbox)
         try:
             if self._request.user_namespace is not None and not self._request.host_network:

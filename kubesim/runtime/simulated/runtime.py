@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Coroutine, Iterator
 from signal import SIGKILL
 from typing import Any
 
@@ -29,7 +29,6 @@ from kubesim.runtime.protocol import (
     ImageInfo,
     NamespaceOptions,
     NotFound,
-    RuntimeConditions,
     SandboxConfig,
     SandboxInfo,
 )
@@ -43,17 +42,17 @@ from kubesim.runtime.simulated.containers.container_process import (
 )
 from kubesim.runtime.simulated.containers.security import security_problem
 from kubesim.runtime.simulated.containers.stop_signals import DEFAULT_STOP_SIGNAL, signal_number
+from kubesim.runtime.simulated.cri.listeners import RuntimeListeners
 from kubesim.runtime.simulated.draws import NO_TIME, Draw
 from kubesim.runtime.simulated.image_store import ImageStore
 from kubesim.runtime.simulated.settings import SimulatedSettings
 from kubesim.runtime.types import RuntimeResources, SandboxNetwork
 from kubesim.values import replace
 
-ExitListener = Callable[[str, Exit], None]
 UNKNOWN_EXIT_CODE = 255  # of a container that was found dead
 
 
-class SimulatedRuntime:
+class SimulatedRuntime(RuntimeListeners):
     """Implements `Runtime`. One per node; it outlives a restart of the kubelet."""
 
     name = "simulated"
@@ -65,46 +64,20 @@ class SimulatedRuntime:
         processes: ProcessFactory,
         settings: SimulatedSettings | None = None,
     ) -> None:
-        self.settings = settings or SimulatedSettings()
-        self._clock = clock
+        super().__init__(clock, settings)
         self._stream = randomness.stream("runtime", "latency")
         self._id_seed = str(randomness.seed)
         self._processes = processes
-        self._sandboxes: dict[str, SandboxInfo] = {}
         self._containers: dict[str, SimulatedContainer] = {}
         self._by_pod: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # uid -> sandbox ids, container ids
         self._made_sandboxes = 0
         self._sandbox_failures = 0
         self._addresses = Addresses(self.settings.first_ip)
         self.images = ImageStore(self.settings, self._take)
-        self._listeners: list[Callable[[str], None]] = []
-        self._exit_listeners: list[ExitListener] = []
-        self._conditions = RuntimeConditions(handlers=self.settings.handlers)
-
-    # -- listeners ----------------------------------------------------------------------------------------------
-
-    def on_change(self, listener: Callable[[str], None]) -> None:
-        self._listeners.append(listener)
-
-    def on_exit(self, listener: ExitListener) -> None:
-        """Told the id of every container that ends, and how."""
-        self._exit_listeners.append(listener)
-
-    def _changed(self, uid: str) -> None:
-        for listener in self._listeners:
-            listener(uid)
 
     def _take(self, span: Draw) -> Awaitable[None]:
         duration = span.draw(self._stream)
         return self._clock.sleep(duration) if duration else NO_TIME
-
-    async def status(self) -> RuntimeConditions:
-        return self._conditions
-
-    def set_conditions(self, conditions: RuntimeConditions) -> None:
-        """The runtime or its network becomes ready, or stops being so. Listeners hear of it as a change of no pod."""
-        self._conditions = replace(conditions, handlers=self.settings.handlers)
-        self._changed("")
 
     # -- sandboxes ----------------------------------------------------------------------------------------------
 
@@ -116,6 +89,12 @@ class SimulatedRuntime:
         identifier = self._sandbox_id(config.pod.metadata.uid)
         self._made_sandboxes += 1
         self.settings.check_runtime_handler(identifier, config.runtime_handler)
+        walk = self.sandbox_walk()
+        failed = None if walk is None else walk.run(identifier, config)
+        if failed is not None:
+            if failed.left_behind:
+                self._enter_sandbox(identifier, config, SandboxNetwork(), ready=False)
+            raise failed
         address = "" if config.pod.spec.host_network else self._address(identifier, config.attempt)
         self._enter_sandbox(identifier, config, SandboxNetwork(address))
         return identifier
@@ -124,7 +103,7 @@ class SimulatedRuntime:
         self, identifier: str, config: SandboxConfig, network: SandboxNetwork, *, ready: bool = True
     ) -> None:
         metadata = config.pod.metadata
-        self._sandboxes[identifier] = SandboxInfo(
+        info = self._sandboxes[identifier] = SandboxInfo(
             id=identifier,
             pod_uid=metadata.uid,
             pod_name=metadata.name,
@@ -139,6 +118,8 @@ class SimulatedRuntime:
         )
         self._by_pod.setdefault(metadata.uid, ({}, {}))[0][identifier] = None
         self._changed(metadata.uid)
+        if ready:
+            self._sandbox_is_up(info)
 
     def _sandbox_id(self, uid: str) -> str:
         if self.settings.sandbox_id is not None:
@@ -157,6 +138,7 @@ class SimulatedRuntime:
         info = self._sandbox(sandbox_id)
         await self._take(self.settings.latencies.stop_sandbox)
         if sandbox_id in self._sandboxes:  # nobody removed it meanwhile
+            self._tell_nri("StopPodSandbox", info)
             self._kill_sandbox(info)
 
     def _kill_sandbox(self, info: SandboxInfo) -> None:
@@ -174,12 +156,15 @@ class SimulatedRuntime:
             self._addresses.release(info.id)
             self._sandboxes[info.id] = replace(self._sandboxes[info.id], ready=False, network=SandboxNetwork())
             self._changed(info.pod_uid)
+            self._send("CONTAINER_STOPPED_EVENT", info.id, info.id)
 
     async def remove_pod_sandbox(self, sandbox_id: str) -> None:
         info = self._sandboxes.get(sandbox_id)
         if info is None:
             return
         self._kill_sandbox(info)
+        self._send("CONTAINER_DELETED_EVENT", sandbox_id, sandbox_id)
+        self._tell_nri("RemovePodSandbox", info)
         self._forget_sandbox(sandbox_id, info)
 
     def _forget_sandbox(self, sandbox_id: str, info: SandboxInfo) -> None:
@@ -305,6 +290,7 @@ class SimulatedRuntime:
         )
         self._by_pod[info.pod_uid][1][identifier] = None
         self._changed(info.pod_uid)
+        self._send("CONTAINER_CREATED_EVENT", identifier, sandbox_id, container.name)
         return identifier
 
     def _check_target(self, identifier: str, sandbox_id: str, namespaces: NamespaceOptions) -> None:
@@ -339,7 +325,11 @@ class SimulatedRuntime:
         container.process = self._processes.make(context)
         container.info = replace(container.info, state="running", started_at=now)
         self._changed(container.info.pod_uid)
+        self._send_of("CONTAINER_STARTED_EVENT", container.info)
         container.process.start(lambda exit: self._ended(container, exit))
+
+    def _containers_of(self, sandbox_id: str) -> list[ContainerInfo]:
+        return [each.info for each in self._containers.values() if each.info.sandbox_id == sandbox_id]
 
     def _dead_sandbox(self, container: SimulatedContainer) -> str:
         """The problem with starting a container whose sandbox is dead, if it is."""
@@ -371,6 +361,7 @@ class SimulatedRuntime:
             listener(container.info.id, exit)
         self._tell_waiters(container)
         self._changed(container.info.pod_uid)
+        self._send_of("CONTAINER_STOPPED_EVENT", container.info)
 
     def _tell_waiters(self, container: SimulatedContainer) -> None:
         for waiter in container.exited:
@@ -411,6 +402,7 @@ class SimulatedRuntime:
             container.process.signal(SIGKILL)
         self._forget_container(container_id)
         self._changed(container.info.pod_uid)
+        self._send_of("CONTAINER_DELETED_EVENT", container.info)
 
     def _forget_container(self, container_id: str) -> None:
         info = self._containers.pop(container_id).info

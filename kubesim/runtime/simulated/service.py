@@ -23,6 +23,7 @@ from kubesim.runtime.images.pull_credentials import AuthConfig
 from kubesim.runtime.protocol import (
     CallContext,
     ContainerConfig,
+    ContainerEventResponse,
     ContainerInfo,
     ExecResult,
     ImageInfo,
@@ -247,3 +248,10 @@ class RuntimeConnection:
 
     def pull_image(self, image: str, pod: Pod, auth: AuthConfig | None = None) -> Call[str]:
         return self._takes_time(self._runtime.pull_image(image, pod, auth), None)
+
+    def get_container_events(self, listener: Callable[[ContainerEventResponse], object]) -> Call[None]:
+        def heard(event: ContainerEventResponse) -> None:
+            if self._service.up:
+                listener(event)
+
+        return self._takes_time(self._runtime.get_container_events(heard), None)

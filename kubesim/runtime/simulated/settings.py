@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from kubesim.api.timestamps import MILLISECOND, SECOND
 from kubesim.clock.randomness import Stream
@@ -17,6 +18,9 @@ from kubesim.runtime.simulated.containers.security import NO_PROFILES, SecurityP
 from kubesim.runtime.simulated.draws import Draw
 from kubesim.runtime.types import ContainerUser
 from kubesim.values import value_object
+
+if TYPE_CHECKING:
+    from kubesim.runtime.simulated.cri.sandbox_steps import SandboxFault
 
 
 @value_object
@@ -65,6 +69,7 @@ class SimulatedSettings:
     latencies: Latencies = Latencies()
     images: Mapping[str, ImageBehaviour] = field(default_factory=dict)
     sandbox_errors: tuple[str, ...] = ()  # the first RunPodSandbox calls fail with these texts
+    sandbox_faults: tuple[SandboxFault, ...] = ()
     security_profiles: SecurityProfiles = NO_PROFILES
     first_ip: str = "10.88.0.10"
     reports_users: bool = True  # containerd 1 does not

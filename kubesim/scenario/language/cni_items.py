@@ -50,3 +50,7 @@ class CniItem(Strict):
     bin_dirs: Annotated[tuple[LocalPath, ...], BeforeValidator(as_list)] = ()
     faults: Annotated[tuple[CniFaultItem, ...], BeforeValidator(as_list)] = ()
     plugin: NetworkPluginItem | None = None  # of profiles v1.6 and v1.12
+    # Settings of containerd's CRI plugin, with its defaults.
+    max_conf_num: int = Field(default=1, ge=0)  # files of confDir to load, 0: all
+    setup_serially: bool = False  # attach to one network after the other, not to all at once
+    use_internal_loopback: bool = False  # bring lo up without a plugin

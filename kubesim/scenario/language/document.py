@@ -39,6 +39,7 @@ from kubesim.scenario.language.node_items import (
     UNSTARTABLE,
     DockerItem,
     NodeFiles,
+    SandboxFaultItem,
     SecurityProfilesItem,
     TopologyItem,
     why_no_kubelet_starts,
@@ -108,6 +109,7 @@ class NodeItem(Strict):
     # The first calls of RunPodSandbox fail with these texts, as when a CNI plugin refuses.
     sandbox_errors: Annotated[tuple[str, ...], BeforeValidator(as_list)] = ()
     docker: DockerItem | None = None  # of profiles v1.6 and v1.12
+    sandbox_faults: Annotated[tuple[SandboxFaultItem, ...], BeforeValidator(as_list)] = ()  # in steps of that call
     device_plugins: Annotated[tuple[DevicePluginItem, ...], BeforeValidator(as_list)] = ()  # one for each resource
     dra_drivers: Annotated[tuple[DraDriverItem, ...], BeforeValidator(as_list)] = ()  # one for each name
 

@@ -10,7 +10,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from kubesim.kubelet.cm.node_allocatable import invalid_node_allocatable
@@ -65,6 +65,34 @@ class SecurityProfilesItem(Strict):
     app_armor_enabled: bool = True
     app_armor: Names = ()  # names of loaded profiles
     seccomp: Names = ()  # paths below /var/lib/kubelet/seccomp
+
+
+def _step(name: str) -> str:
+    from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME
+
+    if name not in BY_NAME:
+        problem = f"{name!r} is not a step of RunPodSandbox: {', '.join(BY_NAME)}"
+        raise PydanticCustomError("step", "{problem}", {"problem": problem})
+    return name
+
+
+class SandboxFaultItem(Strict):
+    """A step of RunPodSandbox that fails in the runtime; the error gets containerd's words before it."""
+
+    step: Annotated[str, AfterValidator(_step)]
+    error: str = Field(min_length=1)
+    pod: str = "*"  # a glob
+    times: int | None = Field(default=None, ge=1)  # always if it is not given
+    clean_up_error: str = ""  # with which removing what was made fails, too: the sandbox stays, and is not ready
+
+    @model_validator(mode="after")
+    def _something_to_clean_up(self) -> SandboxFaultItem:
+        from kubesim.runtime.simulated.cri.sandbox_steps import CLEANING_STEPS
+
+        if self.clean_up_error and self.step not in CLEANING_STEPS:
+            problem = f"cleanUpError: nothing is made yet before step {self.step}; use {', '.join(CLEANING_STEPS)}"
+            raise PydanticCustomError("step", "{problem}", {"problem": problem})
+        return self
 
 
 def why_no_kubelet_starts(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -29,9 +29,12 @@ from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.hardware.node_machine import has_resource_managers, resource_manager_settings
 from kubesim.scenario.language.document import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, NodeItem, Spec
-from kubesim.scenario.language.node_items import SecurityProfilesItem
+from kubesim.scenario.language.node_items import SandboxFaultItem, SecurityProfilesItem
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.values import replace
+
+if TYPE_CHECKING:
+    from kubesim.runtime.simulated.cri.sandbox_steps import SandboxFault
 
 CONTAINERD = "containerd"  # the order of sandboxes in which the runtime calls CNI
 
@@ -124,8 +127,20 @@ def runtime_settings(number: int, spec: Spec, latencies: Latencies) -> Simulated
         images=images,
         first_ip=first_ip,
         sandbox_errors=node.sandbox_errors,
+        sandbox_faults=_sandbox_faults(node.sandbox_faults),
         security_profiles=_security_profiles(node.security_profiles),
         handlers=tuple(RuntimeHandler(name, node.user_namespaces) for name in names),
+    )
+
+
+def _sandbox_faults(items: Sequence[SandboxFaultItem]) -> tuple[SandboxFault, ...]:
+    if not items:
+        return ()
+    from kubesim.runtime.simulated.cri.sandbox_steps import BY_NAME, SandboxFault
+
+    names = {str(name): name for name in BY_NAME}
+    return tuple(
+        SandboxFault(names[item.step], item.error, item.pod, item.times or 0, item.clean_up_error) for item in items
     )
 
 
@@ -157,7 +172,17 @@ def cni_settings(spec: Spec, state: str = "") -> CniSettings:
     faults = tuple(
         (item.node, PluginFault(item.plugin, item.verb, parse_terms(item.do), item.pod)) for item in cni.faults
     )
-    return CniSettings(cni.network, cni.conf_dir, cni.bin_dirs, faults, state, order)
+    return CniSettings(
+        cni.network,
+        cni.conf_dir,
+        cni.bin_dirs,
+        faults,
+        state,
+        order,
+        cni.max_conf_num,
+        cni.setup_serially,
+        cni.use_internal_loopback,
+    )
 
 
 def node_plans(spec: Spec) -> list[NodePlan]:

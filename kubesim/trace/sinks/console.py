@@ -21,7 +21,8 @@ from kubesim.values import replace
 
 Level = Literal["quiet", "story", "verbose"]
 
-_IN_SYNC = (r.Actions, r.CriCall, r.CriReturn, r.CniExec, r.RuntimeStep, r.EventRecorded, r.StatusSet)
+_DETAILS = (r.RuntimeStep, r.ContainerEvent)
+_IN_SYNC = (r.Actions, r.CriCall, r.CriReturn, r.CniExec, r.EventRecorded, r.StatusSet, *_DETAILS)
 _CHAPTERS = (r.ConfigUpdate, r.Handler, r.PlegEvent, r.ProbeOutcome, r.Note, r.Fault)  # begin something new
 _TOLD_QUIETLY = (r.ApiWrite, r.EventRecorded, r.Expectation, r.Fault)
 _OUTPUT_LINES = 10  # of a container, from one start to the next
@@ -47,6 +48,7 @@ class ConsoleSink:
         nodes: bool = False,
     ) -> None:
         self._level = level
+        self.wants_details = level == "verbose"
         self._attached = attached
         self._layout = Layout(out, width, colour=colour, numbered=level == "verbose", nodes=nodes)
         self._nodes: dict[str, str] = {}  # the node of each pod, by namespace and name
@@ -247,7 +249,8 @@ class ConsoleSink:
         elif isinstance(record, r.ApiWrite) and record.is_pod_status:
             said = Phrase(said.part, f"{said.text}: {self._status(record).text}", said.reasons)
         line = self._line(record, said)
-        return [replace(line, mark=mark or line.mark, seq=record.seq, cause=record.cause, ref=record.ref)]
+        seq = 0 if isinstance(record, _DETAILS) else record.seq
+        return [replace(line, mark=mark or line.mark, seq=seq, cause=record.cause, ref=record.ref)]
 
     def _line(self, record: r.Record, said: Phrase) -> Line:
         inside = isinstance(record, _IN_SYNC) and record.cause in self._syncs

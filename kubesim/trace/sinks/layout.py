@@ -34,7 +34,10 @@ _TONE_COLOURS = {"plain": "", "good": "\x1b[32m", "warning": "\x1b[33m", "bad": 
 
 @value_object
 class Line:
-    """One thing that happened. `mark` shows the sync it belongs to; the rest is for a numbered timeline."""
+    """One thing that happened. `mark` shows the sync it belongs to; the rest is for a numbered timeline.
+
+    A `seq` of 0 is that of a detail, which has none.
+    """
 
     t: int
     subject: str
@@ -74,7 +77,7 @@ class Layout:
         self._subject_width = min(max(self._subject_width, len(subject)), room)
         time = f"{line.t / 1_000_000:8.3f}" if line.t != self._last else " " * 8
         self._last = line.t
-        number = f"{line.seq:>5} {'' if line.cause is None else f'←{line.cause}':>6}  " if self._numbered else ""
+        number = f"{line.seq or '':>5} {'' if line.cause is None else f'←{line.cause}':>6}  " if self._numbered else ""
         part = line.phrase.part
         if self._node_width:
             self._node_width = max(self._node_width, min(len(line.node), self._width // 6))

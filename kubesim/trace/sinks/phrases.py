@@ -151,8 +151,12 @@ def _cni_exec(record: r.CniExec) -> Phrase:
 
 def _runtime_step(record: r.RuntimeStep) -> Phrase:
     if record.error:
-        return Phrase("runtime", f"{record.call}: {record.step} failed: {record.error}", _reasons(record), "bad")
-    return Phrase("runtime", f"{record.call}: {record.step}", _reasons(record))
+        return Phrase("runtime", f"{record.during}: {record.step} failed: {record.error}", _reasons(record), "bad")
+    return Phrase("runtime", f"{record.during}: {record.step}", _reasons(record))
+
+
+def _container_event(record: r.ContainerEvent) -> Phrase:
+    return Phrase("runtime", f"sends {record.type} of {record.container or 'the sandbox'}", _reasons(record))
 
 
 # -- what is observed and told ----------------------------------------------------------------------------------
@@ -214,6 +218,7 @@ _PHRASES: dict[type[r.Record], Callable[[Any], Phrase]] = {
     r.CriReturn: _cri_return,
     r.CniExec: _cni_exec,
     r.RuntimeStep: _runtime_step,
+    r.ContainerEvent: _container_event,
     r.PlegEvent: _pleg,
     r.ProbeOutcome: _probe,
     r.StatusSet: _status_set,

@@ -33,7 +33,7 @@ def test_the_address_of_a_pod_is_the_plugins() -> None:
     assert run.result.phases == {"default/pod-0": "Succeeded"}
     assert run.ips() == {"default/pod-0": "10.88.0.2"}
     added = [(each.command, each.plugin, each.pod) for each in run.executions()]
-    assert added[:4] == [("ADD", plugin, "default/pod-0") for plugin in ("loopback", "bridge", "portmap", "bandwidth")]
+    assert added[:4] == [("ADD", plugin, "default/pod-0") for plugin in ("bridge", "loopback", "portmap", "bandwidth")]
     assert [(command, plugin) for command, plugin, _ in added[4:]][:4] == [
         ("DEL", plugin) for plugin in ("loopback", "bandwidth", "portmap", "bridge")
     ]

@@ -20,7 +20,7 @@ def story(profile: str, *steps: dict[str, Any], **spec: Any) -> Played:
 
 
 def steps_of(story: Played, call: str) -> list[str]:
-    records = (r for r in story.records if isinstance(r, RuntimeStep) and r.call == call)
+    records = (r for r in story.records if isinstance(r, RuntimeStep) and r.during == call)
     return [f"{r.step}!" if r.error else r.step for r in records]
 
 

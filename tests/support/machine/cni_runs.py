@@ -33,9 +33,9 @@ ON_THE_HOST = Overlay(allow_host=True)  # tests name their own directories of pl
 
 
 class Run:
-    def __init__(self, more: str = "", pods: int = 1, **options: Any) -> None:
+    def __init__(self, more: str = "", pods: int = 1, *, details: bool = False, **options: Any) -> None:
         text = SPEC.format(more=more) + "".join(POD.format(name=f"pod-{number}") for number in range(pods))
-        self.sink, hashed = MemorySink(), HashSink(placeholders=True)
+        self.sink, hashed = MemorySink(details=details), HashSink(placeholders=True)
         self.result: RunResult = run_scenario(
             parse_scenario(text, "x.yaml", around=ON_THE_HOST), sinks=(self.sink, hashed), **options
         )

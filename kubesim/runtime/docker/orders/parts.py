@@ -83,7 +83,15 @@ class Steps:
     def take(self, step: str, why: str = "", error: str = "") -> None:
         if self._recorder.on:
             self._recorder.record(
-                RuntimeStep(node=self._node, pod=self._pod, call=self._call, step=step, why=why, error=error)
+                RuntimeStep(
+                    node=self._node,
+                    pod=self._pod,
+                    during=self._call,
+                    step=step,
+                    why=why,
+                    error=error,
+                    runtime="docker",
+                )
             )
 
 

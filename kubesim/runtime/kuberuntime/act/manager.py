@@ -33,6 +33,7 @@ from kubesim.runtime.kuberuntime.act.image_volumes import (
 )
 from kubesim.runtime.kuberuntime.act.listed_pods import ListedPods
 from kubesim.runtime.kuberuntime.act.pod_listing import (
+    event_pod_status,
     running_pod,
     runtime_pod_status,
     sandbox_ips,
@@ -51,7 +52,7 @@ from kubesim.runtime.kuberuntime.results import (
 )
 from kubesim.runtime.kuberuntime.sandbox_config import check_pod_sandbox_config, generate_pod_sandbox_config
 from kubesim.runtime.kuberuntime.sandbox_failure import sandbox_failure
-from kubesim.runtime.protocol import ContainerInfo, NotFound, Runtime, SandboxConfig
+from kubesim.runtime.protocol import ContainerEventResponse, ContainerInfo, NotFound, Runtime, SandboxConfig
 from kubesim.runtime.types import ContainerRecord, ProbeResult, RuntimePod, RuntimePodStatus, bare_id
 from kubesim.trace import Recorder
 from kubesim.trace.records import Actions
@@ -406,9 +407,16 @@ class RuntimeManager:
                 containers.append(await self.runtime.container_status(bare_id(container.id)))
             except NotFound:
                 continue
+        return runtime_pod_status(pod, sandboxes, containers, self._actuated_of(pod.uid))
+
+    def generate_pod_status(self, event: ContainerEventResponse) -> RuntimePodStatus:
+        """The status of the pod that a container event is about."""
+        assert event.sandbox is not None
+        return event_pod_status(event, self._actuated_of(event.sandbox.pod_uid))
+
+    def _actuated_of(self, uid: str) -> Mapping[str, ResourceRequirements]:
         resizable = self._gates.enabled("InPlacePodVerticalScaling")
-        actuated = self.actuated.containers(pod.uid) if resizable else _NOTHING_ACTUATED
-        return runtime_pod_status(pod, sandboxes, containers, actuated)
+        return self.actuated.containers(uid) if resizable else _NOTHING_ACTUATED
 
 
 def _container_type(pod: Pod, container: Container) -> str:

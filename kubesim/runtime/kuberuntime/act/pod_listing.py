@@ -14,7 +14,7 @@ from kubesim.api.pod import Container, Pod, PodSpec, ResourceRequirements
 from kubesim.golang.addresses import parse_ip_sloppy
 from kubesim.runtime.allocation.linux_resources import with_actuated
 from kubesim.runtime.kuberuntime.labels import CONTAINER_HASH, POD_NAME, POD_NAMESPACE
-from kubesim.runtime.protocol import ContainerInfo, SandboxInfo
+from kubesim.runtime.protocol import ContainerEventResponse, ContainerInfo, SandboxInfo
 from kubesim.runtime.types import (
     ContainerRecord,
     ListedContainer,
@@ -127,6 +127,24 @@ def runtime_pod_status(
         ips=sandbox_ips(newest.network) if newest is not None and active else (),
         sandboxes=tuple([sandbox_record(s) for s in sandboxes]),
         containers=tuple([container_record(c, c.sandbox_id == active, actuated.get(c.name)) for c in containers]),
+    )
+
+
+def event_pod_status(event: ContainerEventResponse, actuated: Mapping[str, ResourceRequirements]) -> RuntimePodStatus:
+    """The pod as a container event has it: one sandbox, and the containers in that one alone (GeneratePodStatus).
+
+    None of them counts as active, which upstream leaves to relists.
+    """
+    sandbox = event.sandbox
+    assert sandbox is not None  # such events are ignored
+    containers = sorted(event.containers, key=_CREATED_AT, reverse=True)
+    return RuntimePodStatus(
+        uid=sandbox.pod_uid,
+        name=sandbox.pod_name,
+        namespace=sandbox.pod_namespace,
+        ips=sandbox_ips(sandbox.network),
+        sandboxes=(sandbox_record(sandbox),),
+        containers=tuple(container_record(each, False, actuated.get(each.name)) for each in containers),
     )
 
 

@@ -200,8 +200,11 @@ class SimulatedNode:
             from kubesim.scenario.play.node.docker_plans import refuse_docker
 
             refuse_docker(number, around.spec)
-        real = self._real_runtime(number, programs, options)
-        return real or SimulatedRuntime(around.clock, self._randomness, programs, options)
+        runtime = self._real_runtime(number, programs, options) or SimulatedRuntime(
+            around.clock, self._randomness, programs, options
+        )
+        runtime.trace_to(around.recorder, self.name)
+        return runtime
 
     def _docker_runtime(self, number: int, programs: Programs, options: SimulatedSettings) -> DockerRuntime:
         """In profiles v1.6 and v1.12 the kubelet itself makes sandboxes and calls network plugins."""
@@ -304,6 +307,7 @@ class SimulatedNode:
             self.runtime.lose_everything()
 
     def start_runtime(self) -> None:
+        self.runtime.tell_start_up()
         self.service.start()
 
     async def power_off(self) -> None:
@@ -315,7 +319,7 @@ class SimulatedNode:
         self.volumes.lose_memory()
 
     def power_on(self) -> None:
-        self.service.start()
+        self.start_runtime()
         self.start()
 
     def network_picture(self) -> NetworkPicture | None:

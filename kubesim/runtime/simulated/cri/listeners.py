@@ -1,0 +1,124 @@
+"""What others hear of a simulated runtime: its conditions, changes, exits, container events, steps for the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kubesim.clock import Awaited, LoopClock
+from kubesim.runtime.protocol import (
+    ContainerEventResponse,
+    ContainerEventType,
+    ContainerInfo,
+    RuntimeConditions,
+    SandboxInfo,
+)
+from kubesim.runtime.simulated.containers.container_process import Exit
+from kubesim.runtime.simulated.settings import SimulatedSettings
+from kubesim.trace import Recorder
+from kubesim.trace.records import ContainerEvent
+from kubesim.values import replace
+
+if TYPE_CHECKING:
+    from kubesim.runtime.simulated.cri.sandbox_walk import SandboxWalk
+
+ExitListener = Callable[[str, Exit], None]
+
+
+class RuntimeListeners:
+    """The part of a runtime that others listen to; `_containers_of` is the runtime's."""
+
+    def __init__(self, clock: LoopClock, settings: SimulatedSettings | None) -> None:
+        self.settings = settings or SimulatedSettings()
+        self._clock = clock
+        self._sandboxes: dict[str, SandboxInfo] = {}
+        self._listeners: list[Callable[[str], None]] = []
+        self._exit_listeners: list[ExitListener] = []
+        self._event_listeners: list[Callable[[ContainerEventResponse], object]] = []
+        self._conditions = RuntimeConditions(handlers=self.settings.handlers)
+        self._recorder: Recorder | None = None
+        self._node = ""
+        self._walk: SandboxWalk | None = None
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        self._listeners.append(listener)
+
+    def on_exit(self, listener: ExitListener) -> None:
+        """Told the id of every container that ends, and how."""
+        self._exit_listeners.append(listener)
+
+    def trace_to(self, recorder: Recorder, node: str) -> None:
+        """Steps within calls are details of this trace; faults in them happen only where there is one."""
+        self._recorder, self._node = recorder, node
+
+    async def get_container_events(self, listener: Callable[[ContainerEventResponse], object]) -> None:
+        """Tell the listener of every event, until the caller gives up."""
+        self._event_listeners.append(listener)
+        try:
+            await Awaited[None]("container events")
+        finally:
+            self._event_listeners.remove(listener)
+
+    def sandbox_walk(self) -> SandboxWalk | None:
+        """The steps of RunPodSandbox, if a trace wants to see them or a fault is in one."""
+        recorder = self._recorder
+        if recorder is None or not (recorder.details or self.settings.sandbox_faults):
+            return None
+        if self._walk is None:
+            from kubesim.runtime.simulated.cri.sandbox_walk import SandboxWalk  # most runs do without
+
+            self._walk = SandboxWalk(recorder, self._node, self.settings.sandbox_faults)
+        return self._walk
+
+    async def status(self) -> RuntimeConditions:
+        return self._conditions
+
+    def set_conditions(self, conditions: RuntimeConditions) -> None:
+        """The runtime or its network becomes ready, or stops being so. Listeners hear of it as a change of no pod."""
+        self._conditions = replace(conditions, handlers=self.settings.handlers)
+        self._changed("")
+
+    def tell_start_up(self) -> None:
+        """The runtime starts: its steps are details of the trace."""
+        walk = self.sandbox_walk()
+        if walk is not None:
+            from kubesim.runtime.simulated.cri.start_up import START_UP
+
+            for step in START_UP:
+                walk.tell("CRI plugin", step, "")
+
+    def _changed(self, uid: str) -> None:
+        for listener in self._listeners:
+            listener(uid)
+
+    def _send(self, type: ContainerEventType, identifier: str, sandbox_id: str, name: str = "") -> None:
+        """Send a container event; `name` is empty for the sandbox itself."""
+        recorder, sandbox = self._recorder, self._sandboxes.get(sandbox_id)
+        if recorder is not None and recorder.details:
+            pod = "" if sandbox is None else f"{sandbox.pod_namespace}/{sandbox.pod_name}"
+            recorder.detail(ContainerEvent(node=self._node, pod=pod, container=name, type=type, id=identifier))
+        if self._event_listeners:
+            cause = None if recorder is None else recorder.cause()
+            containers = tuple(self._containers_of(sandbox_id))
+            event = ContainerEventResponse(type, identifier, self._clock.now(), sandbox, containers, cause)
+            for listener in self._event_listeners:
+                listener(event)
+
+    def _send_of(self, type: ContainerEventType, info: ContainerInfo) -> None:
+        self._send(type, info.id, info.sandbox_id, info.name)
+
+    def _tell_nri(self, event: str, info: SandboxInfo) -> None:
+        walk = self.sandbox_walk()
+        if walk is not None:
+            walk.tell("NRI", event, f"{info.pod_namespace}/{info.pod_name}")
+
+    def _sandbox_is_up(self, info: SandboxInfo) -> None:
+        """What containerd does once a sandbox is in its store."""
+        self._send("CONTAINER_CREATED_EVENT", info.id, info.id)
+        walk = self.sandbox_walk()
+        if walk is not None:
+            walk.tell("RunPodSandbox", "watch for the sandbox' exit", f"{info.pod_namespace}/{info.pod_name}")
+        self._send("CONTAINER_STARTED_EVENT", info.id, info.id)
+
+    def _containers_of(self, sandbox_id: str) -> list[ContainerInfo]:
+        raise NotImplementedError

@@ -1,0 +1,70 @@
+"""RunPodSandbox step by step: each step goes to a trace that wants details, and fails where a fault says so."""
+
+from __future__ import annotations
+
+from kubesim.errors import RuntimeCallError
+from kubesim.runtime.protocol import UNKNOWN_ERROR, SandboxConfig
+from kubesim.runtime.simulated.cri.sandbox_steps import (
+    AFTER_START,
+    BY_NAME,
+    During,
+    SandboxFault,
+    SandboxStep,
+    StepName,
+    steps_of_run,
+    undone,
+)
+from kubesim.trace import Recorder
+from kubesim.trace.records import Fault, RuntimeStep
+from kubesim.values import replace
+
+
+class SandboxStepFailed(RuntimeCallError):
+    """A fault of the scenario. `left_behind`: why what was made could not be removed."""
+
+    def __init__(self, text: str, left_behind: str = "") -> None:
+        self.left_behind = left_behind
+        super().__init__(text)
+
+
+class SandboxWalk:
+    """The steps of one node's runtime. Faults count on this node alone."""
+
+    def __init__(self, recorder: Recorder, node: str, faults: tuple[SandboxFault, ...]) -> None:
+        self._recorder = recorder
+        self._node = node
+        self._faults = tuple(replace(fault) for fault in faults)
+
+    def run(self, sandbox_id: str, config: SandboxConfig) -> SandboxStepFailed | None:
+        """All steps of a simulated RunPodSandbox; the whole error of containerd if one fails."""
+        metadata, host_network = config.pod.metadata, config.pod.spec.host_network
+        name = "_".join((metadata.name, metadata.namespace, metadata.uid, str(config.attempt)))
+        pod = f"{metadata.namespace}/{metadata.name}"
+        for step in steps_of_run(host_network=host_network):
+            try:
+                self.at(step.name, pod)
+            except SandboxStepFailed as problem:
+                self._undo(step, pod, host_network=host_network, kept=bool(problem.left_behind))
+                whole = UNKNOWN_ERROR + step.error(str(problem), sandbox_id, name)
+                return SandboxStepFailed(whole, problem.left_behind)
+        return None
+
+    def at(self, name: StepName, pod: str) -> None:
+        """One step: told, or failed with the error of a fault."""
+        step = BY_NAME[name]
+        for fault in self._faults:
+            if fault.strikes(name, pod.partition("/")[2]):
+                self._recorder.record(Fault(node=self._node, pod=pod, fault=f"{step.during}: {name}: {fault.error}"))
+                self.tell(step.during, step.text, pod, fault.error)
+                raise SandboxStepFailed(fault.error, fault.clean_up_error)
+        self.tell(step.during, step.text, pod)
+
+    def tell(self, during: During, text: str, pod: str, error: str = "") -> None:
+        if self._recorder.details:
+            self._recorder.detail(RuntimeStep(node=self._node, pod=pod, during=during, step=text, error=error))
+
+    def _undo(self, failed: SandboxStep, pod: str, *, host_network: bool, kept: bool) -> None:
+        if failed.name in ("store", "nri"):
+            self.tell("RunPodSandbox", AFTER_START, pod)
+        for step in undone(failed, host_network=host_network, kept=kept):
+            self.tell(step.during, step.undo, pod)

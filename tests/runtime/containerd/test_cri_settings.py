@@ -1,0 +1,44 @@
+"""Settings of containerd's CRI plugin in runs with real plugins, and the steps of its sandboxes."""
+
+from __future__ import annotations
+
+from kubesim.trace.records import CniExec, RuntimeStep
+from tests.support.machine.cni_runs import Run
+
+
+def added(run: Run) -> list[str]:
+    return [each.plugin for each in run.executions() if each.command == "ADD"]
+
+
+def test_networks_are_attached_at_once_unless_a_setting_says_serially() -> None:
+    assert added(Run()) == ["bridge", "loopback", "portmap", "bandwidth"]  # the last goroutine runs first
+    assert added(Run("cni: {setupSerially: true}")) == ["loopback", "bridge", "portmap", "bandwidth"]
+
+
+def test_attaching_at_once_gives_the_same_trace_every_time() -> None:
+    first, second = Run(pods=3), Run(pods=3)
+    assert first.result.trace_hash == second.result.trace_hash
+
+
+def test_with_internal_loopback_no_plugin_brings_it_up() -> None:
+    run = Run("cni: {useInternalLoopback: true}")
+    assert added(run) == ["bridge", "portmap", "bandwidth"]
+    [picture] = run.result.networks
+    [pod] = picture.pods.values()
+    [loopback] = [link for link in pod["links"] if link["name"] == "lo"]
+    assert loopback["up"]
+
+
+def test_a_fault_of_the_controller_comes_after_the_network_which_is_taken_down() -> None:
+    run = Run("nodes: [{name: node-1, sandboxFaults: [{step: task, error: no shim, times: 1}]}]")
+    [message] = run.messages("FailedCreatePodSandBox")
+    assert message.endswith('": failed to create containerd task: no shim')
+    commands = [each.command for each in run.sink.records if isinstance(each, CniExec)]
+    assert commands[:8] == ["ADD"] * 4 + ["DEL"] * 4
+    assert run.ips() == {"default/pod-0": "10.88.0.3"}
+
+
+def test_the_steps_are_details_of_the_trace() -> None:
+    run = Run(details=True)
+    steps = [each.step for each in run.sink.records if isinstance(each, RuntimeStep)]
+    assert steps.index("set up the network") < steps.index("create the task") < steps.index("RunPodSandbox")
