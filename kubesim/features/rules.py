@@ -18,6 +18,13 @@ class Rules:
     """The rules of one kubelet. The defaults are those of v1.36."""
 
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
+    # Pod workers and the sync loop.
+    pod_worker_states: bool = True  # False: one kind of sync, and one update that waits for its end
+    emits_sync_errors: bool = False  # an Event FailedSync for each sync that failed
+    readiness_through_loop: bool = True  # False: the probe manager writes it into the status itself
+    # The end of a pod.
+    removal_waits_for: str = "last sync"  # when the API object goes; or "records", or "containers"
+    reports_containers_of_failed: bool = True  # False: eviction and deadline leave phase, reason and message
 
 
 class Difference(NamedTuple):

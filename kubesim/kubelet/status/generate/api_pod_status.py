@@ -39,6 +39,8 @@ from kubesim.runtime.kuberuntime.decide.restart_policy import (
 def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
     """What the status should say. Start time, transition times and observedGeneration are the status manager's."""
     pod, old = inputs.pod, inputs.old_status
+    if not inputs.gates.rules.reports_containers_of_failed and past_active_deadline(pod, old, inputs.now):
+        return PodStatus(phase=FAILED, reason=DEADLINE_EXCEEDED, message=DEADLINE_EXCEEDED_MESSAGE)
     restarting = inputs.gates.enabled("RestartAllContainersOnContainerExits") and should_all_containers_restart(
         pod, inputs.runtime, old
     )
