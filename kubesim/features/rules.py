@@ -22,8 +22,11 @@ class Rules:
     pod_worker_states: bool = True  # False: one kind of sync, and one update that waits for its end
     emits_sync_errors: bool = False  # an Event FailedSync for each sync that failed
     readiness_through_loop: bool = True  # False: the probe manager writes it into the status itself
-    # The end of a pod.
+    # Statuses, Events and the end of a pod.
     removal_waits_for: str = "last sync"  # when the API object goes; or "records", or "containers"
+    containers_ready_condition: bool = True  # beside Ready
+    rejected_status: str = "Pod was rejected: {message}"  # the message of a pod that was not admitted
+    emits_volume_timeouts: bool = False  # an Event FailedMount for each sync that waited for volumes in vain
     reports_containers_of_failed: bool = True  # False: eviction and deadline leave phase, reason and message
 
 

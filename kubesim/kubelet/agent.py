@@ -150,7 +150,8 @@ class Kubelet:
             gates=context.gates,
         )
         sources = PodSources(dependencies.config.mux.seen_all_sources)
-        return PodViews(manager, states, PodCache(), statuses, Resyncs(context.clock), sources)
+        views = manager, states, PodCache(), statuses, Resyncs(context.clock), sources
+        return PodViews(*views, rejected_status=context.gates.rules.rejected_status)
 
     def _make_states(self) -> PodSyncStatuses:
         rules = self.context.gates.rules

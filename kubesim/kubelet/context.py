@@ -61,6 +61,7 @@ class PodViews:
     statuses: StatusManager
     resyncs: Resyncs
     sources: PodSources
+    rejected_status: str = "Pod was rejected: {message}"
     rejections: Counter[str] = field(default_factory=Counter)  # by reason
 
     def reject_pod(self, pod: Pod, reason: str, message: str, events: EventRecorder) -> None:
@@ -68,7 +69,7 @@ class PodViews:
         self.rejections[reason] += 1
         events.event(pod, "Warning", reason, message)
         status = PodStatus(
-            qos_class=pod_qos_class(pod), phase="Failed", reason=reason, message=f"Pod was rejected: {message}"
+            qos_class=pod_qos_class(pod), phase="Failed", reason=reason, message=self.rejected_status.format(message=message)
         )
         self.statuses.set_pod_status(pod, status)
 

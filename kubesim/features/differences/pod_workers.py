@@ -47,4 +47,27 @@ POD_WORKERS = (
         "pkg/kubelet/kubelet_pods.go generateAPIPodStatus; pkg/kubelet/kubelet.go syncPod (SyncPodKill)",
         "versions/v1.12-deadline.yaml",
     ),
+    Difference(
+        "containers_ready_condition",
+        {"v1.6": False},
+        "The status has no condition ContainersReady: Ready alone reports the containers.",
+        "pkg/kubelet/status/generate.go GenerateContainersReadyCondition, added in v1.11",
+        "versions/v1.6-conditions.yaml",
+    ),
+    Difference(
+        "rejected_status",
+        {"v1.12": "Pod {message}", "v1.6": "Pod {message}"},
+        "The message of a pod that the kubelet does not admit begins with `Pod `. In v1.36 it begins with `Pod was "
+        "rejected: `.",
+        "pkg/kubelet/kubelet.go rejectPod",
+        "versions/v1.6-rejected.yaml",
+    ),
+    Difference(
+        "emits_volume_timeouts",
+        {"v1.12": True, "v1.6": True},
+        "Each sync that waited for volumes in vain emits the Event FailedMount, with a list of them. In v1.36 only the "
+        "volumes' own Events report what is wrong.",
+        "pkg/kubelet/kubelet.go syncPod",
+        "versions/v1.12-failed-mount.yaml",
+    ),
 )

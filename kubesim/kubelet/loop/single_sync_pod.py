@@ -12,13 +12,15 @@ from kubesim.api.pod import Pod, PodStatus
 from kubesim.api.pods.pod_kinds import is_mirror_pod
 from kubesim.kubelet.context import PodViews
 from kubesim.kubelet.loop.sync_pod import PodSync
+from kubesim.kubelet.status.generate.api_pod_status import bare_failure
 from kubesim.kubelet.volumes.manager import VolumeManager
 from kubesim.podworkers.syncer import SyncContext, SyncOutcome
 from kubesim.podworkers.undelivered import not_running
 from kubesim.podworkers.updates import PodStatusFn, SyncPodType
 from kubesim.runtime.kuberuntime.act.manager import RuntimeManager
 from kubesim.runtime.kuberuntime.act.pod_listing import api_pod, running_pod
-from kubesim.runtime.types import RuntimePod, RuntimePodStatus
+from kubesim.runtime.kuberuntime.labels import restore_specs
+from kubesim.runtime.types import RuntimePod, RuntimePodStatus, bare_id
 from kubesim.values import part
 
 ERROR_KILLING = "error killing pod: "
@@ -51,17 +53,19 @@ class SinglePodSync(PodSync):
     ) -> None:
         """Kill the pod. Its status becomes what the caller wants, and nothing else: its containers vanish from it."""
         if status_fn is not None:
-            self.views.statuses.set_pod_status(pod, bare_status(status_fn))
+            wanted = status_fn(PodStatus())
+            self.views.statuses.set_pod_status(pod, bare_failure(pod, wanted.reason, wanted.message))
         self._check_killed(pod, await self.runtime.kill_pod(pod, running_pod(status), grace_period), "")
 
     async def sync_terminating_runtime_pod(self, context: SyncContext, running_pod: RuntimePod) -> None:
-        pod = api_pod(running_pod)
+        """The containers' labels tell their grace period and hooks."""
+        pod, containers = api_pod(running_pod), []
+        for listed in running_pod.containers:
+            info = await self.runtime.runtime.container_status(bare_id(listed.id))
+            pod, container = restore_specs(info.labels, info.annotations)
+            containers.append(container)
+        pod = pod.changed(spec=pod.spec.changed(containers=tuple(containers)))
         self._check_killed(pod, await self.runtime.kill_pod(pod, running_pod, None), "")
-
-
-def bare_status(status_fn: PodStatusFn) -> PodStatus:
-    """Phase, reason and message."""
-    return status_fn(PodStatus()).changed(conditions=())
 
 
 @part

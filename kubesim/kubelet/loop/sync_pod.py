@@ -11,7 +11,7 @@ from kubesim.api.pods.phases import TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import with_condition
 from kubesim.clock import go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
-from kubesim.golang.text import listed
+from kubesim.golang.text import listed, quoted
 from kubesim.kubelet.cm.container_manager import ContainerManager
 from kubesim.kubelet.containers.environment import Find
 from kubesim.kubelet.context import KubeletContext, PodViews
@@ -31,6 +31,7 @@ from kubesim.podworkers.updates import PodStatusFn, SyncPodType
 from kubesim.runtime.helper import DynamicResourcesError
 from kubesim.runtime.kuberuntime.act.manager import ProbeResults, RuntimeManager
 from kubesim.runtime.kuberuntime.act.pod_listing import api_pod, running_pod
+from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.kuberuntime.results import PodSyncResult
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 from kubesim.values import part, replace
@@ -122,6 +123,13 @@ class PodSync:
         except VolumesNotReady as error:
             self.context.events.event(pod, "Warning", "FailedMount", f"Unable to attach or mount volumes: {error}")
             raise
+        except SyncError:
+            if not self.context.gates.rules.emits_volume_timeouts:
+                raise
+        problem = self.volumes.wait_timed_out(pod)
+        text = f"Unable to mount volumes for pod {quoted(format_pod(pod))}: {problem}"
+        self.context.events.event(pod, "Warning", "FailedMount", text)
+        raise SyncError(problem)
 
     def _follow_resize(self, pod: Pod, status: RuntimePodStatus) -> None:
         """Is a resize under way, or has one just come to its end?"""
