@@ -27,6 +27,7 @@ class Rules:
     containers_ready_condition: bool = True  # beside Ready
     rejected_status: str = "Pod was rejected: {message}"  # the message of a pod that was not admitted
     emits_volume_timeouts: bool = False  # an Event FailedMount for each sync that waited for volumes in vain
+    grace_override_is_final: bool = False  # True: an eviction's 0 s are no time at all; False: 2 s at least
     reports_containers_of_failed: bool = True  # False: eviction and deadline leave phase, reason and message
 
 

@@ -68,9 +68,8 @@ class PodViews:
         """The pod has failed. Mirrors: kubelet.go rejectPod, recordAdmissionRejection"""
         self.rejections[reason] += 1
         events.event(pod, "Warning", reason, message)
-        status = PodStatus(
-            qos_class=pod_qos_class(pod), phase="Failed", reason=reason, message=self.rejected_status.format(message=message)
-        )
+        message = self.rejected_status.format(message=message)
+        status = PodStatus(qos_class=pod_qos_class(pod), phase="Failed", reason=reason, message=message)
         self.statuses.set_pod_status(pod, status)
 
     def active_pods(self) -> list[Pod]:

@@ -70,4 +70,12 @@ POD_WORKERS = (
         "pkg/kubelet/kubelet.go syncPod",
         "versions/v1.12-failed-mount.yaml",
     ),
+    Difference(
+        "grace_override_is_final",
+        {"v1.12": True, "v1.6": True},
+        "The grace period of an eviction counts as it is: with 0 s no preStop hook runs, and the container is killed at "
+        "once. In v1.36 it has 2 s at least.",
+        "pkg/kubelet/kuberuntime/kuberuntime_container.go killContainer",
+        "versions/v1.12-eviction.yaml",
+    ),
 )
