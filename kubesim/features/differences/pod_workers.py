@@ -73,8 +73,8 @@ POD_WORKERS = (
     Difference(
         "grace_override_is_final",
         {"v1.12": True, "v1.6": True},
-        "The grace period of an eviction counts as it is: with 0 s no preStop hook runs, and the container is killed at "
-        "once. In v1.36 it has 2 s at least.",
+        "The grace period of an eviction counts as it is: with 0 s no preStop hook runs, and the container is killed "
+        "at once. In v1.36 it has 2 s at least.",
         "pkg/kubelet/kuberuntime/kuberuntime_container.go killContainer",
         "versions/v1.12-eviction.yaml",
     ),
