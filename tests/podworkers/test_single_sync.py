@@ -27,7 +27,7 @@ def make_pod(version: int = 1, **metadata: Any) -> Pod:
     return Pod.from_json({"metadata": body, "spec": {"terminationGracePeriodSeconds": 4}, "status": status})
 
 
-DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 4}
+DELETED: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 4}
 
 
 class Scene:

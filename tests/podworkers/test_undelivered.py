@@ -18,7 +18,7 @@ SECOND = 1_000_000
 RUNNING = {"name": "c", "state": {"running": {}}}
 WAITING = {"name": "c", "state": {"waiting": {}}}
 TERMINATED = {"name": "c", "state": {"terminated": {"exitCode": 1}}}
-DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 10}
+DELETED: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 10}
 
 
 def make_pod(version: int = 1, phase: str = "Running", containers: Any = (RUNNING,), **metadata: Any) -> Pod:
