@@ -18,7 +18,18 @@ class Rules:
     """The rules of one kubelet. The defaults are those of v1.36."""
 
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
-    # Pod workers and eviction.
+    # Pod workers and the sync loop.
+    pod_worker_states: bool = True  # False: one kind of sync, and one update that waits for its end
+    emits_sync_errors: bool = False  # an Event FailedSync for each sync that failed
+    readiness_through_loop: bool = True  # False: the probe manager writes it into the status itself
+    # Statuses, Events and the end of a pod.
+    removal_waits_for: str = "last sync"  # when the API object goes; or "records", or "containers"
+    containers_ready_condition: bool = True  # beside Ready
+    rejected_status: str = "Pod was rejected: {message}"  # the message of a pod that was not admitted
+    emits_volume_timeouts: bool = False  # an Event FailedMount for each sync that waited for volumes in vain
+    grace_override_is_final: bool = False  # True: an eviction's 0 s are no time at all; False: 2 s at least
+    reports_containers_of_failed: bool = True  # False: eviction and deadline leave phase, reason and message
+    # Back-off, grace periods, eviction.
     retries_at_back_off_expiry: bool = True  # False: after 10 to 15 s, like any failed sync
     honours_zero_grace: bool = True  # a grace period of 0 is 1 s; False: it is the pod's own
     hard_eviction_grace_s: int = 1
@@ -46,7 +57,6 @@ class Rules:
     reports_missing_pull_secrets_every_sync: bool = True  # False: only if a pull fails
     reads_port_name_as_number: bool = True  # if the container has no port of that name
     event_qps_of_zero: int = 5  # what eventRecordQPS: 0 means; 0: no limit
-
     # Sandboxes and networks.
     failed_sandbox_event: str = "Failed to create pod sandbox"  # how its message begins; empty: there is none
     network_status_s: int = 5  # how often the kubelet asks whether the network is ready

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kubesim.api.meta import ApiObject
@@ -115,7 +116,8 @@ class Kubelet:
         )
         self._make_runtime_side()
         self._make_syncer()
-        self.workers = PodWorkers(
+        workers = PodWorkers if context.gates.rules.pod_worker_states else self._single_sync_workers()
+        self.workers = workers(
             context.clock,
             self.syncer,
             views.cache,
@@ -137,14 +139,11 @@ class Kubelet:
         """What is known of the pods."""
         context, dependencies = self.context, self._dependencies
         manager = PodManager(dependencies.checkpoints)
-        states = PodSyncStatuses(self._with_allocation, context.gates.rules)
+        states = self._make_states()
         statuses = StatusManager(
             dependencies.client,
             manager,
-            lambda pod: (
-                states.could_have_running_containers(pod.metadata.uid)
-                or self.container_manager.pod_might_need_to_unprepare_resources(pod.metadata.uid)
-            ),
+            self._could_have_running_containers,
             context.clock,
             context.recorder,
             node=self.settings.node_name,
@@ -153,7 +152,31 @@ class Kubelet:
         )
         cache = PodCache(only_newer=context.gates.enabled("EventedPLEG"))
         sources = PodSources(dependencies.config.mux.seen_all_sources)
-        return PodViews(manager, states, cache, statuses, Resyncs(context.clock), sources)
+        views = manager, states, cache, statuses, Resyncs(context.clock), sources
+        return PodViews(*views, rejected_status=context.gates.rules.rejected_status)
+
+    def _make_states(self) -> PodSyncStatuses:
+        rules = self.context.gates.rules
+        if rules.pod_worker_states:
+            return PodSyncStatuses(self._with_allocation, rules)
+        from kubesim.podworkers.undelivered import PodKnowledge, UndeliveredUpdates
+
+        knowledge = PodKnowledge(
+            lambda uid: self.views.manager.by_uid(uid),
+            lambda uid: self.views.statuses.get_pod_status(uid),
+            lambda uid: self.views.cache.known(uid),
+            self._terminate_pod,
+        )
+        return UndeliveredUpdates(knowledge, removes_records=rules.removal_waits_for == "records")
+
+    def _terminate_pod(self, pod: Pod) -> None:
+        self.views.statuses.terminate_pod(pod)
+        self._worker_state_changed(pod.metadata.uid)
+
+    def _single_sync_workers(self) -> Callable[..., PodWorkers]:
+        from kubesim.podworkers.single_sync import SingleSyncWorkers
+
+        return partial(SingleSyncWorkers, emits_sync_errors=self.context.gates.rules.emits_sync_errors)
 
     def _make_runtime_side(self) -> None:
         """From the runtime up: probes, runtime manager, PLEG, and whether all of that is well."""
@@ -239,7 +262,8 @@ class Kubelet:
         )
         self.mirrors = MirrorClient(dependencies.client, self.settings.node_name)
         self.volumes = VolumeManager(context, views, dependencies.volumes)
-        self.syncer = PodSync(
+        syncer = PodSync if context.gates.rules.pod_worker_states else self._single_pod_sync()
+        self.syncer = syncer(
             context,
             views,
             self.runtime,
@@ -261,6 +285,15 @@ class Kubelet:
             self.volumes.find_file,
             context.gates,
         )
+
+    def _single_pod_sync(self) -> type[PodSync]:
+        """Without a last sync, the status manager asks what a pod still holds."""
+        from kubesim.kubelet.loop.single_sync_pod import PodResources, SinglePodSync
+
+        counts_records = self.context.gates.rules.removal_waits_for == "records"
+        resources = PodResources(self.views, self.volumes, self.runtime, counts_records)
+        self.views.statuses.may_be_removed = resources.may_be_removed
+        return SinglePodSync
 
     def _make_admission(self) -> None:
         """Which pods the node takes, and which it ends."""
@@ -346,6 +379,8 @@ class Kubelet:
             self._begin("evented pleg", settings.sync_loop_starts, self.evented_pleg.process)
         self._begin("sync loop", settings.sync_loop_starts, self._run_sync_loop)
         self._begin("allocation manager", 0, self.allocation.run)
+        if not self.context.gates.rules.readiness_through_loop:
+            self._begin("readiness", 0, self.sync_loop.run_readiness)
         if self.care is not None:
             self.care.start(self._begin)
 
@@ -363,6 +398,14 @@ class Kubelet:
     async def close(self) -> None:
         """The agent's process ends: at this instant, and whatever it is doing stays as it is."""
         await self.context.tasks.kill([*self.workers.tasks(), *self.runtime.hooks_under_way()])
+
+    def _could_have_running_containers(self, pod: Pod) -> bool:
+        """Older kubelets do not hold a phase back for it."""
+        uid = pod.metadata.uid
+        return self.context.gates.rules.pod_worker_states and (
+            self.views.states.could_have_running_containers(uid)
+            or self.container_manager.pod_might_need_to_unprepare_resources(uid)
+        )
 
     def _worker_state_changed(self, uid: str) -> None:
         self.allocation.pods_changed()

@@ -61,15 +61,15 @@ class PodViews:
     statuses: StatusManager
     resyncs: Resyncs
     sources: PodSources
+    rejected_status: str = "Pod was rejected: {message}"
     rejections: Counter[str] = field(default_factory=Counter)  # by reason
 
     def reject_pod(self, pod: Pod, reason: str, message: str, events: EventRecorder) -> None:
         """The pod has failed. Mirrors: kubelet.go rejectPod, recordAdmissionRejection"""
         self.rejections[reason] += 1
         events.event(pod, "Warning", reason, message)
-        status = PodStatus(
-            qos_class=pod_qos_class(pod), phase="Failed", reason=reason, message=f"Pod was rejected: {message}"
-        )
+        message = self.rejected_status.format(message=message)
+        status = PodStatus(qos_class=pod_qos_class(pod), phase="Failed", reason=reason, message=message)
         self.statuses.set_pod_status(pod, status)
 
     def active_pods(self) -> list[Pod]:

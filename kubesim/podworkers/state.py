@@ -306,13 +306,13 @@ def _first_sight(options: UpdatePodOptions, fullname: str, now: int, cached: Run
     """A pod that has ended by its status and has nothing in the runtime was terminated before the kubelet restarted."""
     status = PodSyncStatus(fullname, now)
     ended = options.pod is not None and options.pod.status.phase in ("Failed", "Succeeded")
-    if ended and cached is not None and _is_cache_terminal(cached):
+    if ended and cached is not None and is_cache_terminal(cached):
         status.terminating_at = status.terminated_at = now
         status.started_terminating = True
     return status
 
 
-def _is_cache_terminal(status: RuntimePodStatus) -> bool:
+def is_cache_terminal(status: RuntimePodStatus) -> bool:
     return not any(container.state == "running" for container in status.containers) and not any(
         sandbox.ready for sandbox in status.sandboxes
     )

@@ -34,7 +34,7 @@ from kubesim.values import part
 MIN_KILL_TIMEOUT_S = 10
 
 
-class _Worker:
+class Worker:
     """A worker's task and its mailbox: a flag that there is an update, the update itself is in the pod's status."""
 
     __slots__ = ("cause", "closed", "context", "draws", "last_sync", "pod", "signal", "task", "uid", "waiter")
@@ -77,7 +77,7 @@ class PodWorkers:
     delays: Delays
     on_crash: Callable[[str, Exception], None] = field(default=lambda uid, error: _report_crash(uid, error))
     on_state: Callable[[str], None] = field(default=lambda uid: None)
-    _workers: dict[str, _Worker] = field(default_factory=dict)
+    _workers: dict[str, Worker] = field(default_factory=dict)
     _tasks: dict[asyncio.Task[None], None] = field(default_factory=dict)  # in the order they began
 
     # -- from outside -------------------------------------------------------------------------------------------
@@ -171,8 +171,8 @@ class PodWorkers:
 
     # -- a worker's life ----------------------------------------------------------------------------------------
 
-    def _start(self, uid: str, pod: str) -> _Worker:
-        worker = self._workers[uid] = _Worker(uid, pod)
+    def _start(self, uid: str, pod: str) -> Worker:
+        worker = self._workers[uid] = Worker(uid, pod)
         worker.task = go(self._loop(worker), f"worker {pod}")
         self._tasks[worker.task] = None
         worker.task.add_done_callback(self._ended)
@@ -183,7 +183,7 @@ class PodWorkers:
         if not task.cancelled() and (error := task.exception()) is not None:
             task.get_loop().call_exception_handler({"message": f"{task.get_name()} died", "exception": error})
 
-    async def _loop(self, worker: _Worker) -> None:
+    async def _loop(self, worker: Worker) -> None:
         """Wait for an update and work on it, until the pod is finished. This frame is all that a resting worker is."""
         while True:
             if worker.signal:
@@ -197,7 +197,7 @@ class PodWorkers:
                 await worker.waiter
                 worker.waiter = None
 
-    async def _work(self, worker: _Worker) -> bool:
+    async def _work(self, worker: Worker) -> bool:
         """Take up the pending update, if the pod may start, with what the runtime holds of it, seen after the last
         sync; False when the worker's life is over."""
         if self.recorder.on:
@@ -230,7 +230,7 @@ class PodWorkers:
             self.on_crash(worker.uid, crash)
         return self._complete(worker, work, outcome or NOTHING_MORE, error)
 
-    async def _status(self, worker: _Worker, work: PodWork) -> RuntimePodStatus | None:
+    async def _status(self, worker: Worker, work: PodWork) -> RuntimePodStatus | None:
         """What the runtime holds of the pod; one that only the runtime knows needs no status."""
         pod = work.options.pod
         if pod is None or work.options.running_pod is not None:
@@ -243,7 +243,7 @@ class PodWorkers:
             raise
 
     def _call_syncer(
-        self, worker: _Worker, work: PodWork, status: RuntimePodStatus | None
+        self, worker: Worker, work: PodWork, status: RuntimePodStatus | None
     ) -> Coroutine[Any, Any, SyncOutcome | None]:
         """The call that is to be awaited; only SyncPod has an outcome."""
         options, syncer, context = work.options, self.syncer, worker.context
@@ -260,7 +260,7 @@ class PodWorkers:
             return syncer.sync_terminating_pod(context, options.pod, status, grace, status_fn)
         return syncer.sync_pod(context, options.update_type, options.pod, options.mirror_pod, status)
 
-    def _complete(self, worker: _Worker, work: PodWork, outcome: SyncOutcome, error: Exception | None) -> bool:
+    def _complete(self, worker: Worker, work: PodWork, outcome: SyncOutcome, error: Exception | None) -> bool:
         """Draw the consequences of a sync: the pod's next phase, when to look again; False when the pod is finished."""
         if outcome.post_sync is not None:
             outcome.post_sync()
@@ -290,19 +290,19 @@ class PodWorkers:
             worker.signal = True
         return True
 
-    def _stop(self, worker: _Worker, why: str) -> None:
+    def _stop(self, worker: Worker, why: str) -> None:
         self._record_state(worker, "finished", why)
         if self._workers.get(worker.uid) is worker:
             del self._workers[worker.uid]
             self.resyncs.forget(worker.uid)
 
-    def _stretch(self, worker: _Worker, delay: int) -> int:
+    def _stretch(self, worker: Worker, delay: int) -> int:
         worker.draws += 1
         return self.delays.stretch(delay, worker.uid, worker.draws)
 
     # -- the trace ----------------------------------------------------------------------------------------------
 
-    def _begin(self, worker: _Worker, work: PodWork) -> None:
+    def _begin(self, worker: Worker, work: PodWork) -> None:
         """What the sync records from now on is caused by it."""
         if self.recorder.on:
             worker.context.cause = self.recorder.record(
@@ -317,7 +317,7 @@ class PodWorkers:
             self.recorder.because(worker.context.cause)
 
     def _record_end(
-        self, worker: _Worker, work: PodWork, error: Exception | None, requeue: int | None, why: str
+        self, worker: Worker, work: PodWork, error: Exception | None, requeue: int | None, why: str
     ) -> None:
         if self.recorder.on:
             text = "" if error is None else str(error)
@@ -326,7 +326,7 @@ class PodWorkers:
             )
             self.recorder.because(seq)
 
-    def _record_state(self, worker: _Worker, state: str, why: str, cause: int | None = None) -> int:
+    def _record_state(self, worker: Worker, state: str, why: str, cause: int | None = None) -> int:
         self.on_state(worker.uid)
         if not self.recorder.on:
             return 0

@@ -62,6 +62,8 @@ class SyncLoop:
             self.probes.startup.updates,
             self._housekeeping_ticker.channel,
         ]
+        if not self.context.gates.rules.readiness_through_loop:
+            channels.remove(self.probes.readiness.updates)
         if self.resource_updates is not None:
             channels.append(self.resource_updates)
         select = Select(channels, self.context.randomness.stream("syncloop", "select"))
@@ -71,6 +73,18 @@ class SyncLoop:
             select.close()
             self._sync_ticker.stop()
             self._housekeeping_ticker.stop()
+
+    async def run_readiness(self) -> None:
+        """Of an older kubelet: readiness goes into the status beside the loop, and no sync follows from it.
+
+        Mirrors: pkg/kubelet/prober/prober_manager.go updateReadiness (v1.12)
+        """
+        updates, recorder = self.probes.readiness.updates, self.context.recorder
+        while True:
+            update = await updates.receive()
+            recorder.because(update.cause)
+            success = update.result == "success"
+            self.views.statuses.set_container_readiness(update.pod_uid, update.container_id, success)
 
     async def _iterate(self, select: Select) -> None:
         clock, settings = self.context.clock, self.context.settings

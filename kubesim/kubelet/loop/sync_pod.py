@@ -12,7 +12,7 @@ from kubesim.api.pods.pod_conditions import with_condition
 from kubesim.clock import go
 from kubesim.errors import BackoffError, RuntimeCallError, SyncError
 from kubesim.features.rules import Rules
-from kubesim.golang.text import listed
+from kubesim.golang.text import listed, quoted
 from kubesim.kubelet.admission.apparmor import AppArmorAdmission
 from kubesim.kubelet.admission.soft import blocked_status
 from kubesim.kubelet.cm.container_manager import ContainerManager
@@ -36,6 +36,7 @@ from kubesim.runtime.images.image_manager import ERR_IMAGE_PULL
 from kubesim.runtime.kuberuntime.act.manager import ProbeResults, RuntimeManager
 from kubesim.runtime.kuberuntime.act.pod_listing import api_pod, running_pod
 from kubesim.runtime.kuberuntime.decide.restart_policy import runs_once
+from kubesim.runtime.kuberuntime.naming import format_pod
 from kubesim.runtime.kuberuntime.results import PodSyncResult
 from kubesim.runtime.types import RuntimePod, RuntimePodStatus
 from kubesim.values import part, replace
@@ -151,6 +152,13 @@ class PodSync:
         except VolumesNotReady as error:
             self.context.events.event(pod, "Warning", "FailedMount", f"Unable to attach or mount volumes: {error}")
             raise
+        except SyncError:
+            if not self.context.gates.rules.emits_volume_timeouts:
+                raise
+        problem = self.volumes.wait_timed_out(pod)
+        text = f"Unable to mount volumes for pod {quoted(format_pod(pod))}: {problem}"
+        self.context.events.event(pod, "Warning", "FailedMount", text)
+        raise SyncError(problem)
 
     def _follow_resize(self, pod: Pod, status: RuntimePodStatus) -> None:
         """Is a resize under way, or has one just come to its end?"""

@@ -27,7 +27,7 @@ from kubesim.kubelet.loop.pod_manager import PodManager
 from kubesim.kubelet.status import manager_rules as rules
 from kubesim.kubelet.status.resize_conditions import ResizeConditions
 from kubesim.kubelet.status.summary import status_summary
-from kubesim.kubelet.status.terminate import terminated_status
+from kubesim.kubelet.status.terminate import terminated_status, with_empty_states
 from kubesim.trace.recorder import Recorder
 from kubesim.trace.records import ApiWrite, StatusSet
 from kubesim.values import replace, value_object
@@ -65,6 +65,7 @@ class StatusManager:
         stream: Stream | None = None,
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
+        self.may_be_removed: Callable[[Pod, PodStatus], bool] | None = None  # of kubelets without a last sync
         self._client = client
         self._pods = pods
         self._could_have_running_containers = could_have_running_containers
@@ -121,7 +122,11 @@ class StatusManager:
     def terminate_pod(self, pod: Pod) -> None:
         """The pod is through: close what its status leaves open, and let the API object go if it may."""
         cached = self._statuses.get(pod.metadata.uid)
-        status = terminated_status(pod, pod.status if cached is None else cached.status)
+        status = pod.status if cached is None else cached.status
+        if self._gates.rules.pod_worker_states:
+            status = terminated_status(pod, status)
+        else:
+            status = with_empty_states(status)
         self._update(pod, status, status.observed_generation, force=True, finished=True)
 
     def remove_orphaned_statuses(self, uids: Container[str]) -> None:
@@ -255,7 +260,7 @@ class StatusManager:
                 self.api_status_versions.pop(api_uid, None)  # so that it counts as unwritten until it is written
                 self._dirty[uid] = None
                 due.append((uid, status))
-            else:
+            elif not self._is_watched(api_uid):
                 self._unchecked.pop(uid, None)
         return due
 
@@ -273,7 +278,19 @@ class StatusManager:
         if self.api_status_versions.get(api_uid, 0) < status.version:
             return True
         pod = self._pods.by_uid(api_uid)
-        return pod is not None and rules.can_be_deleted(pod, status.pod_is_finished)
+        return pod is not None and self._can_be_deleted(pod, status)
+
+    def _can_be_deleted(self, pod: Pod, status: VersionedStatus) -> bool:
+        if self.may_be_removed is not None:
+            return self.may_be_removed(pod, status.status)
+        return rules.can_be_deleted(pod, status.pod_is_finished)
+
+    def _is_watched(self, api_uid: str) -> bool:
+        """Each full pass asks whether a deleted pod still holds something; no status reports when it does not."""
+        if self.may_be_removed is None:
+            return False
+        pod = self._pods.by_uid(api_uid)
+        return pod is not None and pod.metadata.deletion_timestamp is not None
 
     def needs_reconcile(self, uid: str) -> bool:
         """Does the API server, as far as the pod manager knows, say something else than the kubelet?"""
@@ -305,7 +322,7 @@ class StatusManager:
                 pod = await client.patch_pod_status(meta.namespace, meta.name, meta.uid, pod.status, merged)
                 self._record_patch(pod, status, held_back=merged.phase != status.status.phase)
             self.api_status_versions[pod.metadata.uid] = status.version
-            if rules.can_be_deleted(pod, status.pod_is_finished):
+            if self._can_be_deleted(pod, status):
                 await self._delete(client, pod)
                 self._delete_pod_status(uid)
         except ApiError:
@@ -333,6 +350,8 @@ class StatusManager:
         await client.delete_pod(meta.namespace, meta.name, meta.uid, grace_period_seconds=0)
         if self._recorder.on:
             why = "the pod was asked to go, its phase is terminal and the kubelet is through with it"
+            if self.may_be_removed is not None:
+                why = "the pod was asked to go, and it holds nothing of the node any more"
             self._record_write(pod, "delete", "pods", why, {"gracePeriodSeconds": 0})
 
     def _record_patch(self, pod: Pod, status: VersionedStatus, *, held_back: bool) -> None:

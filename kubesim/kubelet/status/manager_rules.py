@@ -285,7 +285,7 @@ def merge_pod_status(
     if ends and could_have_running_containers:
         changes = {"phase": old.phase, "reason": old.reason, "message": old.message}
     elif new.phase in TERMINAL_PHASES and _is_ready(conditions):
-        for kind in (CONTAINERS_READY, READY):
+        for kind in (CONTAINERS_READY, READY) if gates.rules.containers_ready_condition else (READY,):
             _update_condition(conditions, _not_ready_any_more(pod, old, kind, new.phase, gates), now)
     if len(conditions) != len(new.conditions) or any(map(is_not, conditions, new.conditions)):
         changes["conditions"] = tuple(conditions)
@@ -336,7 +336,8 @@ def with_container_readiness(
     containers_ready = generate_containers_ready_condition(pod, status, statuses, changed.phase, gates)
     conditions = list(changed.conditions)
     put_condition(conditions, generate_pod_ready_condition(pod, status, changed.conditions, containers_ready, gates))
-    put_condition(conditions, containers_ready)
+    if gates.rules.containers_ready_condition:
+        put_condition(conditions, containers_ready)
     return changed.changed(conditions=tuple(conditions))
 
 

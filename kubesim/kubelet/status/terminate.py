@@ -24,6 +24,8 @@ _LOST = ContainerState(
     )
 )
 
+_EMPTY = ContainerState(terminated=ContainerStateTerminated())
+
 
 def terminated_status(pod: Pod, status: PodStatus) -> PodStatus:
     """`pod.status` tells whether the pod was ever initialized; `status` is the newest one known."""
@@ -35,6 +37,14 @@ def terminated_status(pod: Pod, status: PodStatus) -> PodStatus:
     if not is_static_pod(pod) and phase not in TERMINAL_PHASES:
         phase = FAILED
     return status.changed(container_statuses=regular, init_container_statuses=init, phase=phase)
+
+
+def with_empty_states(status: PodStatus) -> PodStatus:
+    """Of an older kubelet: every container has terminated, and nothing is said about how, not even what was known."""
+    return status.changed(
+        container_statuses=tuple(each.changed(state=_EMPTY) for each in status.container_statuses),
+        init_container_statuses=tuple(each.changed(state=_EMPTY) for each in status.init_container_statuses),
+    )
 
 
 def _all_terminated(statuses: tuple[ContainerStatus, ...], count: int) -> tuple[ContainerStatus, ...]:

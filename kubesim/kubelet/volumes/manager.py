@@ -17,7 +17,7 @@ from kubesim.clock import NEVER
 from kubesim.cluster.store.object_watch import ObjectWatcher
 from kubesim.concurrency import Ticker
 from kubesim.errors import SyncCancelled, SyncError
-from kubesim.golang.text import listed
+from kubesim.golang.text import listed, quoted
 from kubesim.kubelet.context import KubeletContext, PodViews
 from kubesim.kubelet.volumes.attach_limits import VolumeAttachLimitExceeded, has_exhausted_resource
 from kubesim.kubelet.volumes.claims import Read
@@ -175,6 +175,16 @@ class VolumeManager:
         if isinstance(error, VolumeError):
             raise VolumesNotReady(text) from None
         raise (SyncCancelled(text) if isinstance(error, SyncCancelled) else SyncError(text)) from None
+
+    def wait_timed_out(self, pod: Pod) -> str:
+        """The words of an older kubelet, which looks up names among unique names and so calls all unattached."""
+        mounts, devices = used_names(pod)
+        expected, metadata = [*mounts, *devices], pod.metadata
+        return (
+            f"timeout expired waiting for volumes to attach or mount for pod {quoted(metadata.namespace)}/"
+            f"{quoted(metadata.name)}. list of unmounted volumes={listed(self._unmounted(metadata.uid, expected))}. "
+            f"list of unattached volumes={listed(expected)}"
+        )
 
     def _unattached(self, uid: str) -> list[str]:
         return sorted(name for volume in self._unattached_volumes(uid) for name in volume.outer_names)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from kubesim.api.model import REMEMBERED_PODS
-from kubesim.api.pod import ContainerStatus, HostIP, PodCondition, PodIP, PodStatus
+from kubesim.api.pod import ContainerStatus, HostIP, Pod, PodCondition, PodIP, PodStatus
 from kubesim.api.pods.phases import FAILED, TERMINAL_PHASES
 from kubesim.api.pods.pod_conditions import DISRUPTION_TARGET, find_condition, put_condition
 from kubesim.api.pods.resources import pod_qos_class
@@ -39,6 +39,8 @@ from kubesim.runtime.kuberuntime.decide.restart_policy import (
 def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
     """What the status should say. Start time, transition times and observedGeneration are the status manager's."""
     pod, old = inputs.pod, inputs.old_status
+    if not inputs.gates.rules.reports_containers_of_failed and past_active_deadline(pod, old, inputs.now):
+        return bare_failure(pod, DEADLINE_EXCEEDED, DEADLINE_EXCEEDED_MESSAGE)
     restarting = inputs.gates.enabled("RestartAllContainersOnContainerExits") and should_all_containers_restart(
         pod, inputs.runtime, old
     )
@@ -71,6 +73,11 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
         **_addresses(inputs.runtime.ips, inputs.prefers_ipv6, inputs.host_ips, spec.host_network),
         **pod_level_resources(inputs, old),
     )
+
+
+def bare_failure(pod: Pod, reason: str, message: str) -> PodStatus:
+    """All that older kubelets leave of a status. They drop the QoS class as well, which no API server takes now."""
+    return PodStatus(phase=FAILED, reason=reason, message=message, qos_class=pod_qos_class(pod))
 
 
 def _phase_and_why(inputs: StatusInputs, old: PodStatus, statuses: Sequence[ContainerStatus]) -> tuple[str, str, str]:
@@ -130,7 +137,8 @@ def _conditions(
     found.append(make.generate_pod_initialized_condition(pod, old, known, phase, gates))
     containers_ready = make.generate_containers_ready_condition(pod, old, known, phase, gates)
     found.append(make.generate_pod_ready_condition(pod, old, found, containers_ready, gates))
-    found.append(containers_ready)
+    if gates.rules.containers_ready_condition:
+        found.append(containers_ready)
     found.append(make.generate_pod_scheduled_condition(pod, old, gates))
     if gates.enabled("RestartAllContainersOnContainerExits") and all_containers_could_restart(pod.spec):
         found.append(make.generate_all_containers_restarting_condition(pod, old, inputs.runtime, phase))

@@ -59,7 +59,16 @@ class TerminationOrdering:
 class ContainerKiller:
     """Stops one container, or all containers of a pod side by side."""
 
-    def __init__(self, runtime: Runtime, clock: LoopClock, events: EventRecorder, hooks: HookRunner) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        clock: LoopClock,
+        events: EventRecorder,
+        hooks: HookRunner,
+        *,
+        override_is_final: bool = False,
+    ) -> None:
+        self._override_is_final = override_is_final  # else every container has the least grace period
         self._runtime = runtime
         self._clock = clock
         self._events = events
@@ -93,6 +102,8 @@ class ContainerKiller:
         if ordering is not None and grace_s > 0:
             grace_s -= await ordering.wait_for_turn(name, grace_s)
         grace_s = max(grace_s, MINIMUM_GRACE_PERIOD_S)
+        if grace_override_s is not None and self._override_is_final:
+            grace_s = grace_override_s
         try:
             await self._runtime.stop_container(bare_id(identifier), grace_s * SECOND)
         except NotFound:

@@ -106,7 +106,8 @@ class RuntimeManager:
         self._gates = gates
         self._images = images
         hooks = HookRunner(runtime, clock, http_get)
-        self._killer = ContainerKiller(runtime, clock, events, hooks)
+        is_final = gates.rules.grace_override_is_final
+        self._killer = ContainerKiller(runtime, clock, events, hooks, override_is_final=is_final)
         self._starter = ContainerStarter(
             runtime, events, helper, images, hooks, self._killer, self.logs, self.actuated, gates
         )

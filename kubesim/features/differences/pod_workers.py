@@ -1,0 +1,81 @@
+"""Pod workers, the sync loop, and the end of a pod."""
+
+from __future__ import annotations
+
+from kubesim.features.rules import Difference
+
+POD_WORKERS = (
+    Difference(
+        "pod_worker_states",
+        {"v1.12": False, "v1.6": False},
+        "A deletion is a sync like any other. A sync is never cancelled, so a shorter grace period does not shorten a "
+        "stop that is under way, and the phase stays Running. A static pod that replaces another starts at once. In "
+        "v1.36 a pod is terminating, then terminated, and its worker ends the stop that takes too long.",
+        "pkg/kubelet/pod_workers.go, rewritten in v1.22 (kubernetes/kubernetes#102344)",
+        "versions/v1.12-shorter-grace.yaml",
+    ),
+    Difference(
+        "emits_sync_errors",
+        {"v1.6": True},
+        "Each sync that fails emits the Event FailedSync, also one that only waits for a back-off. In v1.36 only a "
+        "runtime that does not answer leads to this Event.",
+        "pkg/kubelet/pod_workers.go managePodLoop, changed in v1.8",
+        "versions/v1.6-failed-sync.yaml",
+    ),
+    Difference(
+        "readiness_through_loop",
+        {"v1.12": False, "v1.6": False},
+        "The probe manager writes readiness into the status, and no sync follows. In v1.36 the sync loop does it and "
+        "syncs the pod.",
+        "pkg/kubelet/prober/prober_manager.go updateReadiness, removed in v1.21",
+        "versions/v1.12-readiness.yaml",
+    ),
+    Difference(
+        "removal_waits_for",
+        {"v1.12": "records", "v1.6": "containers"},
+        "The API object of a deleted pod goes when nothing of it runs, its volumes and its cgroup are gone and, in "
+        "v1.12, the records of its containers: up to 10 s after the last exit. In v1.36 its worker's last sync lets "
+        "it go.",
+        "pkg/kubelet/kubelet_pods.go PodResourcesAreReclaimed (v1.12), OkToDeletePod (v1.6)",
+        "versions/v1.12-slow-removal.yaml",
+    ),
+    Difference(
+        "reports_containers_of_failed",
+        {"v1.12": False, "v1.6": False},
+        "An eviction and an exceeded deadline replace the status: containers and addresses vanish from it. In v1.36 "
+        "they stay.",
+        "pkg/kubelet/kubelet_pods.go generateAPIPodStatus; pkg/kubelet/kubelet.go syncPod (SyncPodKill)",
+        "versions/v1.12-deadline.yaml",
+    ),
+    Difference(
+        "containers_ready_condition",
+        {"v1.6": False},
+        "The status has no condition ContainersReady: Ready alone reports the containers.",
+        "pkg/kubelet/status/generate.go GenerateContainersReadyCondition, added in v1.11",
+        "versions/v1.6-conditions.yaml",
+    ),
+    Difference(
+        "rejected_status",
+        {"v1.12": "Pod {message}", "v1.6": "Pod {message}"},
+        "The message of a pod that the kubelet does not admit begins with `Pod `. In v1.36 it begins with `Pod was "
+        "rejected: `.",
+        "pkg/kubelet/kubelet.go rejectPod",
+        "versions/v1.6-rejected.yaml",
+    ),
+    Difference(
+        "emits_volume_timeouts",
+        {"v1.12": True, "v1.6": True},
+        "Each sync that waited for volumes in vain emits the Event FailedMount, with a list of them. In v1.36 only the "
+        "volumes' own Events report what is wrong.",
+        "pkg/kubelet/kubelet.go syncPod",
+        "versions/v1.12-failed-mount.yaml",
+    ),
+    Difference(
+        "grace_override_is_final",
+        {"v1.12": True, "v1.6": True},
+        "The grace period of an eviction counts as it is: with 0 s no preStop hook runs, and the container is killed "
+        "at once. In v1.36 it has 2 s at least.",
+        "pkg/kubelet/kuberuntime/kuberuntime_container.go killContainer",
+        "versions/v1.12-eviction.yaml",
+    ),
+)
