@@ -128,17 +128,16 @@ def run_scenario(
     with the virtual time since the beginning. `trial` plays a part of the run with other gates. With `metrics`, the
     result has those of kubelets.
     """
-    chosen = scenario.spec.seed if seed is None else seed
-    if scenario.spec.sources.apiserver is not None:
-        speed = speed or 1.0  # what is at the other end goes with the wall clock
+    spec, measured = scenario.spec, metrics or serve is not None
+    chosen = spec.seed if seed is None else seed
+    speed = speed or (1.0 if spec.sources.apiserver is not None else 0.0)  # a live source goes with the wall clock
+    stopped: list[RunResult] = []
 
-    async def main() -> RunResult:
+    async def main(real: CniNodes | None) -> RunResult:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            live = _live_node(spec)
-            simulation = Simulation(
-                scenario, chosen, tasks, sinks, real=real, live=live, trial=trial, measured=measured
-            )
+            given = {"real": real, "live": _live_node(spec), "trial": trial, "measured": measured}
+            simulation = Simulation(scenario, chosen, tasks, sinks, **given)
             simulation.report_progress(on_progress)
             server = AgentServer(simulation.kubelets, simulation.clock.now, simulation.measured)
             if serve is not None:
@@ -152,24 +151,31 @@ def run_scenario(
                     stopped.append(simulation.result_so_far)
             return result
 
-    spec, measured = scenario.spec, metrics or serve is not None
-    left: list[Leak] = []
-    stopped: list[RunResult] = []
-    with interrupts_postponed():  # nodes are made and removed in one piece
-        real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
+    def play(real: CniNodes | None) -> RunResult:
         try:
-            result = run_virtual(main)
+            return run_virtual(main, real)
         except KeyboardInterrupt:
             if not stopped:
                 raise
-            result = stopped[0]
-        finally:
-            if real is not None:
-                left = real.close()
-    result = replace(result, left_behind=tuple(left)) if left else result
+            return stopped[0]
+
+    result = _with_real_nodes(spec, host_state, play)
     if result.interrupted:
         raise RunInterrupted(result)
     return result
+
+
+def _with_real_nodes(spec: Spec, host_state: str, play: Callable[[CniNodes | None], RunResult]) -> RunResult:
+    """Play with real nodes if the runtime needs them. They are made and removed in one piece."""
+    left: list[Leak] = []
+    with interrupts_postponed():
+        real = _real_nodes(spec, host_state) if spec.runtime == "cni" else None
+        try:
+            result = play(real)
+        finally:
+            if real is not None:
+                left = real.close()
+    return replace(result, left_behind=tuple(left)) if left else result
 
 
 def _real_nodes(spec: Spec, host_state: str) -> CniNodes:
