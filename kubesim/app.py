@@ -136,8 +136,9 @@ def run_scenario(
     async def main(real: CniNodes | None) -> RunResult:
         async with TaskSet() as tasks:
             raise_failures_of_callbacks(tasks)
-            given = {"real": real, "live": _live_node(spec), "trial": trial, "measured": measured}
-            simulation = Simulation(scenario, chosen, tasks, sinks, **given)
+            simulation = Simulation(
+                scenario, chosen, tasks, sinks, real=real, live=_live_node(spec), trial=trial, measured=measured
+            )
             simulation.report_progress(on_progress)
             server = AgentServer(simulation.kubelets, simulation.clock.now, simulation.measured)
             if serve is not None:
