@@ -66,7 +66,8 @@ def differing_fields(left: Record | None, right: Record | None) -> list[tuple[st
     """Where two records of one kind differ: `summary.containers.main.state`, and both values (None: not there)."""
     if left is None or right is None or left.KIND != right.KIND:
         return []
-    ours, theirs = ({k: v for k, v in each.to_json().items() if k not in ("seq", "cause")} for each in (left, right))
+    skipped = {"seq", "cause", *left.EXTERNAL}
+    ours, theirs = ({k: v for k, v in each.to_json().items() if k not in skipped} for each in (left, right))
     return list(_differing(ours, theirs, ""))
 
 
