@@ -139,7 +139,7 @@ def _of_file(args: argparse.Namespace, file: str) -> Played:
 
 
 def _of_two_sides(args: argparse.Namespace) -> Iterator[RunDifference]:
-    """Every mistake is told before anything runs."""
+    """Report every mistake before anything runs."""
     from kubesim.cli.diff_runs import difference_of, play
     from kubesim.cli.output.effects import EffectSink
 

@@ -71,7 +71,8 @@ class Progress:
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise UsageError(f"{self._path}: cannot be read as progress of labs; remove it to begin anew") from None
+            problem = "cannot be read as progress of labs; remove it to start from scratch"
+            raise UsageError(f"{self._path}: {problem}") from None
 
     def of(self, lab: Lab) -> LabProgress:
         return self.labs.setdefault(lab.name, LabProgress())

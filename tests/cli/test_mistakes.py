@@ -163,4 +163,4 @@ def test_damaged_progress_of_labs(tries: str, tmp_path: Path, capsys: pytest.Cap
     labs = f'{{"01-first-crash": {{"questions": {questions}, "task_done": false}}}}'
     (tmp_path / "labs.json").write_text(f'{{"current": "01-first-crash", "labs": {labs}}}')
     assert main(["lab", "list", "--state", str(tmp_path)]) == 2
-    assert "remove it to begin anew" in capsys.readouterr().err
+    assert "remove it to start from scratch" in capsys.readouterr().err

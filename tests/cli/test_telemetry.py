@@ -20,7 +20,7 @@ TWO_NODES = str(Path(__file__).parents[2] / "scenarios" / "two-nodes.yaml")
 
 
 class Collector(HTTPServer):
-    """Takes traces over OTLP/HTTP, and answers as it is told."""
+    """Takes traces over OTLP/HTTP, with answers that a test chooses."""
 
     def __init__(self, status: int, answer: dict[str, Any]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -18,7 +18,7 @@ def status_summary(network: NetworkConfigList, executions: Sequence[Mapping[str,
 
 
 def gc_summary(network: NetworkConfigList, executions: Sequence[Mapping[str, Any]]) -> str:
-    """Of a GC: the attachments that were detached, and the plugins that were told which ones are valid."""
+    """Of a GC: the attachments that were detached, and the plugins that got the list of valid ones."""
     if network.disable_gc:
         return f"network {network.name}: nothing was done: the configuration has disableGC"
     environs = [each["env"] for each in executions if each["env"].get("CNI_COMMAND") == "DEL"]

@@ -144,7 +144,7 @@ def seed(args: argparse.Namespace) -> int | None:
 
 
 def add_feature_gates(parser: argparse.ArgumentParser, *, twice: bool = False) -> None:
-    help = "switch features of the kubelet; goes before what a scenario sets (environment: KUBESIM_FEATURE_GATES)"
+    help = "switch features of the kubelet; overrides what a scenario sets (environment: KUBESIM_FEATURE_GATES)"
     parser.add_argument("--feature-gates", type=gate_settings, metavar="A=true,B=false", **_times(help, twice))
 
 

@@ -107,7 +107,7 @@ class DockerRuntime(SimulatedRuntime):
         return self._order.port_mappings(sandbox_id)
 
     def begin_story(self) -> None:
-        """The start of the kubelet is told, and time counts."""
+        """Record the start of the kubelet; from now on time counts."""
         now = self._clock.now()
         self._configured = now + self._configured_at
         self.kubelet_starts()

@@ -1,4 +1,4 @@
-"""What a kubelet with docker is told about its network plugin and its daemon, and what follows from it. Pure.
+"""Settings of a kubelet with docker for its network plugin and its daemon, and what follows from them. Pure.
 
 Mirrors: kubelet v1.12 pkg/kubelet/config/flags.go, pkg/kubelet/dockershim/docker_service.go NetworkPluginSettings,
 effectiveHairpinMode, cni.go SplitDirs

@@ -60,7 +60,7 @@ def test_v1_6_runs_no_del_after_a_failed_add_but_before_the_next_infra_container
 
 
 def plugin(folder: Path, name: str) -> None:
-    """One that writes down what it is told, and gives no address."""
+    """One that records its calls, and gives no address."""
     folder.mkdir(exist_ok=True)
     (folder / name).write_text("#!/bin/sh\necho '{}'\n")
     os.chmod(folder / name, 0o755)

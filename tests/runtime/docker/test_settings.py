@@ -1,4 +1,4 @@
-"""What a kubelet with docker is told, and what stops it."""
+"""Settings of a kubelet with docker, and those that stop it."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Dockertools:
     async def _kill(self, infra: str, steps: Steps) -> None:
         try:
             await self._docker.stop_sandbox(infra)
-            steps.take("kill the infra container", "its network could not be set up; no plugin is told")
+            steps.take("kill the infra container", "its network could not be set up; no plugin is called")
         except RuntimeCallError as error:
             steps.take("kill the infra container", error=f"Clear infra container failed: {error}")
 
