@@ -27,14 +27,16 @@ def test_v1_12_calls_the_chain_after_pause_runs_and_deletes_the_default_network_
     records = run.sink.records
     started = next(r.seq for r in records if isinstance(r, RuntimeStep) and r.step == "start the sandbox container")
     assert started < run.executions()[0].seq
-    assert run.result.phases == {"default/pod-0": "Succeeded"}
+    assert run.result.phases == {"default/pod-0": "Running"}  # these kubelets wrote no last phase
 
 
 def test_v1_6_calls_a_single_plugin() -> None:
     run = Run("profile: v1.6")
     assert run.ips() == {"default/pod-0": "10.88.0.2"}
-    assert commands(run) == ["ADD loopback", "ADD bridge", "DEL bridge"]
-    assert run.result.phases == {"default/pod-0": "Succeeded"}
+    # DEL runs again for an infra container that is dead, until its record is removed.
+    assert commands(run)[:3] == ["ADD loopback", "ADD bridge", "DEL bridge"]
+    assert {*commands(run)[3:]} <= {"DEL bridge"}
+    assert run.result.phases == {"default/pod-0": "Running"}  # these kubelets wrote no last phase
 
 
 def test_v1_12_runs_del_after_a_failed_add_and_again_before_the_next_attempt() -> None:
@@ -46,17 +48,16 @@ def test_v1_12_runs_del_after_a_failed_add_and_again_before_the_next_attempt() -
     assert run.messages("SandboxChanged") == ["Pod sandbox changed, it will be killed and re-created."]
     [message] = run.messages("FailedCreatePodSandBox")
     assert message.endswith('NetworkPlugin cni failed to set up pod "pod-0_default" network: no address')
-    assert run.result.phases == {"default/pod-0": "Succeeded"}
+    assert run.result.phases == {"default/pod-0": "Running"}  # these kubelets wrote no last phase
 
 
 def test_v1_6_runs_no_del_after_a_failed_add_but_before_the_next_infra_container() -> None:
     run = Run("""profile: v1.6
   cni: {faults: [{plugin: bridge, verb: ADD, do: '1*crash'}]}""")
-    assert commands(run) == [
-        "ADD loopback", "ADD bridge", "DEL bridge", "ADD loopback", "ADD bridge", "DEL bridge", "DEL bridge",
-    ]  # fmt: skip
+    assert commands(run)[:5] == ["ADD loopback", "ADD bridge", "DEL bridge", "ADD loopback", "ADD bridge"]
+    assert {*commands(run)[5:]} == {"DEL bridge"}
     assert run.messages("FailedCreatePodSandBox") == []
-    assert run.result.phases == {"default/pod-0": "Succeeded"}
+    assert run.result.phases == {"default/pod-0": "Running"}  # these kubelets wrote no last phase
 
 
 def plugin(folder: Path, name: str) -> None:

@@ -221,7 +221,7 @@ class RuntimeManager:
     async def _kill_step(self, pod: Pod, status: RuntimePodStatus, actions: PodActions, result: PodSyncResult) -> bool:
         """Steps 2 and 3: stop what must not go on. False when that failed and the round is over."""
         if actions.kill_pod:
-            killed = await self.kill_pod(pod, running_pod(status), None)
+            killed = await self._kill_all(pod, running_pod(status), None)
             result.results += killed.results
             if killed.error():
                 return False
@@ -350,7 +350,13 @@ class RuntimeManager:
     # -- KillPod ------------------------------------------------------------------------------------------------
 
     async def kill_pod(self, pod: Pod, running: RuntimePod, grace_override_s: int | None) -> PodSyncResult:
-        """Stop all containers side by side, then every sandbox."""
+        """Stop all containers side by side, then every sandbox. dockertools left dead ones alone."""
+        if self._gates.rules.sandbox_order == "dockertools":
+            alive = tuple(sandbox for sandbox in running.sandboxes if sandbox.state == "running")
+            running = replace(running, sandboxes=alive)
+        return await self._kill_all(pod, running, grace_override_s)
+
+    async def _kill_all(self, pod: Pod, running: RuntimePod, grace_override_s: int | None) -> PodSyncResult:
         result = PodSyncResult()
         if running.containers:
             result.results += await self._killer.kill_all(pod, running.containers, grace_override_s)

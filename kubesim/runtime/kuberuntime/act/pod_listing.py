@@ -157,7 +157,9 @@ def running_pod(status: RuntimePodStatus) -> RuntimePod:
         containers=tuple(
             ListedContainer(c.id, c.name, c.state, c.hash) for c in status.containers if c.state == "running"
         ),
-        sandboxes=tuple(ListedContainer(container_id(s.id), "", "running") for s in status.sandboxes),
+        sandboxes=tuple(
+            ListedContainer(container_id(s.id), "", "running" if s.ready else "exited") for s in status.sandboxes
+        ),
     )
 
 
