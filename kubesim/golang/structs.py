@@ -20,6 +20,7 @@ from typing import Any, Final, NoReturn
 
 from kubesim.golang.json import JsonSyntaxError, Number, explain, kind_of
 
+_MAX_DEPTH = 200  # levels; Go takes 10,000, but each of them takes several frames of our stack later
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -98,11 +99,24 @@ def decode_alone(type_: GoType, value: Any) -> Any:
 def parse(data: bytes) -> Any:
     """A JSON value with its numbers as they were written. Go reads bytes: what is not UTF-8 becomes U+FFFD."""
     try:
-        return _DECODER.decode(data.decode("utf-8", "go-replace"))
+        value = _DECODER.decode(data.decode("utf-8", "go-replace"))
     except RecursionError:
         raise JsonSyntaxError("exceeded max depth") from None
     except ValueError:
         explain(data.decode("latin-1"))  # Go's scanner looks at bytes, and so do its complaints
+    if data.count(b"[") + data.count(b"{") > _MAX_DEPTH and _is_too_deep(value):
+        raise JsonSyntaxError("exceeded max depth")
+    return value
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [value for values in inner for value in values]
+        if not level:
+            return False
+    return True
 
 
 def _replace_each_byte(error: UnicodeError) -> tuple[str, int]:
