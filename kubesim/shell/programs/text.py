@@ -149,9 +149,10 @@ def seq(process: Process, argv: list[str]) -> ProgramResult:
 @program("yes")
 async def yes(process: Process, argv: list[str]) -> int:
     line = (" ".join(argv[1:]) or "y") + "\n"
-    text = line * max(1, LONG_TEXT // len(line))
+    lines = max(1, LONG_TEXT // len(line))
+    text = line * lines
     while True:
-        if process.spend():
+        if process.spend(lines):
             await process.pause()
         await process.write(text)
 
