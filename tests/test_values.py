@@ -54,3 +54,11 @@ def test_there_is_no_room_for_other_fields() -> None:
         Point(1).z = 3  # type: ignore[attr-defined]
     with pytest.raises(KeyError):
         replace(Point(1), z=3)  # type: ignore[call-arg]
+
+
+def test_a_default_that_objects_would_share_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"Shared\.names: objects would share \[\]; use field\(default_factory=...\)"):
+
+        @value_object
+        class Shared:
+            names: list[str] = []
