@@ -35,6 +35,7 @@ from kubesim.runtime.containerd.cni_settings import NetworkPicture
 from kubesim.runtime.simulated.log_files import ContainerOutput
 from kubesim.runtime.simulated.network import SimulatedNetwork
 from kubesim.runtime.simulated.settings import Latencies
+from kubesim.scenario.ending.failure import Failure
 from kubesim.scenario.ending.outcome import Witness
 from kubesim.scenario.language.document import Scenario, Spec
 from kubesim.scenario.play.effect_notes import EffectNotes
@@ -73,9 +74,8 @@ class RunResult:
     outcomes: dict[str, str]  # namespace/name -> what became of the pod, in words
     workloads: dict[str, str]  # kind/namespace/name -> how many replicas were ready, and the like
     expectations_met: tuple[str, ...]
-    expectations_failed: tuple[str, ...]  # each with its reason
+    failures: tuple[Failure, ...]  # all of them, in the order in which they were decided
     expectations_open: tuple[str, ...]  # not decided, because the run was interrupted
-    failure_logs: tuple[tuple[str, ...], ...]  # for each failed expectation, the last output of its pod
     events: int  # Events told to the API server, repeated ones counted
     interrupted: bool = False  # a signal ended it: all of this is what was known by then
     without_effect: tuple[str, ...] = ()  # what the scenario asks for and nothing here acts on, a line each
@@ -85,7 +85,12 @@ class RunResult:
 
     @property
     def ok(self) -> bool:
-        return not self.expectations_failed
+        return not self.failures
+
+    @property
+    def expectations_failed(self) -> tuple[str, ...]:
+        """What was expected and what was seen instead, a line each."""
+        return tuple(f"{failure.text}: {failure.why}" for failure in self.failures)
 
 
 @value_object
@@ -383,10 +388,9 @@ class Simulation:
             phases=witness.phases(),
             outcomes=witness.pods(),
             workloads=witness.workloads(),
-            expectations_met=tuple(verdict.text for verdict in judge.verdicts if verdict.met),
-            expectations_failed=tuple(f"{v.text}: {v.why}" for v in judge.verdicts if not v.met),
+            expectations_met=tuple(judge.met),
+            failures=tuple(replace(failure, log=self._tail(failure.pod)) for failure in judge.failures),
             expectations_open=judge.undecided(),
-            failure_logs=tuple(self._tail(verdict.pod) for verdict in judge.verdicts if not verdict.met),
             events=witness.events,
             without_effect=tuple(self.effects.lines),
             networks=tuple(self._networks),

@@ -9,7 +9,7 @@ from kubesim.values import mutable, value_object
 
 
 @value_object
-class Failure:
+class CaseFailure:
     """A case whose answer was not the right one; `differences` in words."""
 
     case: str
@@ -26,7 +26,7 @@ class CorpusResult:
     not_judged: int = 0  # the file gives no answer to compare with
     not_runnable: dict[str, str] = field(default_factory=dict)  # case -> what it lacks here
     seconds: float = 0.0
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[CaseFailure] = field(default_factory=list)
 
     @property
     def failed(self) -> int:

@@ -28,7 +28,7 @@ from kubesim.conformance.frame import (
     parse_case,
     read_lines,
 )
-from kubesim.conformance.results import CorpusResult, Failure, ProgressListener
+from kubesim.conformance.results import CaseFailure, CorpusResult, ProgressListener
 from kubesim.conformance.stories.story_files import STORY_SUFFIXES, is_story
 from kubesim.errors import InputError
 
@@ -137,6 +137,6 @@ def _count(result: CorpusResult, module: ModuleType, case: Case, output: Any, pr
     except Exception as error:
         differences = [_damaged("judged", error)]
     if differences:
-        result.failures.append(Failure(case_id(case), answer, output, tuple(differences)))
+        result.failures.append(CaseFailure(case_id(case), answer, output, tuple(differences)))
     else:
         result.passed += 1

@@ -97,7 +97,7 @@ def test_a_failed_expectation_shows_the_last_output(folder: Path, capsys: pytest
     (folder / "nodes.yaml").write_text(NODES + POD % ("hello", MANY))
     assert main(["run", "-q", "nodes.yaml"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    place = next(n for n, line in enumerate(lines) if line.startswith("expectation NOT met: pod hel*: phase Failed"))
+    place = next(n for n, line in enumerate(lines) if "pod hel*: phase Failed: the" in line)
     assert lines[place + 1 : place + 6] == [
         *(f"  [pod/hello/main] line {n}" for n in range(10, 14)), "  [pod/hello/main] a\\x1bb",
     ]  # fmt: skip

@@ -117,7 +117,7 @@ def test_json_is_one_object_with_the_outcome(pod: str, wish: str, capsys: pytest
 
 def test_a_failed_expectation_is_told_and_exits_with_1(wish: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-q", wish]) == 1
-    assert "expectation NOT met: pod hello: phase Succeeded" in out(capsys)
+    assert f"expectation NOT met: {wish}:7: pod hello: phase Succeeded" in out(capsys)
 
 
 def last_line(capsys: pytest.CaptureFixture[str]) -> str:

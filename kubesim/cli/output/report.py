@@ -18,6 +18,12 @@ from kubesim.trace.sinks.console import ConsoleSink, Level
 from kubesim.trace.sinks.jsonl import JsonLinesSink, record_line
 
 MOST_PODS = 10  # that are named one by one
+_FAILED = {
+    "expectation": "expectation NOT met",
+    "step": "step FAILED",
+    "invariant": "invariant VIOLATED",
+    "deadlock": "DEADLOCK",
+}
 _TIME = re.compile(r"^deleted at [\d.]+ s,")
 NARROWEST, WIDEST, NO_TERMINAL = 60, 160, 120  # columns
 
@@ -76,10 +82,11 @@ def summary(result: RunResult) -> list[str]:
         kinds = Counter(_TIME.sub("deleted,", outcome) for outcome in result.outcomes.values())
         pods = [f"{count} pod{'' if count == 1 else 's'}: {outcome}" for outcome, count in kinds.items()]
     lines += pods
-    for text, log in zip(result.expectations_failed, result.failure_logs, strict=True):
-        lines += [f"expectation NOT met: {text}", *(f"  {line}" for line in log)]
+    for failure in result.failures:
+        first, *more = failure.lines()
+        lines += [f"{_FAILED[failure.kind]}: {first}", *more]
     lines += [f"expectation not evaluated: {text}" for text in result.expectations_open]
-    judged = len(result.expectations_met) + len(result.expectations_failed)
+    judged = len(result.expectations_met) + sum(failure.kind == "expectation" for failure in result.failures)
     told = f"; {len(result.expectations_met)} of {judged} expectations met" if judged else ""
     told += f"; trace {result.trace_hash[:16]}" if result.trace_hash else ""
     span = duration(result.duration // MILLISECOND * MILLISECOND)
@@ -156,5 +163,5 @@ def as_json(result: RunResult) -> dict[str, Any]:
         },
         "interrupted": result.interrupted,
         "withoutEffect": list(result.without_effect),
-        "failureLogs": [list(lines) for lines in result.failure_logs],
+        "failures": [failure.to_json() for failure in result.failures],
     }

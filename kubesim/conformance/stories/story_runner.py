@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kubesim.clock.stopwatch import Stopwatch
-from kubesim.conformance.results import CorpusResult, Failure, ProgressListener
+from kubesim.conformance.results import CaseFailure, CorpusResult, ProgressListener
 from kubesim.conformance.stories import story_player
 from kubesim.conformance.stories.playing import CannotPlay, Story
 from kubesim.conformance.stories.story_files import TRACES, WORKLOADS, read_story, story_name
@@ -69,7 +69,7 @@ def run_stories(
             result.not_judged += 1
         elif best.differences:
             expected = {name: story[name] for name in kind.answers} if judged else None
-            result.failures.append(Failure(story_name(path), expected, best.produced, best.differences))
+            result.failures.append(CaseFailure(story_name(path), expected, best.produced, best.differences))
         else:
             result.passed += 1
     result.seconds = watch.seconds()

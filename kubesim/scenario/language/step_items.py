@@ -13,7 +13,7 @@ from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
-from kubesim.scenario.language.strict import Strict, as_list, is_amount_or_percentage, is_taint, wrap
+from kubesim.scenario.language.strict import Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
 
 JsonObject = dict[str, Any]
 AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]
@@ -30,7 +30,7 @@ class PodTarget(Strict):
         return (namespace if slash else "default"), name
 
 
-class ObjectTarget(Strict):
+class ObjectTarget(Placed):
     """A pod, or any object: `Deployment/web`, `Deployment/namespace/web`, `Node/node-1`."""
 
     pod: str = ""
@@ -229,7 +229,7 @@ ACTIONS = (
 )  # fmt: skip
 
 
-class Step(Strict):
+class Step(Placed):
     """One thing done from outside, at a time after the start."""
 
     at: Duration

@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
@@ -36,6 +36,21 @@ class Strict(BaseModel):
             if key not in known:
                 raise _unknown(key, known)
         return value
+
+
+class Placed(Strict):
+    """An item of a file that failures point at. The loader sets where it is written."""
+
+    _file: str = PrivateAttr(default="")
+    _line: int = PrivateAttr(default=0)
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The file and the line; line 0 if it is written nowhere."""
+        return self._file, self._line
+
+    def put(self, file: str, line: int) -> None:
+        self._file, self._line = file, line
 
 
 def _unknown(key: str, known: list[str]) -> PydanticCustomError:

@@ -16,6 +16,7 @@ from kubesim.errors import InputError, UsageError
 from kubesim.features import FeatureGates
 from kubesim.scenario.language.document import API_VERSION, Scenario
 from kubesim.scenario.language.node_items import UNSTARTABLE
+from kubesim.scenario.language.strict import Placed
 from kubesim.scenario.load import overlay
 from kubesim.scenario.load.host_access import KUBELET_CONFIGURATION, host_fields, refusal
 from kubesim.scenario.load.manifests import Problem, field_name, find_patch_problem, find_problem
@@ -143,6 +144,7 @@ class _Parser:
             line = marked.line_of(("kind",))
             raise InputError(source, f"{API_VERSION} has the kind Scenario", line=line, field="kind")
         scenario = _validated(marked, source, around).with_feature_gates(self._settings)
+        _put_places(scenario, marked, source)
         if document is not None and not around.allow_host:
             _refuse_host_access(document, scenario, around)
         objects = [item for each in self._manifests for item in items_of(each.marked.value)]
@@ -152,6 +154,14 @@ class _Parser:
         for each in self._manifests:
             _Checker(each, scenario.gates, known, self._strict).check_items(())
         return scenario.with_objects(tuple(item for _, item in objects))
+
+
+def _put_places(scenario: Scenario, marked: Marked, source: str) -> None:
+    """Tell steps and expectations where they are written."""
+    items: Mapping[str, Sequence[Placed]] = {"steps": scenario.spec.steps, "expect": scenario.spec.expect}
+    for name, listed in items.items():
+        for number, item in enumerate(listed):
+            item.put(source, marked.line_of(("spec", name, number)))
 
 
 def _refuse_host_access(document: _Document, scenario: Scenario, around: Overlay) -> None:

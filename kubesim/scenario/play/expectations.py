@@ -13,25 +13,18 @@ from kubesim.clock import LoopClock
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
 from kubesim.golang.text import duration
+from kubesim.scenario.ending.failure import Failure, FailureKind
 from kubesim.scenario.language.expect_items import Expect
 from kubesim.scenario.play.open_expectation import OpenExpectation
 from kubesim.trace import Recorder
 from kubesim.trace.records import Expectation
-from kubesim.values import value_object
 
-
-@value_object
-class Verdict:
-    """`pod` is the pod that it is about, if any: its output may say more."""
-
-    text: str
-    met: bool
-    why: str
-    pod: str = ""
+Place = tuple[str, int]  # a file, and a line of it; 0: nowhere
+NOWHERE = ("", 0)
 
 
 class Judge:
-    """All expectations of one run. `verdicts` are in the order in which they fell."""
+    """All expectations of one run. `met` and `failures` are in the order in which they were decided."""
 
     def __init__(self, clock: LoopClock, recorder: Recorder, store: Store, expectations: Sequence[Expect]) -> None:
         self._clock = clock
@@ -39,7 +32,8 @@ class Judge:
         self._start = clock.now()
         self._open: dict[str, dict[tuple[str, str], list[OpenExpectation]]] = {}  # by kind, then by namespace and name
         self._globs: list[OpenExpectation] = []
-        self.verdicts: list[Verdict] = []
+        self.met: list[str] = []
+        self.failures: list[Failure] = []
         self.on_verdict: Callable[[], None] = lambda: None
         self._stops: list[Callable[[], None]] = []
         for expect in expectations:
@@ -101,16 +95,26 @@ class Judge:
         self._items(item).remove(item)
         if item.timer is not None:
             item.timer.cancel()
-        self._say(item.text, met, why, "/".join(item.expect.key) if item.expect.pod else "")
+        pod = "/".join(item.expect.key) if item.expect.pod else ""
+        if met:
+            self.met.append(item.text)
+            self._say(item.text, True, why, pod)
+        else:
+            self._failed("expectation", item.text, why, item.expect.place, pod)
+
+    def _failed(self, kind: FailureKind, text: str, why: str, place: Place, pod: str) -> None:
+        file, line = place
+        at = self._clock.now() - self._start
+        self.failures.append(Failure(kind=kind, text=text, why=why, file=file, line=line, pod=pod, at=at))
+        self._say(text, False, why, pod)
 
     def _say(self, text: str, met: bool, why: str, pod: str) -> None:
-        self.verdicts.append(Verdict(text, met, why, pod))
         self._recorder.record(Expectation(pod=pod, expectation=text, met=met, why=why))
         self.on_verdict()
 
-    def step_failed(self, text: str, why: str, pod: str = "") -> None:
+    def step_failed(self, text: str, why: str, place: Place = NOWHERE, pod: str = "") -> None:
         """A step that could not be taken fails the run like an expectation."""
-        self._say(text, False, why, pod)
+        self._failed("step", text, why, place, pod)
 
     def undecided(self) -> tuple[str, ...]:
         return tuple(item.text for item in self._all())

@@ -33,7 +33,7 @@ from kubesim.scenario.ending.rest import WORKLOADS, is_at_rest, is_settled
 from kubesim.scenario.language.document import Spec
 from kubesim.scenario.language.step_items import ACTIONS, Delete, Step
 from kubesim.scenario.load.objects import apply_order, shown
-from kubesim.scenario.play.expectations import Judge
+from kubesim.scenario.play.expectations import NOWHERE, Judge, Place
 from kubesim.scenario.play.world import World
 from kubesim.values import part
 
@@ -107,21 +107,21 @@ class Player:
         action = partial(getattr(self.world, name), getattr(step, name))
         if iscoroutinefunction(action):
             self._busy += 1
-            self.tasks.start(text, self._take_time(text, action))
+            self.tasks.start(text, self._take_time(text, action, step.place))
         else:
-            self._attempt(text, action)
+            self._attempt(text, action, step.place)
 
-    def _attempt(self, text: str, action: Callable[[], None]) -> None:
+    def _attempt(self, text: str, action: Callable[[], None], place: Place = NOWHERE) -> None:
         try:
             action()
         except StepFailed as error:
-            self.judge.step_failed(text, str(error))
+            self.judge.step_failed(text, str(error), place)
 
-    async def _take_time(self, text: str, action: Callable[[], Awaitable[None]]) -> None:
+    async def _take_time(self, text: str, action: Callable[[], Awaitable[None]], place: Place) -> None:
         try:
             await action()
         except StepFailed as error:
-            self.judge.step_failed(text, str(error))
+            self.judge.step_failed(text, str(error), place)
         finally:
             self._busy -= 1
             self._wake()

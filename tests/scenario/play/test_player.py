@@ -168,7 +168,9 @@ class Run:
             judge.close()
         self.ended = clock.elapsed() / SECOND
         self.did = self.world.did
-        self.verdicts = [(verdict.met, verdict.text, verdict.why) for verdict in judge.verdicts]
+        told = [record for record in self.sink.records if isinstance(record, Expectation)]
+        self.verdicts = [(record.met, record.expectation, record.why) for record in told]
+        self.met, self.failures = judge.met, judge.failures
 
 
 def test_without_steps_the_whole_life_is_told() -> None:
@@ -250,9 +252,9 @@ def test_verdicts_come_with_a_reason_and_are_in_the_trace() -> None:
         (True, "pod web: never 1 restarts", "there were 0 restarts at the end"),
         (False, "pod absent: phase Running", "no such pod was seen at the end"),
     ]
-    assert [record.met for record in run.sink.records if isinstance(record, Expectation)] == [
-        met for met, _, _ in run.verdicts
-    ]
+    assert run.met == [text for met, text, _ in run.verdicts if met]
+    assert [failure.text for failure in run.failures] == [text for met, text, _ in run.verdicts if not met]
+    assert [failure.at for failure in run.failures] == [1_000_001, 2_000_000, 36_000_000]
 
 
 def test_events_are_counted_as_the_api_server_counts_them() -> None:
@@ -260,7 +262,8 @@ def test_events_are_counted_as_the_api_server_counts_them() -> None:
         clock = LoopClock()
         store = Store(clock.now, lambda: "uid")
         expect = Spec.model_validate({"expect": [{"pod": "web", "event": "BackOff", "message": "web", "count": 3}]})
-        judge = Judge(clock, Recorder(clock), store, expect.expect)
+        sink = MemorySink()
+        judge = Judge(clock, Recorder(clock, sink), store, expect.expect)
         about = ObjectReference(kind="Pod", namespace="default", name="web")
         event = Event(
             kind="Event",
@@ -276,6 +279,7 @@ def test_events_are_counted_as_the_api_server_counts_them() -> None:
         for count in (2, 3):
             assert judge.waits(before_deletion=False)
             store.replace(stored.changed(count=count))
-        return [(verdict.met, verdict.why) for verdict in judge.verdicts]
+        assert len(judge.met) == 1
+        return [(record.met, record.why) for record in sink.records if isinstance(record, Expectation)]
 
     assert run_virtual(main) == [(True, "the Event was emitted 3 times after 0s")]

@@ -1,0 +1,53 @@
+"""`Failure`: one thing that went wrong in a run, with all that a reader needs to find out why."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from kubesim.values import value_object
+
+FailureKind = Literal["expectation", "step", "invariant", "deadlock"]
+
+
+@value_object
+class Failure:
+    """`text` is what was expected, `why` is what was seen instead and when."""
+
+    kind: FailureKind
+    text: str  # `pod web: phase Running by 20s`
+    why: str  # `the phase is Pending after 20s`
+    file: str = ""
+    line: int = 0  # of the file, where it is written; 0: nowhere
+    pod: str = ""  # namespace/name, if it is about one
+    at: int | None = None  # microseconds after the start at which it was decided
+    closest: str = ""  # what came closest
+    records: tuple[str, ...] = ()  # the last lines of the timeline of that pod
+    log: tuple[str, ...] = ()  # the last lines of its log
+
+    @property
+    def where(self) -> str:
+        """`FILE:LINE: `; empty if it is written nowhere."""
+        return f"{self.file}:{self.line}: " if self.line else ""
+
+    def lines(self) -> list[str]:
+        """`FILE:LINE: TEXT: WHY`, and what helps to understand it, indented."""
+        lines = [f"{self.where}{self.text}: {self.why}"]
+        if self.closest:
+            lines.append(f"  closest: {self.closest}")
+        lines += [f"  {line}" for line in self.records]
+        return lines + [f"  {line}" for line in self.log]
+
+    def to_json(self) -> dict[str, Any]:
+        shown = {
+            "kind": self.kind,
+            "text": self.text,
+            "why": self.why,
+            "file": self.file,
+            "line": self.line,
+            "pod": self.pod,
+            "at": None if self.at is None else self.at / 1_000_000,
+            "closest": self.closest,
+            "records": list(self.records),
+            "log": list(self.log),
+        }
+        return {key: value for key, value in shown.items() if value or key in ("at", "text", "why")}
