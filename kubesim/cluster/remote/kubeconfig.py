@@ -57,6 +57,8 @@ class KubeconfigAccess:
         from kubernetes.aio.config.kube_config import KubeConfigLoader, KubeConfigMerger
 
         _check_there_is_one(self._paths)
+        if problem := _misfit(self._paths):
+            raise UsageError(f"{self._paths}: {problem}")
         try:
             merged = KubeConfigMerger(self._paths).config
             loader = KubeConfigLoader(merged, self._context or None, config_base_path=None)
@@ -69,10 +71,9 @@ class KubeconfigAccess:
         except UnicodeDecodeError:
             raise UsageError(f"{self._paths}: not UTF-8 text; a kubeconfig is YAML") from None
         except (AttributeError, KeyError, TypeError, IndexError, RecursionError):
-            raise UsageError(f"{self._paths}: {_misfit(self._paths) or UNUSABLE}") from None
+            raise UsageError(f"{self._paths}: {UNUSABLE}") from None
         except (ConfigException, YAMLError, ValueError, OSError) as error:
-            problem = _misfit(self._paths) or _words(error)
-            raise UsageError(f"{self._paths}: {problem}") from None  # which would tell what was cut out
+            raise UsageError(f"{self._paths}: {_words(error)}") from None  # which would tell what was cut out
         return _access(configuration, credential.expires_at)
 
     async def _from_plugin(self, user: Any) -> Credential:
@@ -143,10 +144,12 @@ def _misfits(content: Any) -> Iterator[str]:
     if not isinstance(content, dict):
         yield "must be an object with clusters, contexts and users"
         return
-    if not isinstance(content.get("current-context", ""), str):
+    if not isinstance(content.get("current-context") or "", str):
         yield "current-context: must be a string"
     for name, inner in _ENTRIES.items():
-        entries = content.get(name, [])  # another file may have them
+        entries = content.get(name)  # another file may have them
+        if entries is None:
+            continue
         if not isinstance(entries, list):
             yield f"{name}: must be a list"
             continue
@@ -154,10 +157,10 @@ def _misfits(content: Any) -> Iterator[str]:
             where = f"{name}[{number}]"
             if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
                 yield f"{where}: must be an object with a name and a {inner}"
-            elif not isinstance(entry.get(inner), dict):
+            elif not isinstance(fields := entry.get(inner) or {}, dict):
                 yield f"{where}.{inner}: must be an object"
             else:
-                yield from _fields(f"{where}.{inner}", entry[inner])
+                yield from _fields(f"{where}.{inner}", fields)
 
 
 def _fields(where: str, fields: dict[Any, Any]) -> Iterator[str]:

@@ -372,6 +372,10 @@ def test_credentials_are_not_shown() -> None:
         ({"clusters": [{"name": "c", "cluster": True}]}, "clusters[0].cluster: must be an object"),
         ({"users": [None]}, "users[0]: must be an object with a name and a user"),
         ({"clusters": [{"name": "c", "cluster": {"server": 7}}]}, "clusters[0].cluster.server: must be a string"),
+        (
+            {"clusters": [{"name": "c", "cluster": {"proxy-url": ["x"]}}]},
+            "clusters[0].cluster.proxy-url: must be a string",
+        ),
         ({"current-context": ["main"]}, "current-context: must be a string"),
     ],
 )
