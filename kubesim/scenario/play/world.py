@@ -234,8 +234,14 @@ class SimulatedWorld(ApiSteps):
             self._note_of_node(node, "the container runtime answers again")
             node.start_runtime()
 
+    def _expect_on(self, node: SimulatedNode) -> None:
+        if not node.is_on:
+            raise StepFailed(f"node {node.name} is switched off")
+
     def _expect(self, node: SimulatedNode, target: Start, *, running: bool) -> None:
         what: str = target.what
+        if what != "apiserver":
+            self._expect_on(node)
         if what == "devicePlugin":
             plugins, resource = self._device_plugin(node, target)
             runs, what = plugins.plugins[resource].is_running, f"device plugin {resource}"
@@ -276,11 +282,13 @@ class SimulatedWorld(ApiSteps):
             await node.stop_kubelet()
         await self.clock.sleep(upgrade.down_for)
         for node in nodes:
+            self._expect(node, Start(what="kubelet"), running=False)
             self._note_of_node(node, f"the kubelet {upgrade.kubelet} starts")
             node.start(upgrade.kubelet)
 
     async def reboot(self, reboot: Reboot) -> None:
         node = self._node(reboot.node)
+        self._expect_on(node)
         self._note_of_node(node, "the node is switched off; nothing on it goes on")
         await node.power_off()
         await self.clock.sleep(reboot.down_for)

@@ -99,6 +99,7 @@ class SimulatedNode:
         self._lives = 1
         self._agent = NodeAgent(self, around, self._settings, self._randomness)
         self._running = False
+        self.is_on = True
 
     def _register(self, item: NodeItem) -> None:
         """Create the node and its lease at the API server."""
@@ -312,6 +313,7 @@ class SimulatedNode:
 
     async def power_off(self) -> None:
         """Everything on the node ends at this instant; what the runtime has on its disk tells of dead containers."""
+        self.is_on = False
         await self.stop_kubelet()
         self.service.stop()
         self.runtime.lose_processes()
@@ -319,6 +321,7 @@ class SimulatedNode:
         self.volumes.lose_memory()
 
     def power_on(self) -> None:
+        self.is_on = True
         self.start_runtime()
         self.start()
 
