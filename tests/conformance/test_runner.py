@@ -129,3 +129,12 @@ def test_what_fails_in_a_callback_is_the_damage_of_its_case(tmp_path: Path, caps
     assert (result.cases, result.failed) == (1, 1)
     assert "cannot be played: the case is damaged" in result.failures[0].differences[0]
     assert capsys.readouterr().err == ""
+
+
+def test_a_life_with_a_negative_delay_is_damaged(tmp_path: Path) -> None:
+    data = Path(__file__).parent / "data" / "lifecycle_trace.jsonl.gz"
+    with gzip.open(data, "rt") as lines:
+        case = json.loads(next(lines))
+    case["input"]["delays"]["plegList"] = -5
+    result = run_corpus(write(tmp_path / "lifecycle_trace.jsonl", case))
+    assert "ValueError: delays.plegList: must not be negative, is -5" in result.failures[0].differences[0]

@@ -40,7 +40,10 @@ _SCHEDULED = PodStatus(phase="Pending", conditions=(PodCondition(type="PodSchedu
 
 
 def play(case: Mapping[str, Any], *, seed: int = 0) -> dict[str, Any]:
-    """Live the life and give its trace."""
+    """Live the life and give its trace. Raises ValueError for delays that are none."""
+    for name, delay in case["input"]["delays"].items():
+        if not delay >= 0:
+            raise ValueError(f"delays.{name}: must not be negative, is {delay}")
     return {"trace": run_virtual(_live, case["input"], seed)}
 
 
