@@ -1,0 +1,32 @@
+"""A broken rule for each shipped scenario: with it, the expectations of the scenario must fail.
+
+`key_rules.py` has the table. A target is `module:name` or `module:Class.name`, at the place where the rule is looked up.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import pytest
+
+
+class Mutation(NamedTuple):
+    """What takes the place of a rule."""
+
+    target: str
+    instead: Any
+
+    def plant(self, patch: pytest.MonkeyPatch) -> None:
+        module, _, path = self.target.partition(":")
+        *owners, name = path.split(".")
+        owner: Any = import_module(module)
+        for each in owners:
+            owner = getattr(owner, each)
+        assert hasattr(owner, name), f"{self.target} is not there any more"
+        patch.setattr(owner, name, self.instead)
+
+
+def returns(value: Any) -> Any:
+    """A function that answers the same whatever it is asked."""
+    return lambda *args, **kwargs: value
