@@ -1,6 +1,6 @@
 """A broken rule for each shipped scenario: with it, the expectations of the scenario must fail.
 
-`key_rules.py` has the table. A target is `module:name` or `module:Class.name`, at the place where the rule is looked up.
+`key_rules.py` has the table. A target is `module:name` or `module:Class.name`, where the rule is looked up.
 """
 
 from __future__ import annotations
