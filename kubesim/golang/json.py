@@ -60,6 +60,9 @@ _UNFINISHED_NUMBER = re.compile(
 )
 _UNFINISHED = {"point": "after decimal point in", "exponent": "in exponent of", "sign": "in"}
 _QUOTES = {"'": "'\\''", '"': "'\"'"}
+_SURROGATES = re.compile(
+    r"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>\\u[dD][89a-fA-F]..)"
+)  # a backslash, a pair, a half
 _LITERALS = {"t": "true", "f": "false", "n": "null"}
 
 
@@ -76,6 +79,15 @@ def loads(text: str) -> Json:
         )
     except (ValueError, RecursionError):
         explain(text)
+
+
+def whole_characters(text: str) -> str:
+    """JSON text in which no half of a surrogate pair is written: Go reads it as U+FFFD."""
+    return _SURROGATES.sub(_whole, text) if "\\u" in text else text
+
+
+def _whole(found: re.Match[str]) -> str:
+    return "\\ufffd" if found["half"] else found[0]
 
 
 def explain(text: str) -> NoReturn:

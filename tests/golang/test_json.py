@@ -5,9 +5,11 @@ Re-told from: encoding/json scanner_test.go, encode_test.go
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from kubesim.golang.json import JsonSyntaxError, Number, dumps, loads
+from kubesim.golang.json import JsonSyntaxError, Number, dumps, loads, whole_characters
 
 
 def test_numbers_keep_their_spelling() -> None:
@@ -87,3 +89,17 @@ def test_writing(value: object, expected: str) -> None:
 def test_what_json_cannot_say(value: str, name: str) -> None:
     with pytest.raises(ValueError, match=f"^json: unsupported value: \\{name}$" if name[0] == "+" else name):
         dumps(float(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'"\ud800"', "\ufffd"),
+        (r'"\uD83D\uDE00 \ud83d"', "\U0001f600 \ufffd"),
+        (r'"\udc00\ud83d"', "\ufffd\ufffd"),
+        (r'"\\ud800"', r"\ud800"),
+        (r'"a\\\udfffb"', "a\\\ufffdb"),
+    ],
+)
+def test_half_a_surrogate_pair_is_no_character(text: str, value: str) -> None:
+    assert json.loads(whole_characters(text)) == value

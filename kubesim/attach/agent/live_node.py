@@ -9,7 +9,6 @@ Only reads leave this program: the transport refuses anything else.
 
 from __future__ import annotations
 
-import json
 from typing import Literal
 from urllib.parse import quote
 
@@ -24,6 +23,7 @@ from kubesim.attach.reading.reference_polls import ReferencePolls
 from kubesim.clock import LoopClock, Randomness
 from kubesim.cluster.connection import ApiConnection
 from kubesim.cluster.memory_client import ApiLatencies, MemoryClient
+from kubesim.cluster.remote.answers import decode_json
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, read_all
 from kubesim.cluster.store.object_watch import ObjectKey
 from kubesim.cluster.store.store import Store
@@ -50,7 +50,7 @@ async def read_node(transport: Transport, name: str) -> Node:
     if reply.status == 404:
         raise UsageError(f"--node {name}: there is no such node in the cluster (kubectl get nodes lists them)")
     try:
-        value = json.loads(body)
+        value = decode_json(body)
         if reply.status == 200:
             return Node.from_json(decode("Node", value))
         said = value.get("message")

@@ -6,11 +6,11 @@ decoded, so that kubelets of other versions, with other fields, can be read too.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from kubesim.attach.explain.periods import KubeletPeriods, configured_periods
+from kubesim.cluster.remote.answers import decode_json
 from kubesim.cluster.remote.transport import Call, ReadOnlyTransport, Transport, configz_path, read_all
 from kubesim.errors import GateError, ReadOnlyError, TransportError, UsageError
 from kubesim.features import FeatureGates, configured_gates, known_gates
@@ -50,7 +50,7 @@ async def periods_from_node(transport: Transport, node: str) -> KubeletPeriods:
     if reply.status != 200:
         raise UsageError(f"--configz: the kubelet of node {node} cannot be asked: answer {reply.status}")
     try:
-        given = json.loads(body)["kubeletconfig"]
+        given = decode_json(body)["kubeletconfig"]
         return _periods(given)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError(f"--configz: the answer of node {node} is not a kubelet's /configz") from None

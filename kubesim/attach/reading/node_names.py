@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import json
 
+from kubesim.cluster.remote.answers import decode_json
 from kubesim.cluster.remote.transport import METADATA_LIST_ONLY, Call, Transport, read_all
 from kubesim.errors import TransportError
 
@@ -19,7 +19,7 @@ async def near_nodes(transport: Transport, name: str) -> tuple[str, ...]:
     try:
         async with transport.open(call) as reply:
             body = await read_all(reply)
-        names = [str(item["metadata"]["name"]) for item in json.loads(body)["items"]] if reply.status == 200 else []
+        names = [str(item["metadata"]["name"]) for item in decode_json(body)["items"]] if reply.status == 200 else []
     except (TransportError, ValueError, KeyError, TypeError, RecursionError):
         return ()
     return tuple(difflib.get_close_matches(name, names, n=SHOWN, cutoff=0.5))

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 from kubesim.api.timestamps import SECOND
 from kubesim.cluster.remote.answers import MAX_DEPTH, is_deeper_than
 from kubesim.errors import InputError, UsageError, not_json
+from kubesim.golang.json import whole_characters
 from kubesim.values import value_object
 
 API_VERSIONS = {"Pod": "v1", "Event": "v1", "Node": "v1", "Lease": "coordination.k8s.io/v1"}
@@ -102,7 +103,7 @@ def _value(path: str, number: int, line: bytes) -> dict[str, Any]:
     if not line.endswith(b"\n"):
         raise InputError(path, "the line is cut off or too long", line=number)
     try:
-        value = json.loads(line.decode())
+        value = json.loads(whole_characters(line.decode()))
     except json.JSONDecodeError as error:
         raise not_json(path, error, number) from None
     except (UnicodeDecodeError, RecursionError):

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kubesim.golang.json import whole_characters
+
 MAX_BODY = 16 << 20  # one answer, decompressed
 MAX_OPEN_BODIES = 24 << 20  # all answers that are being read at the same time
 # A pod has a value for every 30 bytes. A body of empty objects would take 20 times its size in memory.
@@ -25,7 +27,7 @@ def decode_json(body: bytes) -> Any:
     if body.count(b",") + openings > MAX_VALUES:
         raise Undecodable(f"the JSON has more than {MAX_VALUES} values")
     try:
-        value = json.loads(body.decode())
+        value = json.loads(whole_characters(body.decode()))
     except RecursionError:
         raise Undecodable("the JSON is nested too deeply") from None
     except UnicodeDecodeError:
