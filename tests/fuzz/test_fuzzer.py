@@ -13,7 +13,7 @@ from kubesim.cli import main as command
 from tests.support.fuzz import worker
 from tests.support.fuzz.families import Invocation
 from tests.support.fuzz.mutations import COUNTS, MOST, Mutator
-from tests.support.fuzz.verdict import problem_of
+from tests.support.fuzz.verdict import problem_of, slowness
 
 FINE = "kubesim: error: a.yaml:3: spec: must be an object\n"
 
@@ -36,6 +36,19 @@ FINE = "kubesim: error: a.yaml:3: spec: must be an object\n"
 def test_the_verdict(code: object, out: str, err: str, problem: str) -> None:
     assert problem_of(code, out, err).startswith(problem)
     assert bool(problem_of(code, out, err)) == bool(problem)
+
+
+@pytest.mark.parametrize(
+    ("out", "problem"),
+    [
+        ("s, seed 0: interrupted after 1m5s on the node, 9 records\n", ""),
+        ('{"t": 1.5}\n{"t": 10.0}\n', ""),
+        ("s, seed 0: interrupted after 2s on the node, 9 records\n", "10 s of CPU time for 2.0 s of the run"),
+        ("kubesim: error: ...", "10 s of CPU time for 0 s of the run"),
+    ],
+)
+def test_a_run_is_slow_if_less_time_passes_in_it(out: str, problem: str) -> None:
+    assert slowness(out) == problem
 
 
 def raising(error: BaseException) -> Callable[[list[str]], int]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kubesim.golang.durations import parse_duration
+
 CODES = (0, 1, 2, 3, 130)
 USAGE = 2
 MAX_MEMORY_MB = 500
 MAX_SECONDS = 10
 _ERROR = "kubesim: error: "
+_INTERRUPTED = re.compile(r"interrupted after (\S+) on the node")
+_MOMENT = re.compile(r'"t": ([\d.]+)')
 # What Python says when it is given something of another type: no word for a user.
 _PYTHON = re.compile(
     r"object has no attribute|object is not (iterable|subscriptable|callable|a mapping)|unhashable type|NoneType"
@@ -34,6 +38,15 @@ def problem_of(code: object, out: str, err: str) -> str:
     if raw := next((line for line in complaints if _PYTHON.search(line)), ""):
         return f"an error in Python's words: {raw[:500]}"
     return _unprintable([*err.split("\n"), *out.split("\n")])
+
+
+def slowness(out: str) -> str:
+    """The problem with a run that was interrupted after MAX_SECONDS; none if at least as much time passed in it."""
+    moments = [parse_duration(found) / 1e6 for found in _INTERRUPTED.findall(out)] + [
+        float(found) for found in _MOMENT.findall(out)[-1:]
+    ]
+    passed = max(moments, default=0)
+    return "" if passed >= MAX_SECONDS else f"{MAX_SECONDS} s of CPU time for {passed} s of the run"
 
 
 def _unprintable(lines: Sequence[str]) -> str:

@@ -2,8 +2,9 @@
 
 One line of JSON for every input: `{"begin": N}` before it, `{"end": N,
 "problem": TEXT}` after it. An input that takes too
-long ends the process, and the places where its threads were are on stderr. The process has a host of its own: what an
-input reaches over the network is loopback, and nobody listens there but the family's own server.
+long gets what Ctrl-C sends; one that goes on ends the process, and the places where its threads were are on stderr. The
+process has a host of its own: what an input reaches over the network is loopback, and nobody listens there but the
+family's own server.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.fuzz.families import Invocation, input_of
-from tests.support.fuzz.verdict import MAX_MEMORY_MB, MAX_SECONDS, problem_of
+from tests.support.fuzz.verdict import MAX_MEMORY_MB, MAX_SECONDS, problem_of, slowness
 
-WALL_SECONDS = 6 * MAX_SECONDS  # on a machine that has other work
+MERCY = 3  # seconds for a run to end when it is interrupted
+WALL_SECONDS = 20 * MAX_SECONDS  # on a machine that has other work
 ADDRESS_SPACE = 4 << 30  # protects the machine; what counts is the memory that was used
 
 
@@ -54,12 +56,22 @@ def judged(name: str, number: int, folder: Path) -> str:
     files.mkdir(parents=True)
     invocation = input_of(name, number, files)
     (folder / "stdin").write_bytes(invocation.stdin)
-    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
+    was_interrupted = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal was_interrupted
+        was_interrupted = True
+        signal.raise_signal(signal.SIGINT)
+
+    signal.signal(signal.SIGVTALRM, interrupt)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS + MERCY)
     faulthandler.dump_traceback_later(WALL_SECONDS, exit=True)
     code, out, err = run(invocation)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     signal.setitimer(signal.ITIMER_PROF, 0)
     faulthandler.cancel_dump_traceback_later()
-    problem = problem_of(code, out, err) or _memory_problem()
+    problem = problem_of(code, out, err) or (slowness(out) if was_interrupted else "") or _memory_problem()
     if problem:
         return f"kubesim {' '.join(invocation.arguments)}\n{problem}"
     shutil.rmtree(folder)
