@@ -18,6 +18,8 @@ class Rules:
     """The rules of one kubelet. The defaults are those of v1.36."""
 
     bootstrap_checkpoints: bool = False  # pods that were written down start before the API server answers
+    has_config_modes: bool = False  # the mux can report snapshots of all pods (SET)
+    repeats_run: bool = False  # a sync loop that ended is started again at once, over and over
     # Pod workers and the sync loop.
     pod_worker_states: bool = True  # False: one kind of sync, and one update that waits for its end
     emits_sync_errors: bool = False  # an Event FailedSync for each sync that failed

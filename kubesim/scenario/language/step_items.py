@@ -142,7 +142,7 @@ class WriteStaticPod(StaticPodFile):
 
 
 class Start(PluginTarget):
-    what: Literal["kubelet", "runtime", "apiserver", "devicePlugin"]
+    what: Literal["kubelet", "runtime", "apiserver", "devicePlugin", "config"]
 
     @model_validator(mode="after")
     def _only_a_plugin_has_a_resource(self) -> Self:
@@ -150,9 +150,18 @@ class Start(PluginTarget):
             raise PydanticCustomError("resource", "only a devicePlugin has a resource")
         return self
 
+    @model_validator(mode="after")
+    def _config_only_stops(self) -> Self:
+        if self.what == "config" and type(self) is not Stop:
+            raise PydanticCustomError("config", "config can only be stopped: restart the kubelet to open it again")
+        return self
+
 
 class Stop(Start):
-    """The kubelet, the runtime or a device plugin of a node goes away, or its way to the API server."""
+    """The kubelet, the runtime or a device plugin of a node goes away, or its way to the API server.
+
+    `config` closes the channel from the kubelet's sources to its sync loop, until the kubelet is restarted.
+    """
 
     containers: Literal["kept", "gone"] = "kept"  # when the runtime stops: does it find them again?
 

@@ -208,6 +208,9 @@ class SimulatedWorld(ApiSteps):
         elif stop.what == "apiserver":
             self._note_of_node(node, "the API server cannot be reached")
             node.api.cut()
+        elif stop.what == "config":
+            self._note_of_node(node, "the kubelet's config channel is closed")
+            node.close_config()
         elif stop.what == "devicePlugin":
             plugins, resource = self._device_plugin(node, stop)
             self._note_of_node(node, f"device plugin {resource} stops")
@@ -246,7 +249,12 @@ class SimulatedWorld(ApiSteps):
             plugins, resource = self._device_plugin(node, target)
             runs, what = plugins.plugins[resource].is_running, f"device plugin {resource}"
         else:
-            runs = {"kubelet": node.kubelet_runs, "runtime": node.service.up, "apiserver": node.api.up}[what]
+            runs = {
+                "kubelet": node.kubelet_runs,
+                "runtime": node.service.up,
+                "apiserver": node.api.up,
+                "config": node.config_is_open,
+            }[what]
         if runs != running:
             raise StepFailed(f"the {what} of node {node.name} is {'not running' if running else 'running already'}")
 
