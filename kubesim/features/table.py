@@ -50,6 +50,7 @@ AuthorizePodWebsocketUpgradeCreatePermission        .    .     .     B+    B+   
 AuthorizeWithSelectors                              .    .     .     G+!   G+!   +
 BalanceAttachedNodeVolumes                          .    A-    .     .     .     .
 BlockVolume                                         .    A-    .     .     .     .
+BoundServiceAccountTokenVolume                      .    .     +     +     +     +
 BtreeWatchCache                                     .    .     .     G+!   G+!   +
 CBORServingAndStorage                               .    .     .     A-    A-    A-
 CPUManager                                          .    B+    G+!   .     .     .
