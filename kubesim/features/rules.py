@@ -27,6 +27,8 @@ class Rules:
     # Statuses, Events and the end of a pod.
     removal_waits_for: str = "last sync"  # when the API object goes; or "records", or "containers"
     containers_ready_condition: bool = True  # beside Ready
+    reports_pod_failed: bool = True  # as the reason why a failed pod is not ready; False: its containers
+    reports_all_addresses: bool = True  # False: one podIP and one hostIP, no lists
     rejected_status: str = "Pod was rejected: {message}"  # the message of a pod that was not admitted
     emits_volume_timeouts: bool = False  # an Event FailedMount for each sync that waited for volumes in vain
     grace_override_is_final: bool = False  # True: an eviction's 0 s are no time at all; False: 2 s at least
@@ -39,6 +41,8 @@ class Rules:
     # SyncPod and its status.
     app_armor_rejects_pod: bool = True  # False: the pod stays Pending and is tried again
     reports_sandbox_ready_at_once: bool = True  # False: the next sync reports it
+    repeats_initialization: bool = True  # in a new sandbox
+    running_shows_initialized: bool = True  # a regular container that runs, when the records are gone
     infers_finished_init_containers: bool = True  # from regular containers, when the records are gone
     pending_while_initializing_again: bool = True  # False: the phase stays Running in the next sandbox
     # Containers and images.

@@ -344,6 +344,7 @@ StaleControllerConsistencyHPA                       .    .     .     .     .    
 StaleControllerConsistencyJob                       .    .     .     .     B+    B+
 StaleControllerConsistencyReplicaSet                .    .     .     .     B+    B+
 StaleControllerConsistencyStatefulSet               .    .     .     .     B+    B+
+StartupProbe                                        .    .     +     +     +     +
 StatefulSetAutoDeletePVC                            .    .     B+    .     .     .
 StatefulSetRecreateStrategy                         .    .     .     .     .     A-
 StatefulSetSemanticRevisionComparison               B+   B+    B+    B+    B+    B+

@@ -55,6 +55,21 @@ POD_WORKERS = (
         "versions/v1.6-conditions.yaml",
     ),
     Difference(
+        "reports_pod_failed",
+        {"v1.12": False, "v1.6": False},
+        "A failed pod is not ready because of ContainersNotReady, with the names of its containers. In v1.36 the reason "
+        "is PodFailed.",
+        "pkg/kubelet/status/generate.go GenerateContainersReadyCondition, changed in v1.25",
+        "versions/v1.12-failed-pod.yaml",
+    ),
+    Difference(
+        "reports_all_addresses",
+        {"v1.12": False, "v1.6": False},
+        "The status has one podIP and one hostIP. In v1.36 it has the lists podIPs and hostIPs beside them.",
+        "pkg/kubelet/kubelet_pods.go generateAPIPodStatus: podIPs since v1.16, hostIPs since v1.28 (gate PodHostIPs)",
+        "versions/v1.6-conditions.yaml",
+    ),
+    Difference(
         "rejected_status",
         {"v1.12": "Pod {message}", "v1.6": "Pod {message}"},
         "The message of a pod that the kubelet does not admit begins with `Pod `. In v1.36 it begins with `Pod was "

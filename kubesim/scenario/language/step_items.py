@@ -130,6 +130,12 @@ class Kill(PodTarget):
         return self
 
 
+class RemoveContainer(PodTarget):
+    """Somebody removes the records of a container that has ended, as `crictl rm` and `docker container prune` do."""
+
+    container: str = Field(min_length=1)
+
+
 class StaticPodFile(Strict):
     """A file in the directory of manifests, on the first node unless another one is named."""
 
@@ -233,7 +239,7 @@ class Pressure(Strict):
 
 ACTIONS = (
     "apply", "patch", "delete", "scale", "evict", "cordon", "uncordon", "drain", "taint", "exec", "kill",
-    "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart", "upgrade", "reboot",
+    "remove_container", "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart", "upgrade", "reboot",
     "shutdown", "pressure", "hang", "device_health",
 )  # fmt: skip
 
@@ -253,6 +259,7 @@ class Step(Placed):
     taint: TaintNode | None = None
     exec: Exec | None = None
     kill: Kill | None = None
+    remove_container: RemoveContainer | None = None
     write_static_pod: WriteStaticPod | None = None
     remove_static_pod: StaticPodFile | None = None
     serve_manifest: ServeManifest | None = None

@@ -26,6 +26,7 @@ from kubesim.scenario.language.step_items import (
     PodTarget,
     Pressure,
     Reboot,
+    RemoveContainer,
     Restart,
     Scale,
     Shutdown,
@@ -64,6 +65,7 @@ class World(Protocol):
     def taint(self, taint: TaintNode) -> None: ...
     async def exec(self, exec: Exec) -> None: ...
     async def kill(self, kill: Kill) -> None: ...
+    async def remove_container(self, remove: RemoveContainer) -> None: ...
     def write_static_pod(self, write: WriteStaticPod) -> None: ...
     def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None: ...
     def remove_static_pod(self, remove: StaticPodFile) -> None: ...
@@ -146,6 +148,16 @@ class SimulatedWorld(ApiSteps):
         identifier, container, runtime = await self._running_container(kill, kill.container)
         self._note_of_pod(kill, container, f"its main process gets the signal {kill.signal}")
         runtime.kill_container(identifier, Signals[f"SIG{kill.signal}"].value)
+
+    async def remove_container(self, remove: RemoveContainer) -> None:
+        pod, runtime = self._pod(remove)
+        found = [each for each in await runtime.list_containers(pod.metadata.uid) if each.name == remove.container]
+        ended = [each.id for each in found if each.state != "running"]
+        if not ended:
+            raise StepFailed(f"container {remove.container} of pod {'/'.join(remove.key)} has not ended")
+        self._note_of_pod(remove, remove.container, "its record is removed from the runtime")
+        for identifier in ended:
+            await runtime.remove_container(identifier)
 
     # -- the node itself ----------------------------------------------------------------------------------------
 
