@@ -29,6 +29,7 @@ class Rules:
     containers_ready_condition: bool = True  # beside Ready
     reports_pod_failed: bool = True  # as the reason why a failed pod is not ready; False: its containers
     reports_all_addresses: bool = True  # False: one podIP and one hostIP, no lists
+    general_predicates: bool = False  # by which it is admitted, instead of the scheduler's plugins
     rejected_status: str = "Pod was rejected: {message}"  # the message of a pod that was not admitted
     emits_volume_timeouts: bool = False  # an Event FailedMount for each sync that waited for volumes in vain
     grace_override_is_final: bool = False  # True: an eviction's 0 s are no time at all; False: 2 s at least
@@ -65,6 +66,9 @@ class Rules:
     event_qps_of_zero: int = 5  # what eventRecordQPS: 0 means; 0: no limit
     # Sandboxes and networks.
     failed_sandbox_event: str = "Failed to create pod sandbox"  # how its message begins; empty: there is none
+    network_problem: str = "container runtime network not ready: {problem}"  # why no pod can start
+    network_not_ready: str = "network is not ready: {problem}"  # how a sync fails then
+    emits_network_not_ready: bool = True  # the Event NetworkNotReady with the same text
     network_status_s: int = 5  # how often the kubelet asks whether the network is ready
     sandbox_order: str = "containerd"  # or dockershim, dockertools: how sandboxes and their networks are made
 

@@ -74,7 +74,16 @@ POD_WORKERS = (
         {"v1.12": "Pod {message}", "v1.6": "Pod {message}"},
         "The message of a pod that the kubelet does not admit begins with `Pod `. In v1.36 it begins with `Pod was "
         "rejected: `.",
-        "pkg/kubelet/kubelet.go rejectPod",
+        "pkg/kubelet/kubelet.go rejectPod, changed in v1.26",
+        "versions/v1.6-rejected.yaml",
+    ),
+    Difference(
+        "general_predicates",
+        {"v1.12": True, "v1.6": True},
+        "A pod is rejected for the reason MatchNodeSelector, HostName or PodFitsHostPorts, without an explanation; "
+        "taints and the operating system do not matter. In v1.36 the reasons are NodeAffinity, NodeName, NodePorts and "
+        "TaintToleration.",
+        "pkg/kubelet/lifecycle/predicate.go Admit, changed in v1.18; taints since v1.24",
         "versions/v1.6-rejected.yaml",
     ),
     Difference(

@@ -15,6 +15,28 @@ SANDBOXES = (
         "versions/v1.6-failed-add.yaml",
     ),
     Difference(
+        "network_problem",
+        {"v1.12": "runtime network not ready: {problem}", "v1.6": "{problem}"},
+        "How the node reports that its network is not ready; in v1.6 in the words of the network plugin alone. In v1.36 "
+        "it begins with `container runtime network not ready: `.",
+        "pkg/kubelet/kubelet.go updateRuntimeUp, changed in v1.21; pkg/kubelet/kubelet_network.go syncNetworkStatus (v1.6)",
+        "versions/v1.12-network-not-ready.yaml",
+    ),
+    Difference(
+        "network_not_ready",
+        dict.fromkeys(("v1.12", "v1.6"), "network is not ready: [{problem}]"),
+        "A sync that waits for the network fails with a list of problems. In v1.36 with one problem.",
+        "pkg/kubelet/runtime.go networkErrors, changed in v1.14",
+        "versions/v1.12-network-not-ready.yaml",
+    ),
+    Difference(
+        "emits_network_not_ready",
+        {"v1.6": False},
+        "A pod that waits for the network has the Event FailedSync alone. In v1.36 it has NetworkNotReady.",
+        "pkg/kubelet/kubelet.go syncPod, changed in v1.9",
+        "versions/v1.6-network-not-ready.yaml",
+    ),
+    Difference(
         "network_status_s",
         {"v1.6": 30},
         "The kubelet asks its network plugin for a status every 30 s, and the plugin reads its directory then: a new "
