@@ -182,8 +182,9 @@ def _token_volume(store: Store, spec: JsonObject, account: ApiObject, new_suffix
     if not store.binds_tokens:
         secret = referenced_token(store, account)
         if not secret:
-            problem = f"No API token found for service account {quoted(account.metadata.name)}, retry after the token is"
-            raise ApiError(500, "ServerTimeout", f"{problem} automatically created and added to the service account")
+            missing = f"No API token found for service account {quoted(account.metadata.name)}"
+            remedy = "retry after the token is automatically created and added to the service account"
+            raise ApiError(500, "ServerTimeout", f"{missing}, {remedy}")
         return token_secret_volume(spec, secret, new_suffix)
     existing = [v for v in spec.get("volumes") or () if v.get("name", "").startswith(_TOKEN_VOLUME)]
     return existing[0] if existing else _projected_token(_TOKEN_VOLUME + new_suffix())

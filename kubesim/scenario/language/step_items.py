@@ -239,8 +239,8 @@ class Pressure(Strict):
 
 ACTIONS = (
     "apply", "patch", "delete", "scale", "evict", "cordon", "uncordon", "drain", "taint", "exec", "kill",
-    "remove_container", "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart", "upgrade", "reboot",
-    "shutdown", "pressure", "hang", "device_health",
+    "remove_container", "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart",
+    "upgrade", "reboot", "shutdown", "pressure", "hang", "device_health",
 )  # fmt: skip
 
 
