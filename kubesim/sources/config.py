@@ -33,10 +33,7 @@ class StaticSource(Source, Protocol):
 
 
 CAPACITY = 100_000  # upstream's source blocks at 50; here a source never waits, and the bound only stops a runaway
-
-
-class Closed:
-    """The last item of a channel: no update follows."""
+CLOSED: tuple[PodUpdate, int | None] = (PodUpdate("SET", "", ()), None)  # this very item says that none follows
 
 
 class ConfigStream:
@@ -59,7 +56,7 @@ class ConfigStream:
         mode: NotificationMode = INCREMENTAL,
     ) -> None:
         self.mux = PodConfig(sources)
-        self.updates: Channel[tuple[PodUpdate, int | None] | type[Closed]] = Channel("config", CAPACITY)
+        self.updates: Channel[tuple[PodUpdate, int | None]] = Channel("config", CAPACITY)
         self._mode = mode
         self._clock = clock
         self._recorder = recorder
@@ -94,7 +91,7 @@ class ConfigStream:
 
     def close(self) -> None:
         """No source reports any more, and the sync loop ends."""
-        self.updates.try_send(Closed)
+        self.updates.try_send(CLOSED)
 
     def _send(self, updates: list[PodUpdate], source: str, count: int | None) -> None:
         if self._mode != INCREMENTAL:

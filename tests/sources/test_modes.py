@@ -68,8 +68,11 @@ def test_additions_and_removals_of_one_report(mode: NotificationMode) -> None:
     config = Config(mode)
     config.set(pod("a", "a"), pod("b", "b"), pod("c", "c"))
     found = config.set(pod("b", "b", image="new"), pod("c", "c"), pod("d", "d"))
-    assert found == {
-        "incremental": [("REMOVE", ["a"]), ("ADD", ["d"]), ("UPDATE", ["b"])],
-        "snapshot": [("SET", ["b", "c", "d"])],
-        "snapshotAndUpdates": [("SET", ["b", "c", "d"]), ("UPDATE", ["b"])],
-    }[mode]
+    assert (
+        found
+        == {
+            "incremental": [("REMOVE", ["a"]), ("ADD", ["d"]), ("UPDATE", ["b"])],
+            "snapshot": [("SET", ["b", "c", "d"])],
+            "snapshotAndUpdates": [("SET", ["b", "c", "d"]), ("UPDATE", ["b"])],
+        }[mode]
+    )

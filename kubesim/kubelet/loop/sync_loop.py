@@ -24,12 +24,12 @@ from kubesim.kubelet.probes.manager import ProbeManager
 from kubesim.kubelet.probes.results import Update
 from kubesim.kubelet.status.generate.active_deadline import active_deadline
 from kubesim.podworkers.workers import PodWorkers
-from kubesim.sources.config import Closed, ConfigStream
+from kubesim.sources.config import CLOSED, ConfigStream
 from kubesim.sources.mux import PodUpdate
 from kubesim.trace.records import Handler, LoopSelect, Note
 from kubesim.values import part
 
-CLOSED = "Update channel is closed, exiting the sync loop"
+EXITING = "Update channel is closed, exiting the sync loop"
 SNAPSHOT = "Kubelet does not support snapshot update"
 
 
@@ -74,7 +74,7 @@ class SyncLoop:
         finally:
             self._sync_ticker.stop()
             self._housekeeping_ticker.stop()
-        self.context.recorder.record(Note(node=settings.node_name, text=CLOSED))
+        self.context.recorder.record(Note(node=settings.node_name, text=EXITING))
         if self.context.gates.rules.repeats_run:
             # Each of the loops that follow ends at once, before a tick: only what is ready by then is read.
             await self._read([self.pleg.events, self.probes.liveness.updates])
@@ -111,7 +111,7 @@ class SyncLoop:
                 continue
             pause = shortest
             chosen = await select.next()
-            if chosen.item is Closed:
+            if chosen.item is CLOSED:
                 return
             work = self._dispatch(chosen.channel, chosen.item, chosen.ready)
             if work is not None:
