@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kubesim.api.pod import Pod
 from kubesim.sources.modes import NotificationMode, in_mode
-from kubesim.sources.mux import PodConfig
-from tests.sources.test_mux import operations, pod
+from kubesim.sources.mux import PodConfig, PodUpdate
+
+
+def pod(name: str, *, image: str = "i", phase: str = "", **meta: Any) -> Pod:
+    return Pod.from_json(
+        {
+            "metadata": {"name": name, "namespace": "ns", "uid": name, **meta},
+            "spec": {"containers": [{"name": "c", "image": image}]},
+            "status": {"phase": phase} if phase else {},
+        }
+    )
+
+
+def operations(updates: list[PodUpdate]) -> list[tuple[str, list[str]]]:
+    return [(update.op, [p.metadata.uid for p in update.pods]) for update in updates]
+
 
 MODES: tuple[NotificationMode, ...] = ("incremental", "snapshot", "snapshotAndUpdates")
 
@@ -28,7 +44,7 @@ def test_an_empty_first_report_is_sent_once(mode: NotificationMode, operation: s
     config = Config(mode)
     assert config.set() == [(operation, [])]
     assert config.set() == []
-    assert config.set(pod()) == [(operation, ["u"])]
+    assert config.set(pod("u")) == [(operation, ["u"])]
 
 
 @pytest.mark.parametrize(
@@ -46,11 +62,11 @@ def test_a_pod_comes_changes_and_goes(
     deleted: list[tuple[str, list[str]]],
     removed: list[tuple[str, list[str]]],
 ) -> None:
-    config, other = Config(mode), pod("a", "a")
+    config, other = Config(mode), pod("a")
     config.set(other)
-    assert config.set(other, pod("b", "b")) == added
-    assert config.set(other, pod("b", "b", image="new")) == changed
-    ending = pod("b", "b", image="new", deletionTimestamp="2026-01-01T00:00:00Z")
+    assert config.set(other, pod("b")) == added
+    assert config.set(other, pod("b", image="new")) == changed
+    ending = pod("b", image="new", deletionTimestamp="2026-01-01T00:00:00Z")
     assert config.set(other, ending) == deleted
     assert config.set(other) == removed
 
@@ -58,16 +74,16 @@ def test_a_pod_comes_changes_and_goes(
 @pytest.mark.parametrize("mode", MODES)
 def test_only_the_incremental_mode_reports_a_changed_status(mode: NotificationMode) -> None:
     config = Config(mode)
-    config.set(pod())
-    assert config.set(pod(phase="Running")) == ([("RECONCILE", ["u"])] if mode == "incremental" else [])
+    config.set(pod("u"))
+    assert config.set(pod("u", phase="Running")) == ([("RECONCILE", ["u"])] if mode == "incremental" else [])
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_additions_and_removals_of_one_report(mode: NotificationMode) -> None:
     """Two removals and additions at once are still one snapshot, before the updates."""
     config = Config(mode)
-    config.set(pod("a", "a"), pod("b", "b"), pod("c", "c"))
-    found = config.set(pod("b", "b", image="new"), pod("c", "c"), pod("d", "d"))
+    config.set(pod("a"), pod("b"), pod("c"))
+    found = config.set(pod("b", image="new"), pod("c"), pod("d"))
     assert (
         found
         == {

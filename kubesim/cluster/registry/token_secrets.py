@@ -29,7 +29,7 @@ def is_token_of(secret: ApiObject, account: ApiObject) -> bool:
 def referenced_token(store: Store, account: ApiObject) -> str:
     """The name of the first Secret that the account refers to and that holds its token; empty: there is none."""
     for reference in account.extra.get("secrets") or ():
-        name = reference.get("name", "")
+        name: str = reference.get("name", "")
         found = store.find("Secret", account.metadata.namespace, name)
         if found is not None and is_token_of(found, account):
             return name

@@ -66,16 +66,7 @@ class NodeAgent:
         self._events = KubeletEvents(client, name, clock, recorder, stream, **rate)
         url = url_plan(around.spec)
         sources = (file.SOURCE, memory.SOURCE) if url is None else (file.SOURCE, http.SOURCE, memory.SOURCE)
-        self._config = ConfigStream(
-            clock,
-            recorder,
-            sources,
-            name,
-            heard=self._heard,
-            hears_changes=live is not None,
-            dropped=self._dropped,
-            mode=around.spec.sources.notification_mode if node.gates.rules.has_config_modes else INCREMENTAL,
-        )
+        self._config = self._new_config(node, sources)
         self.config_is_open = True
         self._static_sources: list[tuple[StaticSource, bool]] = []  # and whether what they tell of is real
         self._add_file_source(node)
@@ -109,6 +100,19 @@ class NodeAgent:
                 dra_drivers=node.dra_drivers,
                 services=self._services,
             ),
+        )
+
+    def _new_config(self, node: SimulatedNode, sources: Sequence[str]) -> ConfigStream:
+        around, rules = self._around, node.gates.rules
+        return ConfigStream(
+            self._clock,
+            around.recorder,
+            sources,
+            node.name,
+            heard=self._heard,
+            hears_changes=node.live is not None,
+            dropped=self._dropped,
+            mode=around.spec.sources.notification_mode if rules.has_config_modes else INCREMENTAL,
         )
 
     def _add_file_source(self, node: SimulatedNode) -> None:
