@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
+from kubesim.app import run_scenario
+from kubesim.errors import UsageError
 from kubesim.features import DEFAULT_PROFILE, FeatureGates
 from kubesim.features.differences import DIFFERENCES
 from kubesim.features.differences.gates import GATE_DIFFERENCES, GateDifference
@@ -14,6 +17,10 @@ from kubesim.features.table import PROFILES
 from kubesim.scenario.load.loader import load_scenario
 from kubesim.scenario.load.overlay import Overlay
 from tests.support.stepping import SCENARIOS
+
+NEIGHBOUR = "v1.35"  # of the default profile
+BEING_SHARPENED = ("v1.30-reboot-init",)
+SHOWN = [path for path in sorted((SCENARIOS / "versions").glob("*.yaml")) if path.stem not in BEING_SHARPENED]
 
 ROWS = pytest.mark.parametrize("row", DIFFERENCES, ids=lambda row: row.rule)
 
@@ -58,3 +65,21 @@ def test_the_command_line_overrides_the_profile_of_a_scenario() -> None:
 def test_a_gate_with_a_row_is_on_in_one_of_two_versions(row: GateDifference) -> None:
     profile = load_scenario(str(SCENARIOS / row.scenario)).spec.profile
     assert FeatureGates(profile=profile).enabled(row.gate) != FeatureGates().enabled(row.gate)
+
+
+@pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)
+def test_a_scenario_of_a_version_fails_in_another(path: Path) -> None:
+    """With v1.36, or if it is about v1.36 with the version before: else it would show no difference."""
+    own = load_scenario(str(path)).spec.profile
+    other = Overlay(profile=DEFAULT_PROFILE if own != DEFAULT_PROFILE else NEIGHBOUR)
+    try:
+        failed = run_scenario(load_scenario(str(path), around=other)).expectations_failed
+    except UsageError as error:  # that kubelet does not have the setting that the scenario is about
+        failed = (str(error),)
+    assert failed
+
+
+def test_each_version_has_five_scenarios() -> None:
+    for profile in PROFILES:
+        if profile != DEFAULT_PROFILE:
+            assert len([path for path in SHOWN if path.stem.startswith(f"{profile}-")]) >= 5

@@ -205,7 +205,7 @@ class Kubelet:
             runtime, clock, context.recorder, events, self, images, backoff, hook.run, gates, disk
         )
         healthy = self._make_pleg(runtime)
-        self.runtime_state = RuntimeState(clock, runtime, healthy, self.views.resyncs.touch_all)
+        self.runtime_state = RuntimeState(clock, runtime, healthy, self.views.resyncs.touch_all, gates.rules)
         if self.container_manager.devices is not None or self.container_manager.dra is not None:
             self.runtime_state.initialize = lambda: self.container_manager.runtime_is_up(runtime)
         node = dependencies.node

@@ -13,6 +13,19 @@ class GateDifference(NamedTuple):
 
 GATE_DIFFERENCES = (
     GateDifference(
+        "BoundServiceAccountTokenVolume",
+        "The token of its service account comes to a pod as the projected volume `kube-api-access-...`, and the "
+        "kubelet requests it. Without it, admission mounts the Secret `default-token-...` that all pods of the account "
+        "share.",
+        "versions/v1.12-token-secret.yaml",
+    ),
+    GateDifference(
+        "StartupProbe",
+        "A container with a startup probe is not probed for liveness and readiness before it has started, and its "
+        "status has the field `started`. Without it there is no such field, and liveness counts from the beginning.",
+        "versions/v1.12-startup-probe.yaml",
+    ),
+    GateDifference(
         "PLEGOnDemandRelist",
         "A sync that started a container lists the pod's containers again at once. Without it the next relist does.",
         "versions/v1.35-relist.yaml",

@@ -52,6 +52,22 @@ POD_SYNC = (
         "versions/v1.30-slow-pull.yaml",
     ),
     Difference(
+        "repeats_initialization",
+        {"v1.6": False},
+        "Init containers that succeeded do not run again in a new sandbox. In v1.36 the pod is initialized again.",
+        "pkg/kubelet/dockertools/docker_manager.go findActiveInitContainer, removed in v1.7",
+        "versions/v1.6-init-once.yaml",
+    ),
+    Difference(
+        "running_shows_initialized",
+        {"v1.6": False, "v1.12": False},
+        "When the records of init containers are gone, the first of them runs again beside the containers of the pod, "
+        "and the pod is not initialized. In v1.36 a regular container that runs shows that it was.",
+        "pkg/kubelet/kuberuntime/kuberuntime_container.go findNextInitContainerToRun, changed in v1.21; "
+        "pkg/kubelet/status/generate.go GeneratePodInitializedCondition, changed in v1.28",
+        "versions/v1.12-init-again.yaml",
+    ),
+    Difference(
         "infers_finished_init_containers",
         {"v1.6": False, "v1.12": False, "v1.30": False, "v1.35": False},
         "An init container whose record is gone is reported as waiting, also in a pod that runs. In v1.36 it is "

@@ -43,7 +43,6 @@ from kubesim.values import part, replace
 
 READY_TO_START = "PodReadyToStartContainers"
 ALL_RESTARTING = "AllContainersRestarting"
-NETWORK_NOT_READY = "network is not ready"
 RESIZE = "InPlacePodVerticalScaling"
 ERROR = "Error"
 
@@ -93,8 +92,10 @@ class PodSync:
             raise SyncError(f"pod cannot be run: {blocked[1]}")
         problem = self.runtime_state.network_problem()
         if problem and not pod.spec.host_network:
-            self.context.events.event(pod, "Warning", "NetworkNotReady", f"{NETWORK_NOT_READY}: {problem}")
-            raise SyncError(f"{NETWORK_NOT_READY}: {problem}")
+            text = gates.rules.network_not_ready.format(problem=problem)
+            if gates.rules.emits_network_not_ready:
+                self.context.events.event(pod, "Warning", "NetworkNotReady", text)
+            raise SyncError(text)
         if not self.views.states.is_pod_termination_requested(uid):
             self.volumes.objects.register_pod(pod)
             if self.runtime.pod_cgroup(uid) is None:

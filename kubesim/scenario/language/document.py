@@ -49,6 +49,7 @@ from kubesim.scenario.language.step_items import ACTIONS, Step
 from kubesim.scenario.language.strict import Strict, as_list, defaults, is_amount, is_capacity, is_taint, wrap
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_scenario
+from kubesim.sources.modes import INCREMENTAL
 
 API_VERSION = "kubesim.dev/v1alpha1"
 
@@ -277,6 +278,9 @@ class Spec(Strict):
     def _sources_fit(self) -> Spec:
         if self.sources.bootstrap_checkpoint is not None and not rules_of(self.profile).bootstrap_checkpoints:
             raise PydanticCustomError("sources", "bootstrapCheckpoint is there in profile v1.12 only")
+        if self.sources.notification_mode != INCREMENTAL and not rules_of(self.profile).has_config_modes:
+            problem = f"notificationMode is there in profiles until v1.35, not in {self.profile}: leave it out"
+            raise PydanticCustomError("sources", "{problem}", {"problem": problem})
         live = self.sources.apiserver
         if live is not None and live.node not in [node.name for node in self.nodes]:
             problem = f"sources.apiserver.node: {live.node} is no node of this scenario; name it in nodes"

@@ -130,6 +130,12 @@ class Kill(PodTarget):
         return self
 
 
+class RemoveContainer(PodTarget):
+    """Somebody removes the records of a container that has ended, as `crictl rm` and `docker container prune` do."""
+
+    container: str = Field(min_length=1)
+
+
 class StaticPodFile(Strict):
     """A file in the directory of manifests, on the first node unless another one is named."""
 
@@ -142,7 +148,7 @@ class WriteStaticPod(StaticPodFile):
 
 
 class Start(PluginTarget):
-    what: Literal["kubelet", "runtime", "apiserver", "devicePlugin"]
+    what: Literal["kubelet", "runtime", "apiserver", "devicePlugin", "config"]
 
     @model_validator(mode="after")
     def _only_a_plugin_has_a_resource(self) -> Self:
@@ -150,9 +156,18 @@ class Start(PluginTarget):
             raise PydanticCustomError("resource", "only a devicePlugin has a resource")
         return self
 
+    @model_validator(mode="after")
+    def _config_only_stops(self) -> Self:
+        if self.what == "config" and type(self) is not Stop:
+            raise PydanticCustomError("config", "config can only be stopped: restart the kubelet to open it again")
+        return self
+
 
 class Stop(Start):
-    """The kubelet, the runtime or a device plugin of a node goes away, or its way to the API server."""
+    """The kubelet, the runtime or a device plugin of a node goes away, or its way to the API server.
+
+    `config` closes the channel from the kubelet's sources to its sync loop, until the kubelet is restarted.
+    """
 
     containers: Literal["kept", "gone"] = "kept"  # when the runtime stops: does it find them again?
 
@@ -224,8 +239,8 @@ class Pressure(Strict):
 
 ACTIONS = (
     "apply", "patch", "delete", "scale", "evict", "cordon", "uncordon", "drain", "taint", "exec", "kill",
-    "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart", "upgrade", "reboot",
-    "shutdown", "pressure", "hang", "device_health",
+    "remove_container", "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart",
+    "upgrade", "reboot", "shutdown", "pressure", "hang", "device_health",
 )  # fmt: skip
 
 
@@ -244,6 +259,7 @@ class Step(Placed):
     taint: TaintNode | None = None
     exec: Exec | None = None
     kill: Kill | None = None
+    remove_container: RemoveContainer | None = None
     write_static_pod: WriteStaticPod | None = None
     remove_static_pod: StaticPodFile | None = None
     serve_manifest: ServeManifest | None = None

@@ -26,6 +26,7 @@ from kubesim.scenario.language.step_items import (
     PodTarget,
     Pressure,
     Reboot,
+    RemoveContainer,
     Restart,
     Scale,
     Shutdown,
@@ -64,6 +65,7 @@ class World(Protocol):
     def taint(self, taint: TaintNode) -> None: ...
     async def exec(self, exec: Exec) -> None: ...
     async def kill(self, kill: Kill) -> None: ...
+    async def remove_container(self, remove: RemoveContainer) -> None: ...
     def write_static_pod(self, write: WriteStaticPod) -> None: ...
     def write_static_pod_everywhere(self, file: str, manifest: Manifest) -> None: ...
     def remove_static_pod(self, remove: StaticPodFile) -> None: ...
@@ -147,6 +149,16 @@ class SimulatedWorld(ApiSteps):
         self._note_of_pod(kill, container, f"its main process gets the signal {kill.signal}")
         runtime.kill_container(identifier, Signals[f"SIG{kill.signal}"].value)
 
+    async def remove_container(self, remove: RemoveContainer) -> None:
+        pod, runtime = self._pod(remove)
+        found = [each for each in await runtime.list_containers(pod.metadata.uid) if each.name == remove.container]
+        ended = [each.id for each in found if each.state != "running"]
+        if not ended:
+            raise StepFailed(f"container {remove.container} of pod {'/'.join(remove.key)} has not ended")
+        self._note_of_pod(remove, remove.container, "its record is removed from the runtime")
+        for identifier in ended:
+            await runtime.remove_container(identifier)
+
     # -- the node itself ----------------------------------------------------------------------------------------
 
     def _node(self, name: str) -> SimulatedNode:
@@ -208,6 +220,9 @@ class SimulatedWorld(ApiSteps):
         elif stop.what == "apiserver":
             self._note_of_node(node, "the API server cannot be reached")
             node.api.cut()
+        elif stop.what == "config":
+            self._note_of_node(node, "the kubelet's config channel is closed")
+            node.close_config()
         elif stop.what == "devicePlugin":
             plugins, resource = self._device_plugin(node, stop)
             self._note_of_node(node, f"device plugin {resource} stops")
@@ -246,7 +261,12 @@ class SimulatedWorld(ApiSteps):
             plugins, resource = self._device_plugin(node, target)
             runs, what = plugins.plugins[resource].is_running, f"device plugin {resource}"
         else:
-            runs = {"kubelet": node.kubelet_runs, "runtime": node.service.up, "apiserver": node.api.up}[what]
+            runs = {
+                "kubelet": node.kubelet_runs,
+                "runtime": node.service.up,
+                "apiserver": node.api.up,
+                "config": node.config_is_open,
+            }[what]
         if runs != running:
             raise StepFailed(f"the {what} of node {node.name} is {'not running' if running else 'running already'}")
 

@@ -27,6 +27,7 @@ from kubesim.scenario.language.step_items import (
     Patch,
     Pressure,
     Reboot,
+    RemoveContainer,
     Restart,
     Scale,
     Shutdown,
@@ -82,6 +83,9 @@ class FakeWorld:
 
     async def kill(self, kill: Kill) -> None:
         self.did_at("kill")
+
+    async def remove_container(self, remove: RemoveContainer) -> None:
+        self.did_at("remove container")
 
     def write_static_pod(self, write: WriteStaticPod) -> None:
         self.did_at(f"write {write.file}")

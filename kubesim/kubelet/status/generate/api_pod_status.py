@@ -61,6 +61,8 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
     phase, reason, message = _phase_and_why(inputs, old, regular + init)
     if init:
         init = with_probe_results_of_init(inputs, init)
+    if not inputs.gates.enabled("StartupProbe"):
+        init, regular = _without_started(init), _without_started(regular)
     return PodStatus(
         phase=phase,
         reason=reason,
@@ -70,7 +72,7 @@ def generate_api_pod_status(inputs: StatusInputs) -> PodStatus:
         container_statuses=regular,
         ephemeral_container_statuses=ephemeral,
         qos_class=pod_qos_class(pod, inputs.gates),
-        **_addresses(inputs.runtime.ips, inputs.prefers_ipv6, inputs.host_ips, spec.host_network),
+        **_addresses_by_version(inputs),
         **pod_level_resources(inputs, old),
     )
 
@@ -150,6 +152,18 @@ def _resize_condition(inputs: StatusInputs, condition: PodCondition) -> PodCondi
     if make.condition_observed_generation(inputs.pod, inputs.old_status, condition.type, inputs.gates):
         return condition
     return condition.changed(observed_generation=0)
+
+
+def _without_started(statuses: Sequence[ContainerStatus]) -> tuple[ContainerStatus, ...]:
+    given = ({name: value for name, value in vars(status).items() if name != "started"} for status in statuses)
+    return tuple(ContainerStatus(**fields) for fields in given)
+
+
+def _addresses_by_version(inputs: StatusInputs) -> Mapping[str, Any]:
+    found = _addresses(inputs.runtime.ips, inputs.prefers_ipv6, inputs.host_ips, inputs.pod.spec.host_network)
+    if inputs.gates.rules.reports_all_addresses:
+        return found
+    return {name: found[name] for name in ("host_ip", "pod_ip") if name in found}
 
 
 @lru_cache(maxsize=REMEMBERED_PODS)

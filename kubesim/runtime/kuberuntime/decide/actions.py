@@ -147,11 +147,15 @@ def _start_over(decision: Decision, cause: str) -> None:
         why.append(f"{cause}, but every container has succeeded and runs only once, so the pod is stopped for good")
         return
     why.append(f"{cause}, so one is created" if not decision.status.sandboxes else f"{cause}, so a new one is created")
-    if pod.spec.init_containers:
+    if pod.spec.init_containers and decision.gates.rules.repeats_initialization:
         first = pod.spec.init_containers[0]
         actions.init_containers_to_start = [first]
         why.append(f"initialization begins in the new sandbox, with {first.name}")
         return
+    if pod.spec.init_containers:
+        if not compute_next_init_container(decision):
+            return
+        why.append("initialization was completed in an earlier sandbox and is not repeated")
     actions.containers_to_start = to_start
     why += (f"container {container.name} starts in the new sandbox" for container in to_start)
 
