@@ -61,6 +61,7 @@ class Rules:
     failed_sandbox_event: str = "Failed to create pod sandbox"  # how its message begins; empty: there is none
     network_status_s: int = 5  # how often the kubelet asks whether the network is ready
     sandbox_order: str = "containerd"  # or dockershim, dockertools: how sandboxes and their networks are made
+    containerd: str = "2"  # or 1.7: whose order of RunPodSandbox it is
 
 
 DEFAULT_RULES = Rules()

@@ -42,3 +42,26 @@ def test_the_steps_are_details_of_the_trace() -> None:
     run = Run(details=True)
     steps = [each.step for each in run.sink.records if isinstance(each, RuntimeStep)]
     assert steps.index("set up the network") < steps.index("create the task") < steps.index("RunPodSandbox")
+
+
+MAPPED = """
+  profile: v1.30
+  duration: 25s
+  featureGates: {UserNamespacesSupport: true}
+  nodes: [{name: node-1, userNamespaces: true, sandboxFaults: [{step: STEP, pod: mapped, error: refused, times: 1}]}]
+  objects:
+    - apiVersion: v1
+      kind: Pod
+      metadata: {name: mapped}
+      spec: {hostUsers: false, containers: [{name: main, image: "nginx:1"}]}
+"""
+
+
+def mapped(step: str) -> list[str]:
+    """The commands of plugins for a pod with a user namespace, in containerd 1.7, until it is attached for good."""
+    return [each.command for each in Run(MAPPED.strip().replace("STEP", step), pods=0).executions()]
+
+
+def test_containerd_1_creates_the_task_of_a_user_namespace_before_the_network() -> None:
+    assert mapped("task") == ["ADD"] * 4
+    assert mapped("start") == ["ADD"] * 4 + ["DEL"] * 4 + ["ADD"] * 4
