@@ -35,6 +35,8 @@ class Rules:
     hard_eviction_grace_s: int = 1
     soft_eviction_within_pod_grace: bool = True  # False: the kubelet's maximum counts alone
     # SyncPod and its status.
+    decides_resizes_at_sync: bool = False  # and reports them as status.resize; else at once, by conditions and Events
+    admits_finished_pods: bool = False  # again, when a kubelet starts: one that does not fit becomes Failed
     app_armor_rejects_pod: bool = True  # False: the pod stays Pending and is tried again
     reports_sandbox_ready_at_once: bool = True  # False: the next sync reports it
     infers_finished_init_containers: bool = True  # from regular containers, when the records are gone

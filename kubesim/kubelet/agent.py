@@ -300,7 +300,8 @@ class Kubelet:
         context, views, dependencies = self.context, self.views, self._dependencies
         self.container_gc = ContainerGC(context, views, self.runtime)
         kill_pod, gates = self.workers.kill_pod_now, context.gates
-        self.allocation = AllocationManager(
+        manager = AllocationManager if not gates.rules.decides_resizes_at_sync else self._allocation_at_sync()
+        self.allocation = manager(
             context,
             views,
             dependencies.disk.allocated,
@@ -334,6 +335,18 @@ class Kubelet:
                 self.care.devices = devices
             if dependencies.admission is not None:
                 dependencies.admission.update_plugin_resources = devices.node_allocatable
+
+    def _allocation_at_sync(self) -> type[AllocationManager]:
+        """Syncs decide about resizes, if the gate is on."""
+        from kubesim.kubelet.resize.sync_resize import AllocationAtSync
+
+        async def resize(pod: Pod) -> Pod:
+            assert isinstance(self.allocation, AllocationAtSync)
+            return await self.allocation.resize_at_sync(pod)
+
+        if self.context.gates.enabled("InPlacePodVerticalScaling"):
+            self.syncer.resize = resize
+        return AllocationAtSync
 
     def _make_loop(self) -> None:
         """The sync loop and its handlers."""
@@ -441,7 +454,8 @@ class Kubelet:
         return lookup_runtime_handler(pod, self._dependencies.find)
 
     def request_pod_reinspect(self, uid: str) -> None:
-        self.pleg.request_reinspect(uid)
+        if self.syncer.resize is None:  # else the sync that resizes the pod inspects it itself
+            self.pleg.request_reinspect(uid)
 
     def pod_memory_usage(self, uid: str) -> MemoryUsage | None:
         return None if self.care is None else self.care.memory_usage(uid)
