@@ -182,7 +182,7 @@ class Kubelet:
         """From the runtime up: probes, runtime manager, PLEG, and whether all of that is well."""
         context, dependencies, settings = self.context, self._dependencies, self.settings
         clock, events, gates, runtime = context.clock, context.events, context.gates, dependencies.runtime
-        prober = Prober(clock, runtime, dependencies.network, events, gates.rules)
+        prober = Prober(clock, runtime, dependencies.network, events, gates)
         if dependencies.known_answers is not None:
             prober = KnownProber(clock, runtime, dependencies.network, events, dependencies.known_answers)
         self.probes = ProbeManager(
@@ -300,7 +300,11 @@ class Kubelet:
         context, views, dependencies = self.context, self.views, self._dependencies
         self.container_gc = ContainerGC(context, views, self.runtime)
         kill_pod, gates = self.workers.kill_pod_now, context.gates
-        manager = AllocationManager if not gates.rules.decides_resizes_at_sync else self._allocation_at_sync()
+        manager: Callable[..., AllocationManager] = AllocationManager
+        if gates.rules.decides_resizes_at_sync and gates.enabled("InPlacePodVerticalScaling"):
+            from kubesim.kubelet.resize.sync_resize import allocation_at_sync
+
+            manager = partial(allocation_at_sync, self.syncer)
         self.allocation = manager(
             context,
             views,
@@ -335,18 +339,6 @@ class Kubelet:
                 self.care.devices = devices
             if dependencies.admission is not None:
                 dependencies.admission.update_plugin_resources = devices.node_allocatable
-
-    def _allocation_at_sync(self) -> type[AllocationManager]:
-        """Syncs decide about resizes, if the gate is on."""
-        from kubesim.kubelet.resize.sync_resize import AllocationAtSync
-
-        async def resize(pod: Pod) -> Pod:
-            assert isinstance(self.allocation, AllocationAtSync)
-            return await self.allocation.resize_at_sync(pod)
-
-        if self.context.gates.enabled("InPlacePodVerticalScaling"):
-            self.syncer.resize = resize
-        return AllocationAtSync
 
     def _make_loop(self) -> None:
         """The sync loop and its handlers."""

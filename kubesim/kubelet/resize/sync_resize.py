@@ -8,6 +8,9 @@ Mirrors: pkg/kubelet/kubelet.go handlePodResourcesResize, canResizePod of v1.30
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
 from kubesim.api.pod import Pod
 from kubesim.api.pods.pod_kinds import is_static_pod
 from kubesim.api.pods.resources import quantities
@@ -15,6 +18,18 @@ from kubesim.kubelet.admission.predicates import AdmissionResult
 from kubesim.kubelet.resize.allocation_manager import AllocationManager
 from kubesim.kubelet.status.resize_conditions import INFEASIBLE, resize_status
 from kubesim.values import part
+
+
+class ResizingSync(Protocol):
+    """A sync of pods that asks this before it starts and resizes containers."""
+
+    resize: Callable[[Pod], Awaitable[Pod]] | None
+
+
+def allocation_at_sync(sync: ResizingSync, *parts: Any) -> AllocationAtSync:
+    manager = AllocationAtSync(*parts)
+    sync.resize = manager.resize_at_sync
+    return manager
 
 
 @part

@@ -10,7 +10,7 @@ from __future__ import annotations
 from kubesim.cni.exec.context import Context
 from kubesim.errors import RuntimeCallError
 from kubesim.golang.text import quoted
-from kubesim.runtime.containerd.sandbox import Attempt, Parts, SandboxRequest, told
+from kubesim.runtime.containerd.sandbox import Parts, SandboxAttempt, SandboxRequest, told
 from kubesim.runtime.containerd.sandbox_rules import Action, NameIndex
 from kubesim.runtime.simulated.cri.containerd_1 import STEPS, steps_of_run
 from kubesim.runtime.simulated.cri.sandbox_steps import StepName
@@ -25,7 +25,7 @@ _MADE: dict[StepName, tuple[Action, ...]] = {
 }
 
 
-class FirstAttempt(Attempt):
+class FirstSandboxAttempt(SandboxAttempt):
     """Of containerd 1.7."""
 
     every_tear_down_counts = True

@@ -152,9 +152,9 @@ class Parts:
 class PodSandboxService:
     """The sandboxes of a node. `sandboxes` are those that a listing shows; `order` is containerd 2's or 1.7's."""
 
-    def __init__(self, parts: Parts, order: type[Attempt] | None = None) -> None:
+    def __init__(self, parts: Parts, order: type[SandboxAttempt] | None = None) -> None:
         self._parts = parts
-        self._order = order or Attempt
+        self._order = order or SandboxAttempt
         self._names = NameIndex()
         self.sandboxes: dict[str, PodSandbox] = {}
         self._attempts: dict[str, PodSandbox] = {}
@@ -189,7 +189,7 @@ class PodSandboxService:
         self.sandboxes[request.id] = attempt.sandbox
         return attempt.sandbox
 
-    async def _undo(self, attempt: Attempt) -> PodSandbox | None:
+    async def _undo(self, attempt: SandboxAttempt) -> PodSandbox | None:
         """Undo as far as it goes; the sandbox that has to be kept."""
         dirty = bool(attempt.left_behind)
         kept: PodSandbox | None = None
@@ -298,7 +298,7 @@ async def told(action: Awaitable[T], what: str) -> T:
         raise RuntimeCallError(f"{what}: {error}") from error
 
 
-class Attempt:
+class SandboxAttempt:
     """One RunPodSandbox on its way, in the order of containerd 2; `to_undo` is undone if it fails, last first."""
 
     every_tear_down_counts = False  # also that of a network that never came up

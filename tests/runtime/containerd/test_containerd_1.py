@@ -6,13 +6,12 @@ import asyncio
 
 import pytest
 
-from kubesim.runtime.containerd.containerd_1 import FirstAttempt
+from kubesim.runtime.containerd.containerd_1 import FirstSandboxAttempt
 from kubesim.runtime.containerd.sandbox import PodSandbox, PodSandboxService, SandboxFailed, SandboxObserver
 from kubesim.runtime.protocol import IdMapping, UserNamespace
 from kubesim.runtime.simulated.cri.sandbox_steps import StepName
 from kubesim.runtime.simulated.cri.sandbox_walk import SandboxStepFailed
-from tests.runtime.containerd.test_sandbox import request
-from tests.support.fakes.sandbox import Diary, FakeParts
+from tests.support.fakes.sandbox import Diary, FakeParts, request
 
 NETWORK = ["make namespace", "store again", "set up network", "store again"]
 ORDER = ["ensure image", "store metadata", *NETWORK, "create sandbox", "start sandbox"]
@@ -34,7 +33,7 @@ class World:
         self.diary = Diary({step.replace("_", " "): error for step, error in failing.items()})
         parts = FakeParts(self.diary).parts()
         parts.observer = observer or SandboxObserver()
-        self.service = PodSandboxService(parts, FirstAttempt)
+        self.service = PodSandboxService(parts, FirstSandboxAttempt)
 
     def run(self, user_namespace: UserNamespace | None = None, *, host_network: bool = False) -> SandboxFailed | None:
         given = request(user_namespace=user_namespace, host_network=host_network)

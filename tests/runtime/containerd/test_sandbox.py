@@ -6,12 +6,11 @@ import asyncio
 
 import pytest
 
-from kubesim.cni.pod_config import PodNetworkConfig
 from kubesim.errors import RuntimeCallError
 from kubesim.runtime.containerd.sandbox import PodSandboxService, SandboxFailed, SandboxRequest
 from kubesim.runtime.containerd.sandbox_rules import makes_dirty
 from kubesim.runtime.protocol import IdMapping, UserNamespace
-from tests.support.fakes.sandbox import Diary, FakeParts
+from tests.support.fakes.sandbox import Diary, FakeParts, request
 
 ORDER = [
     "create lease",
@@ -26,11 +25,6 @@ ORDER = [
     "store again",
 ]
 NAMES = "web_default_uid_0"
-
-
-def request(attempt: int = 0, id: str = "s1", **more: object) -> SandboxRequest:
-    pod = PodNetworkConfig("web", "default", "uid", {})
-    return SandboxRequest(id, "web", "default", "uid", attempt, pod, **more)  # type: ignore[arg-type]
 
 
 class World:
