@@ -40,6 +40,8 @@ class Rules:
     hard_eviction_grace_s: int = 1
     soft_eviction_within_pod_grace: bool = True  # False: the kubelet's maximum counts alone
     # SyncPod and its status.
+    decides_resizes_at_sync: bool = False  # and reports them as status.resize; else at once, by conditions and Events
+    admits_finished_pods: bool = False  # again, when a kubelet starts: one that does not fit becomes Failed
     app_armor_rejects_pod: bool = True  # False: the pod stays Pending and is tried again
     reports_sandbox_ready_at_once: bool = True  # False: the next sync reports it
     repeats_initialization: bool = True  # in a new sandbox
@@ -71,6 +73,7 @@ class Rules:
     emits_network_not_ready: bool = True  # the Event NetworkNotReady with the same text
     network_status_s: int = 5  # how often the kubelet asks whether the network is ready
     sandbox_order: str = "containerd"  # or dockershim, dockertools: how sandboxes and their networks are made
+    containerd: str = "2"  # or 1.7: whose order of RunPodSandbox it is
 
 
 DEFAULT_RULES = Rules()

@@ -1,4 +1,4 @@
-"""Feature gates whose defaults differ between versions, where a scenario shows it."""
+"""Feature gates whose defaults differ between versions, or that only one of them has, where a scenario shows it."""
 
 from __future__ import annotations
 
@@ -44,5 +44,17 @@ GATE_DIFFERENCES = (
         "HugepageAwareEviction",
         "Memory that is set aside as huge pages does not count as available.",
         "versions/v1.37-huge-pages.yaml",
+    ),
+    GateDifference(
+        "H2CContainerProbe",
+        "A probe `httpGet` with `protocol: HTTP2` speaks HTTP/2 in clear text. Kubelets without this gate do not "
+        "know the field, and speak HTTP/1.1.",
+        "versions/v1.37-http2-probe.yaml",
+    ),
+    GateDifference(
+        "GRPCContainerProbeTLS",
+        "A probe `grpc` with `mode: TLS` connects by TLS, without verifying the certificate. Kubelets without this "
+        "gate do not know the field, and connect in clear text.",
+        "versions/v1.37-grpc-tls-probe.yaml",
     ),
 )

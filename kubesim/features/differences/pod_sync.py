@@ -22,6 +22,24 @@ POD_SYNC = (
         "versions/v1.30-apparmor.yaml",
     ),
     Difference(
+        "admits_finished_pods",
+        {"v1.30": True},
+        "A kubelet that starts admits finished pods like new ones: one that does not fit the node any more becomes "
+        "Failed, also if it had succeeded. In v1.36 finished pods are left alone.",
+        "pkg/kubelet/kubelet.go HandlePodAdditions, changed in v1.30.5",
+        "versions/v1.30-finished-pod.yaml",
+    ),
+    Difference(
+        "decides_resizes_at_sync",
+        {"v1.30": True},
+        "With the gate InPlacePodVerticalScaling, the sync of a pod decides about its resize and reports it as "
+        "`status.resize`: InProgress, Deferred or Infeasible, without Events. The next resync tries again or sees the "
+        "end, a minute or more later. In v1.36 the kubelet decides at once and when something becomes free, and "
+        "reports the conditions PodResizePending and PodResizeInProgress.",
+        "pkg/kubelet/kubelet.go handlePodResourcesResize, until v1.32",
+        "versions/v1.30-resize.yaml",
+    ),
+    Difference(
         "honours_zero_grace",
         {"v1.30": False},
         "A grace period of 0 counts as not set: the pod has the one of its spec. In v1.36 it is 1 s.",

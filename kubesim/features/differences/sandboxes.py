@@ -57,4 +57,15 @@ SANDBOXES = (
         "pkg/kubelet/dockertools/docker_manager.go SyncPod, removed in v1.7",
         "versions/v1.12-failed-add.yaml",
     ),
+    Difference(
+        "containerd",
+        {"v1.30": "1.7"},
+        "Sandboxes are made as containerd 1.7 does it: the pause container is created first, then the network. With a "
+        "user namespace the network namespace comes from the task that was created, so CNI is called after that. A "
+        "DEL that fails after a failed ADD leaves the sandbox. The runtime reports no handlers, so the kubelet refuses "
+        "`hostUsers: false` unless the node has `userNamespaces: true`. In v1.36 containerd 2 sets up the network "
+        "first, within the user namespace, and reports its handlers.",
+        "containerd 1.7 pkg/cri/server/sandbox_run.go RunPodSandbox, status.go Status",
+        "versions/v1.30-user-namespace.yaml",
+    ),
 )

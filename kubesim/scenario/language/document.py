@@ -42,6 +42,7 @@ from kubesim.scenario.language.node_items import (
     SandboxFaultItem,
     SecurityProfilesItem,
     TopologyItem,
+    sandbox_fault_problem,
     why_no_kubelet_starts,
 )
 from kubesim.scenario.language.source_items import Sources
@@ -102,7 +103,7 @@ class NodeItem(Strict):
     capacity: dict[str, Annotated[str | int | float, AfterValidator(is_capacity)]] = Field(default_factory=dict)
     topology: TopologyItem | None = None  # of the machine; none: one NUMA node
     files: NodeFiles = Field(default_factory=dict)  # of its own file system, by absolute path
-    user_namespaces: bool = True  # does its container runtime support them?
+    user_namespaces: bool | None = None  # does its container runtime report them? containerd 1.7, in v1.30, does not
     image_fs: Amount | None = None  # the size of a disk for images and containers alone
     swap: Amount | None = None  # the size of its swap space; kubeletConfiguration.memorySwap says who may use it
     security_profiles: SecurityProfilesItem = defaults()
@@ -294,6 +295,11 @@ class Spec(Strict):
     def _faults_fit(self) -> Spec:
         if self.cni.faults and self.runtime != "cni":
             raise PydanticCustomError("cni", "cni.faults needs runtime: cni")
+        for number, node in enumerate(self.nodes):
+            problem = sandbox_fault_problem(node.sandbox_faults, rules_of(self.profile).containerd)
+            if problem:
+                text = f"nodes[{number}].sandboxFaults: {problem}"
+                raise PydanticCustomError("step", "{problem}", {"problem": text})
         return self
 
     @model_validator(mode="after")
