@@ -118,6 +118,7 @@ class SyncLoop:
             self._stands_since, self._has_entered = None, True
             chosen = await select.next()
             if chosen.item is CLOSED:
+                self._stands_since = clock.now()
                 return
             work = self._dispatch(chosen.channel, chosen.item, chosen.ready)
             if work is not None:
