@@ -104,12 +104,9 @@ class PodSync:
                 self.context.events.event(pod, "Warning", "NetworkNotReady", text)
             raise SyncError(text)
         if not self.views.states.is_pod_termination_requested(uid):
-            self.volumes.objects.register_pod(pod)
-            if self.runtime.pod_cgroup(uid) is None:
-                await self._make_pod_cgroup(pod, api_status, status)
+            await self._register_and_make_cgroup(pod, api_status, status)
         is_mirrored = not await self.mirrors.reconcile(pod, mirror_pod)
-        if not self.directories.has(uid):
-            self._make_directories(pod)
+        self._make_directories(pod)
         if pod.spec.volumes and not await self._wait_for_volumes(context, pod):
             return SyncOutcome(terminal=True)
         pull_secrets, missing = pull_secrets_for_pod(pod, self.find)
@@ -141,9 +138,12 @@ class PodSync:
             return SyncOutcome(settled=in_order and self._is_settled(uid))
         return SyncOutcome(again=again, post_sync=lambda: self.pleg.request_relist(uid))
 
-    async def _make_pod_cgroup(self, pod: Pod, api_status: PodStatus, status: RuntimePodStatus) -> None:
+    async def _register_and_make_cgroup(self, pod: Pod, api_status: PodStatus, status: RuntimePodStatus) -> None:
         """Containers that run outside of it, as after a change of the cgroup root, are stopped first: they run again
         inside it. A pod that runs only once needs none then."""
+        self.volumes.objects.register_pod(pod)
+        if self.runtime.pod_cgroup(pod.metadata.uid) is not None:
+            return
         if any(container.state.running is not None for container in api_status.container_statuses):
             killed = await self.runtime.kill_pod(pod, running_pod(status), None)
             if not killed.error() and runs_once(pod.spec, self.context.gates):
@@ -164,6 +164,8 @@ class PodSync:
         return pod_cgroup_name(pod, self.context.settings.sandbox.cgroups.root, self.context.gates)
 
     def _make_directories(self, pod: Pod) -> None:
+        if self.directories.has(pod.metadata.uid):
+            return
         problem = self.directories.make(pod.metadata.uid)
         if problem:
             text = f"error making pod data directories: {problem}"
