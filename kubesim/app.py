@@ -265,7 +265,7 @@ class Simulation:
             self.url,
             scenario.spec,
             self.gates,
-            traced=bool(self._sinks),
+            traced=bool(self._sinks) or any(expect.needs_trace for expect in scenario.spec.expect),
             health=self.health,
             output=self.output,
             real=real,
@@ -331,7 +331,7 @@ class Simulation:
         await self.clock.sleep_until(VIRTUAL_START)
         self._begin(speed)
         witness = Witness(self.clock, self.store, self.nodes)
-        judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
+        judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect, self._story())
         try:
             spec = self.scenario.spec
             await Player(self.clock, self.tasks, self.world, judge, spec, until, self._look, self._cut).play()
@@ -372,6 +372,16 @@ class Simulation:
         self.effects.begin(self.scenario.spec)
         for node in self.nodes.values():
             node.begin_story()
+
+    def _story(self) -> Callable[[str], tuple[str, ...]]:
+        """The last lines about a pod; none if nothing is recorded."""
+        if not self._sinks:
+            return lambda pod: ()
+        from kubesim.trace.sinks.tail import TailSink
+
+        tail = TailSink()
+        self.recorder.add(tail)
+        return tail.lines
 
     def _tail(self, pattern: str) -> tuple[str, ...]:
         """The last lines of the containers of a pod, or of those that a glob matches."""
