@@ -1,0 +1,3 @@
+HELP=""
+DESCRIPTION=""
+def configure(p): pass

@@ -1,0 +1,88 @@
+"""The cluster at one moment of a run: what a client that asks then is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kubesim.cluster.saved.history import OutputLine, RunHistory
+from kubesim.cluster.store.kinds import Resource
+from kubesim.cluster.store.selectors import FieldSelector, LabelSelector
+from kubesim.values import value_object
+
+JsonObject = dict[str, Any]
+_FALSE_IF_MISSING = ("spec.unschedulable", "spec.hostNetwork")
+
+
+@value_object
+class Wanted:
+    """Which objects of a kind: of a namespace (None: of all), by labels and by fields."""
+
+    namespace: str | None = None
+    labels: LabelSelector | None = None
+    fields: FieldSelector | None = None
+
+
+class Moment:
+    """`t` is microseconds since the start of the run; None: its end."""
+
+    def __init__(self, history: RunHistory, t: int | None = None) -> None:
+        self._history = history
+        self._t = history.end if t is None else t
+        self.now = history.header.start + self._t
+        self._objects: dict[tuple[str, str], list[JsonObject]] = {}
+        for obj in history.objects_at(self._t):
+            group = obj["apiVersion"].rpartition("/")[0]
+            self._objects.setdefault((group, obj["kind"]), []).append(obj)
+
+    def list(self, resource: Resource, wanted: Wanted = Wanted()) -> list[JsonObject]:  # noqa: B008
+        """By namespace and name."""
+        found = self._objects.get((resource.group, resource.kind.partition(".")[0]), ())
+        return sorted((obj for obj in found if _matches(obj, wanted)), key=lambda obj: (_namespace(obj), _name(obj)))
+
+    def find(self, resource: Resource, namespace: str, name: str) -> JsonObject | None:
+        within = Wanted(namespace if resource.namespaced else None)
+        return next((obj for obj in self.list(resource, within) if _name(obj) == name), None)
+
+    def kinds(self) -> list[tuple[str, str]]:
+        """Group and kind of everything that there is."""
+        return list(self._objects)
+
+    def output(self, container_id: str) -> Sequence[OutputLine]:
+        """What a container has written by now; its id is `containerd://...` in a status."""
+        lines = self._history.output.get(container_id.rpartition("://")[2], ())
+        return [line for line in lines if line.t <= self._t]
+
+    def time_of(self, line: OutputLine) -> int:
+        return self._history.header.start + line.t
+
+
+def _name(obj: JsonObject) -> str:
+    return str(obj["metadata"]["name"])
+
+
+def _namespace(obj: JsonObject) -> str:
+    return str(obj["metadata"].get("namespace", ""))
+
+
+def _matches(obj: JsonObject, wanted: Wanted) -> bool:
+    if wanted.namespace is not None and _namespace(obj) != wanted.namespace:
+        return False
+    if wanted.labels is not None and not wanted.labels.matches(obj["metadata"].get("labels") or {}):
+        return False
+    return wanted.fields is None or wanted.fields.matches(lambda field: field_text(obj, field))
+
+
+def field_text(obj: JsonObject, field: str) -> str:
+    """The value of a selectable field; of what an object does not have, the zero value."""
+    if obj["kind"] == "Event" and field == "source":
+        return str((obj.get("source") or {}).get("component") or obj.get("reportingComponent") or "")
+    value: Any = obj
+    for name in field.split("."):
+        if name == "podIPs" and isinstance(value, dict):
+            value = (value.get("podIPs") or [{}])[0].get("ip")
+        else:
+            value = value.get(name) if isinstance(value, dict) else None
+    if value is None:
+        return "false" if field in _FALSE_IF_MISSING else ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
