@@ -52,7 +52,7 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(f"what to get? The last word is the RUN ({USAGE})")
     moment = asking.moment_of(args, run)
     try:
-        wanted = targets(words, _custom_resources(moment))
+        wanted = targets(words, asking.custom_resources(moment))
         problems = _check(args, wanted)
         found = _objects(args, moment, wanted, problems)
         _print(args, moment, wanted, found)
@@ -61,12 +61,6 @@ def execute(args: argparse.Namespace) -> int:
     for problem in problems:
         asking.complain(problem)
     return asking.EXIT_FAILED if problems else 0
-
-
-def _custom_resources(moment: Moment) -> list[Resource]:
-    from kubesim.cluster.store.served_kinds import is_custom_group, resource_for
-
-    return [resource_for(f"{group}/v1", kind) for group, kind in moment.kinds() if group and is_custom_group(f"{group}/v1")]
 
 
 def _check(args: argparse.Namespace, wanted: list[Target]) -> list[Exception]:
