@@ -54,17 +54,18 @@ def events_table(
 
 
 def about(events: Iterable[JsonObject], obj: JsonObject) -> list[JsonObject]:
-    """The Events of an object, in their order. A node is named by its name in place of a uid."""
-    metadata = obj["metadata"]
-    uids = (metadata.get("uid", ""), metadata["name"]) if obj["kind"] == "Node" else (metadata.get("uid", ""),)
-    found = []
-    for event in events:
-        involved = event.get("involvedObject") or {}
-        same = (involved.get("kind"), involved.get("name")) == (obj["kind"], metadata["name"])
-        if same and involved.get("uid", "") in (*uids, "") and _is_near(involved, metadata):
-            found.append(event)
-    return in_order(found)
+    """The Events of an object, as kubectl describe searches and sorts them.
 
-
-def _is_near(involved: JsonObject, metadata: JsonObject) -> bool:
-    return bool(involved.get("namespace", "") == metadata.get("namespace", "") or not metadata.get("namespace"))
+    Those of a node may have its name in place of its uid. A kubelet v1.36 gives neither, so its Events about its node
+    are not found: upstream has the same gap. An Event without a last time (of the scheduler) comes first.
+    """
+    metadata, kind = obj["metadata"], obj["kind"]
+    uids = (metadata.get("uid"), metadata["name"]) if kind == "Node" else (metadata.get("uid"),)
+    key = (kind, metadata["name"], metadata.get("namespace", ""))
+    found = [
+        event
+        for event in events
+        if (involved := event.get("involvedObject") or {}).get("uid") in uids
+        and (involved.get("kind"), involved.get("name"), involved.get("namespace", "")) == key
+    ]
+    return sorted(found, key=lambda event: event.get("lastTimestamp") or "")

@@ -5,7 +5,6 @@ Mirrors: cli-runtime/pkg/printers tableprinter.go, yaml.go, json.go, name.go; ku
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.tables.rules import table_of
 from kubesim.cluster.tables.table import Cell, JsonObject, Look
 from kubesim.cluster.tables.texts import NONE, format_labels
-from kubesim.golang.json import dumps
+from kubesim.golang.json import dumps_in_order
 from kubesim.golang.tabwriter import aligned
 from kubesim.golang.yaml_writer import to_yaml
 from kubesim.values import value_object
@@ -87,7 +86,13 @@ def as_yaml(obj: JsonObject) -> str:
 
 def as_json(obj: JsonObject) -> str:
     """Four spaces, keys in their order of the alphabet, as Go writes a map."""
-    return json.dumps(json.loads(dumps(obj)), indent=4, sort_keys=True, ensure_ascii=False) + "\n"
+    return dumps_in_order(_sorted(obj), indent=4) + "\n"
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def by_path(template: str, obj: JsonObject) -> str:

@@ -5,17 +5,15 @@ Mirrors: kubectl/pkg/describe describe.go describeContainers and what it calls
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from kubesim.api.quantity import parse_quantity
-from kubesim.cluster.kubectl.describe.page import Page, date
+from kubesim.cluster.kubectl.describe.page import Page, canonical, date
 from kubesim.cluster.tables.table import JsonObject, dig
 from kubesim.cluster.tables.texts import NONE, yes_or_no
 from kubesim.golang.text import listed, quoted
 
 _PROBES = (("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"), ("Startup", "startupProbe"))
-_SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 
 def describe_containers(
@@ -99,7 +97,7 @@ def describe_resources(page: Page, resources: JsonObject, level: int) -> None:
         if amounts:
             page.line(f"{title}:", level)
         for name, amount in sorted(amounts.items()):
-            page.field(name, amount, level + 1)
+            page.field(name, canonical(amount), level + 1)
 
 
 def describe_probe(probe: JsonObject) -> str:
@@ -167,11 +165,8 @@ def _from(source: JsonObject, container: JsonObject, pod: JsonObject | None) -> 
 
 
 def _field_value(path: str, pod: JsonObject | None) -> str:
-    """Only metadata has a value here."""
-    found = _SUBSCRIPT.fullmatch(path)
-    if found is not None:
-        return str(dig(pod, f"metadata.{found[1]}", {}).get(found[2], ""))
-    return str(dig(pod, path, "")) if path in ("metadata.name", "metadata.namespace", "metadata.uid") else ""
+    """kubectl knows the values of these two only."""
+    return str(dig(pod, path, "")) if path in ("metadata.name", "metadata.namespace") else ""
 
 
 def _resource_value(field: JsonObject, container: JsonObject) -> str:

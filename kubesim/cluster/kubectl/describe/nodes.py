@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kubesim.api.pod import Pod
 from kubesim.api.pods.resources import pod_limits, pod_requests
 from kubesim.api.quantity import Quantity, parse_quantity
-from kubesim.cluster.kubectl.describe.page import Page, date
+from kubesim.cluster.kubectl.describe.page import Page, canonical, date
 from kubesim.cluster.tables.ages import age
 from kubesim.cluster.tables.cluster_kinds import node_roles
 from kubesim.cluster.tables.table import JsonObject, dig
@@ -56,7 +56,7 @@ def describe_node(page: Page, node: JsonObject, on_node: OnNode, events: Sequenc
         if amounts:
             page.line(f"{title}:")
         for name, amount in sorted(amounts.items()):
-            page.field(name, amount, 1)
+            page.field(name, canonical(amount), 1)
     _slices(page, on_node.slices)
     page.line("System Info:")
     for name, field in _SYSTEM:

@@ -143,5 +143,10 @@ def smart_label(field: str) -> str:
     """`creationTimestamp` -> `Creation Timestamp`; a name with other signs than letters stays as it is."""
     if not re.fullmatch(r"[A-Za-z-]*", field):
         return field
-    words = [word for word in _WORDS.findall(field)]
+    words: list[str] = []
+    for word in _WORDS.findall(field):
+        if words and len(words[-1]) > 1 and words[-1].isupper() and word[0].isupper():
+            words[-1] += word
+        else:
+            words.append(word)
     return " ".join(word.upper() if word.upper() in _ACRONYMS else word[:1].upper() + word[1:] for word in words)

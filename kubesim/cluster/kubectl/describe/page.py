@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from kubesim.api.quantity import parse_quantity
 from kubesim.api.timestamps import SECOND, parse_time
-from kubesim.cluster.kubectl.events import in_order, interval
+from kubesim.cluster.kubectl.events import interval
 from kubesim.cluster.tables.table import JsonObject, dig
 from kubesim.cluster.tables.texts import NONE
 from kubesim.golang.tabwriter import aligned
@@ -95,13 +96,14 @@ class Page:
         self.rows(title, [_toleration(each) for each in sorted(tolerations, key=lambda each: each.get("key", ""))])
 
     def events(self, events: Sequence[JsonObject]) -> None:
+        """In the order in which they are given."""
         if not events:
             self.field("Events", NONE)
             return
         self.flush()
         self.line("Events:\n  Type\tReason\tAge\tFrom\tMessage")
         self.line("----\t------\t----\t----\t-------", 1)
-        for event in in_order(events):
+        for event in events:
             message = event.get("message", "").strip()
             path = dig(event, "involvedObject.fieldPath", "")
             cells = [
@@ -127,6 +129,11 @@ def _toleration(each: JsonObject) -> str:
         text += " op=Exists" if text else "op=Exists"
     seconds = each.get("tolerationSeconds")
     return text if seconds is None else f"{text} for {seconds}s"
+
+
+def canonical(amount: object) -> str:
+    """A quantity as kubectl prints one that it has read: 96636764000 is 96636764k."""
+    return str(parse_quantity(str(amount)))
 
 
 def date(timestamp: str | None) -> str:
