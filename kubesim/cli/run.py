@@ -110,7 +110,7 @@ def execute(args: argparse.Namespace) -> int:
     state = runtime_flags.host_state(args)
     _check_runtimes(args, scenarios, state)
     telemetry_flags.check_runs(args, len(scenarios))
-    saving_flags.check_runs(args, len(scenarios))
+    saving_flags.check_runs(args, scenarios)
     with terminated_as_interrupted():
         return _play(args, scenarios, seed=seed, until=until, speed=speed, serve=serve, host_state=state)
 
@@ -131,20 +131,25 @@ def _play(
     report = _report(args, progress.above(sys.stdout), attached=live)
     effects = EffectSink(progress.above(sys.stderr))
     ok = True
-    saved = saving_flags.opened(args)
-    with collected_rarely(), log_flags.opened(args) as log, telemetry_flags.opened(args) as telemetry:
+    with (
+        collected_rarely(),
+        log_flags.opened(args) as log,
+        telemetry_flags.opened(args) as telemetry,
+        saving_flags.opened(args) as saved,
+    ):
         for file, scenario in scenarios:
             hashed = HashSink(placeholders=scenario.spec.runtime == "cni")
             report.begin(file, nodes=len(scenario.spec.nodes) > 1)
             progress.begin(min((limit for limit in (scenario.spec.duration, until) if limit is not None), default=None))
             logs = ContainerLogs(args.logs)
-            spans = telemetry.sinks(scenario, settings["seed"])
+            seed = settings["seed"]
+            written = (*telemetry.sinks(scenario, seed), *saved.sinks(scenario, seed))
             try:
                 result = run_scenario(
                     scenario,
                     until=until,
                     speed=speed,
-                    sinks=(report, hashed, effects, *logs.sinks(), *log.sinks(scenario), *spans, *saved.sinks(scenario, settings["seed"])),
+                    sinks=(report, hashed, effects, *logs.sinks(), *log.sinks(scenario), *written),
                     on_serving=lambda address: print(f"kubesim: serving on {address}", file=sys.stderr, flush=True),
                     metrics=args.metrics is not None,
                     on_progress=None if args.quiet or speed else progress.advance,

@@ -36,4 +36,6 @@ def _format(
 
 
 def _line(cells: list[str], widths: list[int]) -> str:
-    return "".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False)) + "".join(cells[len(widths) :])
+    return "".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False)) + "".join(
+        cells[len(widths) :]
+    )

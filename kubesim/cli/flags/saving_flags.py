@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kubesim.errors import UsageError
@@ -29,18 +31,28 @@ def check_together(args: argparse.Namespace) -> None:
         raise UsageError("--step goes without --save: save the run first")
 
 
-def check_runs(args: argparse.Namespace, runs: int) -> None:
-    if args.save is not None and runs > 1:
+def check_runs(args: argparse.Namespace, scenarios: Sequence[tuple[str, Scenario]]) -> None:
+    if args.save is None:
+        return
+    if len(scenarios) > 1:
         raise UsageError("--save is for one run: give one scenario")
+    if any(scenario.spec.sources.apiserver is not None for _, scenario in scenarios):
+        raise UsageError("--save goes without a live cluster: kubesim attach --record records one")
 
 
-def opened(args: argparse.Namespace) -> SavingRun:
+@contextmanager
+def opened(args: argparse.Namespace) -> Iterator[SavingRun]:
     """The file is opened before the run, so that a wrong name is a usage error at once."""
     if args.save is None:
-        return SavingRun(None)
+        yield SavingRun(None)
+        return
     from kubesim.cluster.saved.observer import SavedRunWriter
 
-    return SavingRun(SavedRunWriter(args.save))
+    writer = SavedRunWriter(args.save)
+    try:
+        yield SavingRun(writer)
+    finally:
+        writer.close()
 
 
 class SavingRun:
@@ -58,11 +70,9 @@ class SavingRun:
         return (RunObserver(self._writer),)
 
     def finish(self, result: RunResult) -> None:
-        if self._writer is None:
-            return
-        if not result.interrupted:
+        """A run that was interrupted has no end."""
+        if self._writer is not None and not result.interrupted:
             self._writer.end(result.duration, result.ok, result.trace_hash)
-        self._writer.close()
 
 
 def header_of(scenario: Scenario, seed: int | None) -> RunHeader:

@@ -98,11 +98,11 @@ def _keys(given: TextIO, resized: int) -> Iterator[str]:
 
     yield _REDRAW
     while True:
-        ready, _, _ = select.select([given, resized], [], [])
+        ready, _, _ = select.select([given.fileno(), resized], [], [])
         if resized in ready:
             os.read(resized, 512)
             yield _REDRAW
-        if given in ready:
+        if given.fileno() in ready:
             data = os.read(given.fileno(), 64)
             if not data or data == b"\x04":
                 return

@@ -126,7 +126,9 @@ def custom_resources(moment: Moment) -> list[Resource]:
     """Kinds of which there are objects and that no API server has by itself."""
     from kubesim.cluster.store.served_kinds import is_custom_group, resource_for
 
-    return [resource_for(f"{group}/v1", kind) for group, kind in moment.kinds() if group and is_custom_group(f"{group}/v1")]
+    return [
+        resource_for(f"{group}/v1", kind) for group, kind in moment.kinds() if group and is_custom_group(f"{group}/v1")
+    ]
 
 
 def wanted(args: argparse.Namespace, resource: Resource) -> Wanted:
@@ -143,9 +145,15 @@ def wanted(args: argparse.Namespace, resource: Resource) -> Wanted:
         check_fields(resource, selector)
         return Wanted(None if everywhere else args.namespace, parse_label_selector(args.selector), selector)
     except SelectorError as error:
-        what = f"/v1, Resource={resource.plural}" if not resource.group else f"{resource.group}/v1, Resource={resource.plural}"
+        what = (
+            f"/v1, Resource={resource.plural}"
+            if not resource.group
+            else f"{resource.group}/v1, Resource={resource.plural}"
+        )
         asked = f'label selector "{args.selector}", field selector "{fields}"'
-        raise KubectlError(f'Error from server (BadRequest): Unable to find "{what}" that match {asked}: {error}') from None
+        raise KubectlError(
+            f'Error from server (BadRequest): Unable to find "{what}" that match {asked}: {error}'
+        ) from None
 
 
 def complain(problem: object) -> int:

@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from kubesim.cluster.saved.moment import Moment
 
 HELP = "describe objects at a moment of a run, as kubectl describe does"
-DESCRIPTION = """Describe objects as they were at a moment of a run, with what belongs to them and their Events. RUN is a
-file that kubesim run --save wrote, or a scenario, which is played up to that moment. Without a NAME all objects of the
-type are described; a NAME that no object has is taken as the beginning of names. Exit code: 1 if nothing is found."""
+DESCRIPTION = """Describe objects as they were at a moment of a run, with what belongs to them and their Events. RUN is
+a file that kubesim run --save wrote, or a scenario, which is played up to that moment. Without a NAME all objects of
+the type are described; a NAME that no object has is taken as the beginning of names. Exit code: 1 if there is none."""
 USAGE = "kubesim describe [options] TYPE [NAME ...] | TYPE/NAME ... RUN"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="+", metavar="TYPE [NAME ...] RUN", help="pods, pod web, deploy/web, node node-1")
+    parser.add_argument(
+        "words", nargs="+", metavar="TYPE [NAME ...] RUN", help="pods, pod web, deploy/web, node node-1"
+    )
     asking.add(parser)
     asking.add_selectors(parser, fields=False)
     parser.usage = USAGE

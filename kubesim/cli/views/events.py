@@ -21,7 +21,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     asking.add(parser)
     parser.add_argument("--for", dest="about", default="", metavar="TYPE/NAME", help="only those about this object")
     parser.add_argument("--types", default="", metavar="TYPES", help="only of these types: Normal,Warning")
-    parser.add_argument("-o", "--output", default="", choices=("", *FORMATS), metavar="|".join(FORMATS), help="whole Events")
+    parser.add_argument(
+        "-o", "--output", default="", choices=("", *FORMATS), metavar="|".join(FORMATS), help="whole Events"
+    )
     parser.add_argument("--no-headers", action="store_true", help="without the first line")
     parser.usage = USAGE
 
@@ -67,4 +69,8 @@ def _chosen(args: argparse.Namespace, events: list[dict[str, Any]]) -> list[dict
     if not slash or not name:
         raise KubectlError("error: --for must be in resource/name form")
     kind = resource_named(type).kind
-    return [each for each in events if (each["involvedObject"].get("kind"), each["involvedObject"].get("name")) == (kind, name)]
+    return [
+        each
+        for each in events
+        if (each["involvedObject"].get("kind"), each["involvedObject"].get("name")) == (kind, name)
+    ]

@@ -23,7 +23,9 @@ USAGE = "kubesim get [options] TYPE[,TYPE ...] [NAME ...] | TYPE/NAME ... RUN"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="+", metavar="TYPE [NAME ...] RUN", help="pods, po,svc, all, pod web, deploy/web")
+    parser.add_argument(
+        "words", nargs="+", metavar="TYPE [NAME ...] RUN", help="pods, po,svc, all, pod web, deploy/web"
+    )
     asking.add(parser)
     asking.add_selectors(parser)
     parser.add_argument(
@@ -36,7 +38,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sort-by", default="", metavar="PATH", help="such as .metadata.creationTimestamp")
     parser.add_argument("--show-labels", action="store_true", help="with a column of all labels")
     parser.add_argument(
-        "-L", "--label-columns", action="append", default=[], metavar="NAMES", help="with a column for each of these labels"
+        "-L",
+        "--label-columns",
+        action="append",
+        default=[],
+        metavar="NAMES",
+        help="with a column for each of these labels",
     )
     parser.add_argument("--no-headers", action="store_true", help="without the first line of a table")
     parser.add_argument("--ignore-not-found", action="store_true", help="an object that is not found is no error")
@@ -113,7 +120,9 @@ def _print(args: argparse.Namespace, moment: Moment, wanted: list[Target], found
     elif form == "name":
         from kubesim.cluster.kubectl.arguments import name_with_kind
 
-        asking.put("".join(name_with_kind(kind, obj["metadata"]["name"]) + "\n" for kind, group in found for obj in group))
+        asking.put(
+            "".join(name_with_kind(kind, obj["metadata"]["name"]) + "\n" for kind, group in found for obj in group)
+        )
     elif form == "custom-columns":
         asking.put(printing.custom_columns(spec, objects, headers=not args.no_headers))
     else:

@@ -49,7 +49,9 @@ def execute(args: argparse.Namespace) -> int:
             raise KubectlError("error: --all-containers=true should not be specified with container name")
         chosen: list[LogSource] = []
         for pod in _pods(args, moment, words):
-            of_pod, remark = sources(pod, args.container or (words[1] if len(words) > 1 else ""), every=args.all_containers)
+            of_pod, remark = sources(
+                pod, args.container or (words[1] if len(words) > 1 else ""), every=args.all_containers
+            )
             if remark and not args.selector:
                 asking.complain(remark)
             chosen += of_pod

@@ -35,9 +35,7 @@ def interval(event: JsonObject, now: int) -> str:
     return first
 
 
-def events_table(
-    events: Sequence[JsonObject], now: int, *, headers: bool = True, with_namespace: bool = False
-) -> str:
+def events_table(events: Sequence[JsonObject], now: int, *, headers: bool = True, with_namespace: bool = False) -> str:
     rows = [["LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"]] if headers else []
     rows = [["NAMESPACE", *row] for row in rows] if with_namespace else rows
     for event in in_order(events):

@@ -198,11 +198,13 @@ class _Parser:
         found = _SLICE.fullmatch(":" if inside == "*" else inside)
         if found is None:
             raise JsonPathError(f"invalid array index {inside}")
-        return [partial(_slice, *found.groups())]
+        return [partial(_slice, (found[1], found[2], found[3]))]
 
     def _filter(self) -> Step:
         """From behind `[?(`: quoted text may hold any brackets."""
-        found = re.compile(r"""((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"')\n])*)\)(\]?)""").match(self._text, self._at)
+        found = re.compile(r"""((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"')\n])*)\)(\]?)""").match(
+            self._text, self._at
+        )
         if found is None:
             raise JsonPathError("unterminated filter")
         if not found[2]:
@@ -249,7 +251,8 @@ def _union(parts: Sequence[Sequence[Step]], values: Values) -> Values:
     return [found for steps in parts for found in _walk(steps, values)]
 
 
-def _slice(first: str, last: str | None, step: str | None, values: Values) -> Values:
+def _slice(written: tuple[str, str | None, str | None], values: Values) -> Values:
+    first, last, step = written
     out: Values = []
     for value in values:
         if value is None:
@@ -286,9 +289,7 @@ def _having(steps: Sequence[Step], values: Values) -> Values:
     return [item for item in _items(values) if _walk(steps, [item])]
 
 
-def _where(
-    left: Sequence[Step], compares: Callable[[Any, Any], bool], right: Sequence[Step], values: Values
-) -> Values:
+def _where(left: Sequence[Step], compares: Callable[[Any, Any], bool], right: Sequence[Step], values: Values) -> Values:
     out: Values = []
     for item in _items(values):
         mine, theirs = _walk(left, [item]), _walk(right, [item])

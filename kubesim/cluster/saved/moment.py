@@ -23,6 +23,9 @@ class Wanted:
     fields: FieldSelector | None = None
 
 
+ALL = Wanted()
+
+
 class Moment:
     """`t` is microseconds since the start of the run; None: its end."""
 
@@ -35,7 +38,11 @@ class Moment:
             group = obj["apiVersion"].rpartition("/")[0]
             self._objects.setdefault((group, obj["kind"]), []).append(obj)
 
-    def list(self, resource: Resource, wanted: Wanted = Wanted()) -> list[JsonObject]:  # noqa: B008
+    def kinds(self) -> Sequence[tuple[str, str]]:
+        """Group and kind of everything that there is."""
+        return tuple(self._objects)
+
+    def list(self, resource: Resource, wanted: Wanted = ALL) -> list[JsonObject]:
         """By namespace and name."""
         found = self._objects.get((resource.group, resource.kind.partition(".")[0]), ())
         return sorted((obj for obj in found if _matches(obj, wanted)), key=lambda obj: (_namespace(obj), _name(obj)))
@@ -43,10 +50,6 @@ class Moment:
     def find(self, resource: Resource, namespace: str, name: str) -> JsonObject | None:
         within = Wanted(namespace if resource.namespaced else None)
         return next((obj for obj in self.list(resource, within) if _name(obj) == name), None)
-
-    def kinds(self) -> list[tuple[str, str]]:
-        """Group and kind of everything that there is."""
-        return list(self._objects)
 
     def output(self, container_id: str) -> Sequence[OutputLine]:
         """What a container has written by now; its id is `containerd://...` in a status."""

@@ -68,11 +68,12 @@ def _time(content: dict[str, Any], source: str, number: int) -> int:
 def _record(content: dict[str, Any], source: str, number: int) -> Record:
     """A record as far as a history needs it."""
     t, args = _time(content, source, number), content.get("args")
-    of = {name: str(content.get(name, "")) for name in ("pod", "container")}
+    pod, container = (str(content.get(name, "")) for name in ("pod", "container"))
     if content.get("kind") == "log":
-        return LogOutput(t=t, stream=str(content.get("stream", "")), text=str(content.get("text", "")), **of)
+        stream, text = (str(content.get(name, "")) for name in ("stream", "text"))
+        return LogOutput(t=t, pod=pod, container=container, stream=stream, text=text)
     if content.get("kind") == "cri.call" and isinstance(args, dict):
-        return CriCall(t=t, call=str(content.get("call", "")), args=args, **of)
+        return CriCall(t=t, pod=pod, container=container, call=str(content.get("call", "")), args=args)
     return Record(t=t)
 
 

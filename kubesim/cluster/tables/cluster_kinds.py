@@ -127,7 +127,9 @@ def _resource_slice(obj: JsonObject, look: Look) -> list[Cell]:
 def _quota(obj: JsonObject, look: Look) -> list[Cell]:
     used: dict[bool, list[str]] = {False: [], True: []}  # by whether it is a limit
     for resource, hard in sorted(dig(obj, "status.hard", {}).items()):
-        used[resource.startswith("limits.")].append(f"{resource}: {dig(obj, 'status.used', {}).get(resource, 0)}/{hard}")
+        used[resource.startswith("limits.")].append(
+            f"{resource}: {dig(obj, 'status.used', {}).get(resource, 0)}/{hard}"
+        )
     return [_name(obj), ", ".join(used[False]), ", ".join(used[True]), look.age(obj)]
 
 

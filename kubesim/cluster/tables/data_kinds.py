@@ -1,6 +1,6 @@
 """The rows of Services, EndpointSlices, ConfigMaps, Secrets, claims and volumes.
 
-Mirrors: pkg/printers/internalversion printers.go printService, printEndpointSlice, printPersistentVolumeClaim and others
+Mirrors: pkg/printers/internalversion printers.go printService, printEndpointSlice, printPersistentVolumeClaim, ...
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def _external_address(obj: JsonObject, wide: bool) -> str:
         case "ClusterIP" | "NodePort":
             return ",".join(external) or NONE
         case "LoadBalancer":
-            balancers = {each.get("ip") or each.get("hostname", "") for each in dig(obj, "status.loadBalancer.ingress", ())}
+            balancers = {
+                each.get("ip") or each.get("hostname", "") for each in dig(obj, "status.loadBalancer.ingress", ())
+            }
             text = ",".join(sorted(balancers - {""}))
             if not wide and len(text) > _LOAD_BALANCER_WIDTH:
                 text = text[: _LOAD_BALANCER_WIDTH - 3] + "..."
@@ -67,7 +69,7 @@ def _secret(obj: JsonObject, look: Look) -> list[Cell]:
     return [_name(obj), obj.get("type", ""), len(obj.get("data") or {}), look.age(obj)]
 
 
-def _class_of(obj: JsonObject) -> str:
+def class_of(obj: JsonObject) -> str:
     annotations = dig(obj, "metadata.annotations", {})
     return str(annotations[_BETA_CLASS] if _BETA_CLASS in annotations else dig(obj, "spec.storageClassName", ""))
 
@@ -84,7 +86,7 @@ def _claim(obj: JsonObject, look: Look) -> list[Cell]:
         _phase(obj),
         volume,
         *(bound if volume else ("", "")),
-        _class_of(obj),
+        class_of(obj),
         dig(obj, "spec.volumeAttributesClassName", UNSET),
         look.age(obj),
         dig(obj, "spec.volumeMode", UNSET),
@@ -100,7 +102,7 @@ def _volume(obj: JsonObject, look: Look) -> list[Cell]:
         dig(obj, "spec.persistentVolumeReclaimPolicy", ""),
         _phase(obj),
         f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
-        _class_of(obj),
+        class_of(obj),
         dig(obj, "spec.volumeAttributesClassName", UNSET),
         dig(obj, "status.reason", ""),
         look.age(obj),
@@ -108,11 +110,14 @@ def _volume(obj: JsonObject, look: Look) -> list[Cell]:
     ]
 
 
-def _storage_class(obj: JsonObject, look: Look) -> list[Cell]:
+def is_default_class(obj: JsonObject) -> bool:
     annotations = dig(obj, "metadata.annotations", {})
-    is_default = any(annotations.get(name) == "true" for name in _IS_DEFAULT)
+    return any(annotations.get(name) == "true" for name in _IS_DEFAULT)
+
+
+def _storage_class(obj: JsonObject, look: Look) -> list[Cell]:
     return [
-        _name(obj) + (" (default)" if is_default else ""),
+        _name(obj) + (" (default)" if is_default_class(obj) else ""),
         obj.get("provisioner", ""),
         obj.get("reclaimPolicy") or "Delete",
         obj.get("volumeBindingMode") or "Immediate",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesim.cluster.kubectl.describe import others, workloads
+from kubesim.cluster.kubectl.describe import others, storage, workloads
 from kubesim.cluster.kubectl.describe.nodes import OnNode, describe_node
 from kubesim.cluster.kubectl.describe.page import Page
 from kubesim.cluster.kubectl.describe.pods import describe_pod
@@ -18,12 +18,16 @@ _WITH_PODS = {
     "ReplicationController": workloads.describe_replica_set,
     "StatefulSet": workloads.describe_stateful_set,
     "DaemonSet": workloads.describe_daemon_set,
+    "PersistentVolumeClaim": storage.describe_claim,
 }
 _ALONE = {
     "Pod": describe_pod,
     "Job": workloads.describe_job,
     "CronJob": workloads.describe_cron_job,
     "ConfigMap": others.describe_config_map,
+    "ServiceAccount": others.describe_service_account,
+    "PersistentVolume": storage.describe_persistent_volume,
+    "StorageClass": storage.describe_storage_class,
 }
 
 

@@ -107,9 +107,9 @@ def _slices(page: Page, slices: Iterable[JsonObject]) -> None:
     pools: dict[tuple[str, str], list[int]] = {}
     for each in slices:
         key = (dig(each, "spec.driver", ""), dig(each, "spec.pool.name", ""))
-        count = pools.setdefault(key, [0, 0])
-        count[0] += 1
-        count[1] += len(dig(each, "spec.devices", ()))
+        counts = pools.setdefault(key, [0, 0])
+        counts[0] += 1
+        counts[1] += len(dig(each, "spec.devices", ()))
     if not pools:
         return
     page.line("Node-Local ResourceSlices:")

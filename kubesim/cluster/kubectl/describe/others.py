@@ -20,9 +20,7 @@ _ELSEWHERE = (".metadata.managedFields", ".metadata.name", ".metadata.namespace"
               ".metadata.annotations")  # fmt: skip
 
 
-def describe_service(
-    page: Page, obj: JsonObject, slices: Sequence[JsonObject], events: Sequence[JsonObject]
-) -> None:
+def describe_service(page: Page, obj: JsonObject, slices: Sequence[JsonObject], events: Sequence[JsonObject]) -> None:
     spec = obj.get("spec") or {}
     page.names(obj)
     page.marks(obj)
@@ -102,6 +100,14 @@ def describe_secret(page: Page, obj: JsonObject) -> None:
     page.line("\nData\n====")
     for key in sorted(obj.get("data") or {}):
         page.field(key, "REDACTED")
+
+
+def describe_service_account(page: Page, obj: JsonObject, events: Sequence[JsonObject]) -> None:
+    page.names(obj)
+    page.marks(obj)
+    names = [each.get("name", "") for each in obj.get("imagePullSecrets") or ()]
+    page.field("Image pull secrets", f"\n{' ' * 19}\t".join(names) or NONE)
+    page.events(events)
 
 
 def describe_namespace(page: Page, obj: JsonObject) -> None:

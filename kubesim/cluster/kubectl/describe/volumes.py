@@ -21,16 +21,25 @@ def describe_volumes(page: Page, volumes: Sequence[JsonObject], space: str = "")
     page.line(f"{space}Volumes:")
     for volume in volumes:
         page.line(f"{' ' if space else ''}{volume['name']}:", 1)
-        kind = next((kind for kind in _KINDS if volume.get(kind) is not None), None)
+        kind = source_kind(volume)
         if kind is None:
             page.line(NONE, 1)
             continue
-        text, fields = _KINDS[kind]
-        page.field("Type", text, 2)
-        for name, value in fields(volume[kind]):
-            page.field(name, value, 2)
-        for line in _items(volume[kind]) if kind == "downwardAPI" else ():
-            page.line(line, 3)
+        describe_source(page, kind, volume[kind])
+
+
+def describe_source(page: Page, kind: str, source: JsonObject) -> None:
+    text, fields = _KINDS[kind]
+    page.field("Type", text, 2)
+    for name, value in fields(source):
+        page.field(name, value, 2)
+    for line in _items(source) if kind == "downwardAPI" else ():
+        page.line(line, 3)
+
+
+def source_kind(owner: JsonObject) -> str | None:
+    """The kind of volume that a volume of a pod or the spec of a PersistentVolume has."""
+    return next((kind for kind in _KINDS if owner.get(kind) is not None), None)
 
 
 def _word(value: object) -> str:
@@ -88,12 +97,15 @@ def _ephemeral(source: JsonObject) -> _Fields:
 
 
 def _csi(source: JsonObject) -> _Fields:
-    attributes = ",".join(f"{key}={value}" for key, value in sorted((source.get("volumeAttributes") or {}).items()))
+    """A volume handle is in the source of a PersistentVolume."""
+    attributes = [f"{key}={value}" for key, value in sorted((source.get("volumeAttributes") or {}).items())]
+    handle = [("VolumeHandle", source["volumeHandle"])] if "volumeHandle" in source else []
     return [
         ("Driver", source.get("driver", "")),
         ("FSType", source.get("fsType", "")),
+        *handle,
         ("ReadOnly", _word(source.get("readOnly"))),
-        ("VolumeAttributes", attributes or NONE),
+        ("VolumeAttributes", "\n        \t".join(attributes) or NONE),
     ]
 
 
@@ -114,6 +126,10 @@ _KINDS: dict[str, tuple[str, Callable[[JsonObject], _Fields]]] = {
     "emptyDir": ("EmptyDir (a temporary directory that shares a pod's lifetime)", _empty_dir),
     "secret": ("Secret (a volume populated by a Secret)", _secret),
     "configMap": ("ConfigMap (a volume populated by a ConfigMap)", _config_map),
+    "local": (
+        "LocalVolume (a persistent volume backed by local storage on a node)",
+        lambda source: [("Path", source.get("path", ""))],
+    ),
     "nfs": ("NFS (an NFS mount that lasts the lifetime of a pod)", _nfs),
     "persistentVolumeClaim": (
         "PersistentVolumeClaim (a reference to a PersistentVolumeClaim in the same namespace)",

@@ -50,7 +50,10 @@ def describe_deployment(
     page.field("Selector", _selector(obj))
     counts = (("updated", "updatedReplicas"), ("total", "replicas"), ("available", "availableReplicas"),
               ("unavailable", "unavailableReplicas"))  # fmt: skip
-    said = [f"{dig(obj, 'spec.replicas', 0)} desired", *(f"{dig(obj, f'status.{at}', 0)} {word}" for word, at in counts)]
+    said = [
+        f"{dig(obj, 'spec.replicas', 0)} desired",
+        *(f"{dig(obj, f'status.{at}', 0)} {word}" for word, at in counts),
+    ]
     page.field("Replicas", " | ".join(said))
     page.field("StrategyType", dig(obj, "spec.strategy.type", ""))
     page.field("MinReadySeconds", dig(obj, "spec.minReadySeconds", 0))
@@ -77,7 +80,7 @@ def _by_age(objects: Iterable[JsonObject]) -> list[JsonObject]:
 
 def _same(template: JsonObject, other: JsonObject) -> bool:
     """Apart from the label that the controller adds."""
-    return _without_hash(template) == _without_hash(other)
+    return bool(_without_hash(template) == _without_hash(other))
 
 
 def _without_hash(template: JsonObject) -> Any:
@@ -91,9 +94,7 @@ def _created(replica_set: JsonObject) -> str:
     return f"{replica_set['metadata']['name']} ({replicas} replicas created)"
 
 
-def describe_replica_set(
-    page: Page, obj: JsonObject, pods: Iterable[JsonObject], events: Sequence[JsonObject]
-) -> None:
+def describe_replica_set(page: Page, obj: JsonObject, pods: Iterable[JsonObject], events: Sequence[JsonObject]) -> None:
     page.names(obj)
     is_plain = obj["kind"] == "ReplicationController"
     page.field("Selector", format_labels(dig(obj, "spec.selector")) if is_plain else _selector(obj))
