@@ -135,7 +135,7 @@ def _play(
         collected_rarely(),
         log_flags.opened(args) as log,
         telemetry_flags.opened(args) as telemetry,
-        saving_flags.opened(args) as saved,
+        saving_flags.opened(args, paced=bool(speed)) as saved,
     ):
         for file, scenario in scenarios:
             hashed = HashSink(placeholders=scenario.spec.runtime == "cni")

@@ -41,14 +41,17 @@ def check_runs(args: argparse.Namespace, scenarios: Sequence[tuple[str, Scenario
 
 
 @contextmanager
-def opened(args: argparse.Namespace) -> Iterator[SavingRun]:
-    """The file is opened before the run, so that a wrong name is a usage error at once."""
+def opened(args: argparse.Namespace, *, paced: bool) -> Iterator[SavingRun]:
+    """The file is opened before the run, so that a wrong name is a usage error at once.
+
+    A paced run is written line by line, so that others can read it while it goes on.
+    """
     if args.save is None:
         yield SavingRun(None)
         return
-    from kubesim.cluster.saved.observer import SavedRunWriter
+    from kubesim.cluster.saved.observer import BATCH, SavedRunWriter
 
-    writer = SavedRunWriter(args.save)
+    writer = SavedRunWriter(args.save, 0 if paced else BATCH)
     try:
         yield SavingRun(writer)
     finally:

@@ -122,15 +122,6 @@ def _played(args: argparse.Namespace, run: str) -> RunHistory:
     return history
 
 
-def custom_resources(moment: Moment) -> list[Resource]:
-    """Kinds of which there are objects and that no API server has by itself."""
-    from kubesim.cluster.store.served_kinds import is_custom_group, resource_for
-
-    return [
-        resource_for(f"{group}/v1", kind) for group, kind in moment.kinds() if group and is_custom_group(f"{group}/v1")
-    ]
-
-
 def wanted(args: argparse.Namespace, resource: Resource) -> Wanted:
     """Raises KubectlError for a selector that the API server refuses."""
     from kubesim.cluster.kubectl.arguments import KubectlError

@@ -40,7 +40,7 @@ def execute(args: argparse.Namespace) -> int:
     found: list[dict[str, Any]] = []
     problems: list[Exception] = []
     try:
-        wanted = targets(words, asking.custom_resources(moment))
+        wanted = targets(words, moment.custom_resources())
         for target in wanted:
             try:
                 found += _objects(args, moment, target)

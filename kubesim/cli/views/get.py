@@ -59,7 +59,7 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(f"what to get? The last word is the RUN ({USAGE})")
     moment = asking.moment_of(args, run)
     try:
-        wanted = targets(words, asking.custom_resources(moment))
+        wanted = targets(words, moment.custom_resources())
         problems = _check(args, wanted)
         found = _objects(args, moment, wanted, problems)
         _print(args, moment, wanted, found)

@@ -44,7 +44,8 @@ def _by_name() -> dict[str, Resource]:
 def resource_named(name: str, others: Iterable[Resource] = ()) -> Resource:
     """`others` are the custom resources that there are."""
     for other in others:
-        if name.lower() in (other.plural, other.kind.partition(".")[0].lower(), other.group_resource):
+        kind = other.kind.partition(".")[0].lower()
+        if name.lower() in (other.plural, kind, other.group_resource, *other.short_names):
             return other
     found = _by_name().get(name.lower())
     if found is None:

@@ -8,9 +8,11 @@ from typing import Any
 from kubesim.cluster.saved.history import OutputLine, RunHistory
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.store.selectors import FieldSelector, LabelSelector
-from kubesim.values import value_object
+from kubesim.cluster.store.served_kinds import is_custom_group, resource_for
+from kubesim.values import replace, value_object
 
 JsonObject = dict[str, Any]
+_DEFINITIONS = "apiextensions.k8s.io/v1"
 _FALSE_IF_MISSING = ("spec.unschedulable", "spec.hostNetwork")
 
 
@@ -38,9 +40,21 @@ class Moment:
             group = obj["apiVersion"].rpartition("/")[0]
             self._objects.setdefault((group, obj["kind"]), []).append(obj)
 
-    def kinds(self) -> Sequence[tuple[str, str]]:
-        """Group and kind of everything that there is."""
-        return tuple(self._objects)
+    def custom_resources(self) -> Sequence[Resource]:
+        """Kinds that no API server has by itself, of which there are objects; a definition says how they are called."""
+        names = {
+            (crd["spec"].get("group", ""), crd["spec"]["names"].get("kind", "")): crd["spec"]["names"]
+            for crd in self.list(resource_for(_DEFINITIONS, "CustomResourceDefinition"))
+            if isinstance((crd.get("spec") or {}).get("names"), dict)
+        }
+        found = []
+        for (group, kind), objects in self._objects.items():
+            if group and is_custom_group(f"{group}/v1"):
+                guess = resource_for(f"{group}/v1", kind, namespaced=bool(_namespace(objects[0])))
+                said = names.get((group, kind), {})
+                short = tuple(said.get("shortNames") or ())
+                found.append(replace(guess, plural=said.get("plural") or guess.plural, short_names=short))
+        return found
 
     def list(self, resource: Resource, wanted: Wanted = ALL) -> list[JsonObject]:
         """By namespace and name."""

@@ -44,10 +44,10 @@ class RunObserver:
 
 
 class SavedRunWriter:
-    """Writes a run to a file while it goes on. Raises UsageError if the file cannot be written."""
+    """Writes a run to a file while it goes on; a `batch` of 0 writes every line at once. Raises UsageError."""
 
-    def __init__(self, path: str) -> None:
-        self._file = LineFile(path, "--save", BATCH)
+    def __init__(self, path: str, batch: int = BATCH) -> None:
+        self._file = LineFile(path, "--save", batch)
 
     def begin(self, header: RunHeader) -> None:
         self._write(header.line())
