@@ -38,7 +38,7 @@ VALUES = st.recursive(
         ({"t": "a: b"}, "t: 'a: b'\n"),
         ({"t": "two\nlines\n"}, "t: |\n  two\n  lines\n"),
         ({"t": "x" * 200 + " y"}, f"t: {'x' * 200} y\n"),
-        ({"z": None, "l": [], "b": False, "n": 1}, "b: false\nl: []\n\"n\": 1\nz: null\n"),
+        ({"z": None, "l": [], "b": False, "n": 1}, 'b: false\nl: []\n"n": 1\nz: null\n'),
     ],
 )
 def test_texts(value: object, text: str) -> None:
