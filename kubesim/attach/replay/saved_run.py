@@ -73,7 +73,10 @@ class _View:
         if not isinstance(obj, dict) or not isinstance(metadata, dict):
             return None
         self._version = str(metadata.get("resourceVersion", self._version))
-        kind, key = str(obj.get("kind")), (str(obj.get("kind")), metadata.get("namespace", ""), metadata.get("name", ""))
+        kind, key = (
+            str(obj.get("kind")),
+            (str(obj.get("kind")), metadata.get("namespace", ""), metadata.get("name", "")),
+        )
         if kind not in _KINDS or not self._is_watched(kind, obj):
             return None
         known = self._objects.pop(key, None) is not None
