@@ -122,7 +122,7 @@ def _of_two_files(args: argparse.Namespace) -> RunDifference:
 def _of_file(args: argparse.Namespace, file: str) -> Played:
     from kubesim.cli.diff_runs import Played, play
     from kubesim.cli.output.effects import EffectSink
-    from kubesim.scenario.load.saved_lines import is_saved_run, read_saved_lines
+    from kubesim.cli.views.saved_lines import is_saved_run, read_saved_lines
     from kubesim.values import replace
 
     side = replace(_sides(args)[0], label=file)

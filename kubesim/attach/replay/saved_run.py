@@ -20,7 +20,7 @@ def is_saved_run(first: Object) -> bool:
 
 
 def as_recording(first: Object, values: Iterable[Numbered], path: str) -> Iterator[Numbered]:
-    """The lines of the recording: its header, a LIST of each kind, then the changes. Each keeps the number of its line."""
+    """The recording: its header, a LIST of each kind, then the changes, each with the number of its line."""
     nodes = first["nodes"]
     if len(nodes) != 1:
         raise InputError(path, f"is a run of {len(nodes)} nodes; a replay follows one")

@@ -15,7 +15,7 @@ from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.cluster.saved.history import RunHistory
-    from kubesim.cluster.saved.moment import Moment, Wanted
+    from kubesim.cluster.saved.moment import Moment, ObjectSelection
     from kubesim.cluster.store.kinds import Resource
 
 EXIT_FAILED = 1
@@ -75,9 +75,9 @@ def split_run(words: list[str], usage: str) -> tuple[list[str], str]:
 
 def moment_of(args: argparse.Namespace, run: str) -> Moment:
     """Raises UsageError if there is no such run, or no such moment in it."""
+    from kubesim.cli.views.saved_lines import is_saved_run
     from kubesim.cluster.saved.moment import Moment
     from kubesim.golang.text import duration
-    from kubesim.scenario.load.saved_lines import is_saved_run
 
     history = _saved(args, run) if is_saved_run(run) else _played(args, run)
     if args.at is not None and args.at > history.end and history.is_whole:
@@ -88,8 +88,8 @@ def moment_of(args: argparse.Namespace, run: str) -> Moment:
 
 
 def _saved(args: argparse.Namespace, run: str) -> RunHistory:
+    from kubesim.cli.views.saved_lines import read_saved_lines
     from kubesim.cluster.saved.reader import read_history
-    from kubesim.scenario.load.saved_lines import read_saved_lines
 
     for name in _FOR_A_SCENARIO:
         if getattr(args, name) is not None:
@@ -122,10 +122,10 @@ def _played(args: argparse.Namespace, run: str) -> RunHistory:
     return history
 
 
-def wanted(args: argparse.Namespace, resource: Resource) -> Wanted:
+def wanted(args: argparse.Namespace, resource: Resource) -> ObjectSelection:
     """Raises KubectlError for a selector that the API server refuses."""
     from kubesim.cluster.kubectl.arguments import KubectlError
-    from kubesim.cluster.saved.moment import Wanted
+    from kubesim.cluster.saved.moment import ObjectSelection
     from kubesim.cluster.store.fields import check_fields
     from kubesim.cluster.store.selectors import SelectorError, parse_field_selector, parse_label_selector
 
@@ -134,7 +134,7 @@ def wanted(args: argparse.Namespace, resource: Resource) -> Wanted:
     try:
         selector = parse_field_selector(fields)
         check_fields(resource, selector)
-        return Wanted(None if everywhere else args.namespace, parse_label_selector(args.selector), selector)
+        return ObjectSelection(None if everywhere else args.namespace, parse_label_selector(args.selector), selector)
     except SelectorError as error:
         what = (
             f"/v1, Resource={resource.plural}"

@@ -32,14 +32,16 @@ def execute(args: argparse.Namespace) -> int:
     from kubesim.cluster.kubectl import printing
     from kubesim.cluster.kubectl.arguments import KubectlError, name_with_kind
     from kubesim.cluster.kubectl.events import events_table, in_order
-    from kubesim.cluster.saved.moment import Wanted
+    from kubesim.cluster.saved.moment import ObjectSelection
     from kubesim.cluster.store.kinds import RESOURCES
 
     if unknown := [each for each in args.types.split(",") if each.lower() not in ("", "normal", "warning")]:
         raise UsageError(f"--types {','.join(unknown)}: valid --types are Normal or Warning")
     moment = asking.moment_of(args, args.run)
     try:
-        events = _chosen(args, moment.list(RESOURCES["Event"], Wanted(None if args.all_namespaces else args.namespace)))
+        events = _chosen(
+            args, moment.list(RESOURCES["Event"], ObjectSelection(None if args.all_namespaces else args.namespace))
+        )
     except KubectlError as error:
         return asking.complain(error)
     if not events:

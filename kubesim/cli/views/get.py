@@ -11,7 +11,7 @@ from kubesim.cli.views import asking
 from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
-    from kubesim.cluster.kubectl.arguments import Target
+    from kubesim.cluster.kubectl.arguments import KubectlTarget
     from kubesim.cluster.saved.moment import Moment
     from kubesim.cluster.store.kinds import Resource
 
@@ -70,7 +70,7 @@ def execute(args: argparse.Namespace) -> int:
     return asking.EXIT_FAILED if problems else 0
 
 
-def _check(args: argparse.Namespace, wanted: list[Target]) -> list[Exception]:
+def _check(args: argparse.Namespace, wanted: list[KubectlTarget]) -> list[Exception]:
     from kubesim.cluster.kubectl.arguments import KubectlError
     from kubesim.cluster.kubectl.printing import FORMATS, PATHS
 
@@ -91,7 +91,7 @@ def _check(args: argparse.Namespace, wanted: list[Target]) -> list[Exception]:
 Found = list[tuple["Resource", list[dict[str, Any]]]]
 
 
-def _objects(args: argparse.Namespace, moment: Moment, wanted: list[Target], problems: list[Exception]) -> Found:
+def _objects(args: argparse.Namespace, moment: Moment, wanted: list[KubectlTarget], problems: list[Exception]) -> Found:
     """By kind, in the order of the command line."""
     from kubesim.cluster.kubectl.arguments import not_found
     from kubesim.cluster.kubectl.printing import sort_by
@@ -110,7 +110,7 @@ def _objects(args: argparse.Namespace, moment: Moment, wanted: list[Target], pro
     return found
 
 
-def _print(args: argparse.Namespace, moment: Moment, wanted: list[Target], found: Found) -> None:
+def _print(args: argparse.Namespace, moment: Moment, wanted: list[KubectlTarget], found: Found) -> None:
     from kubesim.cluster.kubectl import printing
 
     form, _, spec = args.output.partition("=")
@@ -136,7 +136,7 @@ def _print(args: argparse.Namespace, moment: Moment, wanted: list[Target], found
             sys.stdout.write(printing.as_yaml(whole) if form == "yaml" else printing.as_json(whole))
 
 
-def _print_tables(args: argparse.Namespace, moment: Moment, wanted: list[Target], found: Found) -> None:
+def _print_tables(args: argparse.Namespace, moment: Moment, wanted: list[KubectlTarget], found: Found) -> None:
     from kubesim.cluster.kubectl.printing import TableStyle, table
 
     several = len(found) > 1

@@ -21,7 +21,7 @@ class KubectlError(KubesimError):
 
 
 @value_object
-class Target:
+class KubectlTarget:
     """All objects of a kind, or one."""
 
     resource: Resource
@@ -53,7 +53,7 @@ def resource_named(name: str, others: Iterable[Resource] = ()) -> Resource:
     return found
 
 
-def targets(words: Sequence[str], others: Iterable[Resource] = ()) -> list[Target]:
+def targets(words: Sequence[str], others: Iterable[Resource] = ()) -> list[KubectlTarget]:
     """What is asked for, in its order."""
     others = list(others)
     if any("/" in word for word in words):
@@ -61,11 +61,11 @@ def targets(words: Sequence[str], others: Iterable[Resource] = ()) -> list[Targe
     types, names = words[0], words[1:]
     resources = list(_resources(types.split(","), others))
     if not names:
-        return [Target(resource) for resource in resources]
-    return [Target(resource, name) for resource in resources for name in names]
+        return [KubectlTarget(resource) for resource in resources]
+    return [KubectlTarget(resource, name) for resource in resources for name in names]
 
 
-def _slashed(word: str, others: Iterable[Resource]) -> Target:
+def _slashed(word: str, others: Iterable[Resource]) -> KubectlTarget:
     type, slash, name = word.partition("/")
     if not slash:
         problem = "there is no need to specify a resource type as a separate argument when passing arguments in "
@@ -77,7 +77,7 @@ def _slashed(word: str, others: Iterable[Resource]) -> Target:
             if "/" in name
             else f'error: arguments in resource/name form may not have more than one slash, or an empty part: "{word}"'
         )
-    return Target(resource_named(type, others), name)
+    return KubectlTarget(resource_named(type, others), name)
 
 
 def _resources(types: Iterable[str], others: Iterable[Resource]) -> Iterator[Resource]:

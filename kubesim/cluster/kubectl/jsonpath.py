@@ -34,7 +34,7 @@ class JsonPathError(ValueError):
 
 
 @value_object
-class Action:
+class PathAction:
     """`keyword` is `range`, `end` or nothing."""
 
     keyword: str
@@ -99,8 +99,8 @@ class _Parser:
         self._text = text
         self._at = 0
 
-    def template(self) -> list[Action | str]:
-        nodes: list[Action | str] = []
+    def template(self) -> list[PathAction | str]:
+        nodes: list[PathAction | str] = []
         while self._at < len(self._text):
             brace = self._text.find("{", self._at)
             if brace < 0:
@@ -112,7 +112,7 @@ class _Parser:
             nodes.append(self.action())
         return nodes
 
-    def action(self) -> Action:
+    def action(self) -> PathAction:
         """From behind the opening brace to behind the closing one."""
         keyword, steps = "", list[Step]()
         while not self._skip("}"):
@@ -145,7 +145,7 @@ class _Parser:
                     raise JsonPathError(f"unrecognized identifier {word}")
             else:
                 raise JsonPathError(f"unrecognized character in action: U+{ord(char):04X} '{char}'")
-        return Action(keyword, tuple(steps))
+        return PathAction(keyword, tuple(steps))
 
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]

@@ -10,13 +10,13 @@ from typing import Any
 
 from kubesim.cluster.kubectl.arguments import KubectlError, name_with_kind
 from kubesim.cluster.kubectl.jsonpath import JsonPath, JsonPathError
+from kubesim.cluster.kubectl.tabwriter import aligned
+from kubesim.cluster.kubectl.yaml_writer import to_yaml
 from kubesim.cluster.store.kinds import Resource
 from kubesim.cluster.tables.rules import table_of
 from kubesim.cluster.tables.table import Cell, JsonObject, Look
 from kubesim.cluster.tables.texts import NONE, format_labels
 from kubesim.golang.json import dumps_in_order
-from kubesim.golang.tabwriter import aligned
-from kubesim.golang.yaml_writer import to_yaml
 from kubesim.values import value_object
 
 FORMATS = ("wide", "yaml", "json", "name")

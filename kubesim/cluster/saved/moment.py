@@ -17,7 +17,7 @@ _FALSE_IF_MISSING = ("spec.unschedulable", "spec.hostNetwork")
 
 
 @value_object
-class Wanted:
+class ObjectSelection:
     """Which objects of a kind: of a namespace (None: of all), by labels and by fields."""
 
     namespace: str | None = None
@@ -25,7 +25,7 @@ class Wanted:
     fields: FieldSelector | None = None
 
 
-ALL = Wanted()
+ALL = ObjectSelection()
 
 
 class Moment:
@@ -56,13 +56,13 @@ class Moment:
                 found.append(replace(guess, plural=said.get("plural") or guess.plural, short_names=short))
         return found
 
-    def list(self, resource: Resource, wanted: Wanted = ALL) -> list[JsonObject]:
+    def list(self, resource: Resource, wanted: ObjectSelection = ALL) -> list[JsonObject]:
         """By namespace and name."""
         found = self._objects.get((resource.group, resource.kind.partition(".")[0]), ())
         return sorted((obj for obj in found if _matches(obj, wanted)), key=lambda obj: (_namespace(obj), _name(obj)))
 
     def find(self, resource: Resource, namespace: str, name: str) -> JsonObject | None:
-        within = Wanted(namespace if resource.namespaced else None)
+        within = ObjectSelection(namespace if resource.namespaced else None)
         return next((obj for obj in self.list(resource, within) if _name(obj) == name), None)
 
     def output(self, container_id: str) -> Sequence[OutputLine]:
@@ -82,7 +82,7 @@ def _namespace(obj: JsonObject) -> str:
     return str(obj["metadata"].get("namespace", ""))
 
 
-def _matches(obj: JsonObject, wanted: Wanted) -> bool:
+def _matches(obj: JsonObject, wanted: ObjectSelection) -> bool:
     if wanted.namespace is not None and _namespace(obj) != wanted.namespace:
         return False
     if wanted.labels is not None and not wanted.labels.matches(obj["metadata"].get("labels") or {}):

@@ -14,7 +14,7 @@ from kubesim.app import Trial, run_scenario
 from kubesim.cli.flags.saving_flags import header_of
 from kubesim.cluster.saved.history import RunHistory
 from kubesim.cluster.saved.lines import shown_object
-from kubesim.cluster.saved.moment import Moment, Wanted
+from kubesim.cluster.saved.moment import Moment, ObjectSelection
 from kubesim.cluster.saved.observer import history_of
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.selectors import parse_field_selector, parse_label_selector
@@ -91,15 +91,15 @@ def test_objects_are_selected_by_namespace_labels_and_fields() -> None:
     moment, pods = Moment(history), RESOURCES["Pod"]
     everything = moment.list(pods)
     assert everything
-    assert moment.list(pods, Wanted("default")) == everything
-    assert moment.list(pods, Wanted("other")) == []
-    assert moment.list(pods, Wanted(labels=parse_label_selector("pod-template-hash"))) == everything
-    running = Wanted(fields=parse_field_selector("status.phase=Running,spec.hostNetwork=false"))
+    assert moment.list(pods, ObjectSelection("default")) == everything
+    assert moment.list(pods, ObjectSelection("other")) == []
+    assert moment.list(pods, ObjectSelection(labels=parse_label_selector("pod-template-hash"))) == everything
+    running = ObjectSelection(fields=parse_field_selector("status.phase=Running,spec.hostNetwork=false"))
     assert moment.list(pods, running) == everything
     one = everything[0]["metadata"]["name"]
     assert [
         obj["metadata"]["name"]
-        for obj in moment.list(pods, Wanted(fields=parse_field_selector(f"metadata.name={one}")))
+        for obj in moment.list(pods, ObjectSelection(fields=parse_field_selector(f"metadata.name={one}")))
     ] == [one]
 
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubesim.cli.main import main
+from kubesim.cli.views.saved_lines import is_saved_run, read_saved_lines
 from kubesim.cluster.saved.reader import read_history
 from kubesim.errors import InputError
-from kubesim.scenario.load.saved_lines import is_saved_run, read_saved_lines
 from tests.support.saved_runs import header, lines_of
 
 SECRET = """

@@ -138,7 +138,7 @@ def test_kinds_of_the_cluster() -> None:
     assert row("PodDisruptionBudget", spec={"minAvailable": "50%"}, status={"disruptionsAllowed": 1}) == [
         "x", "50%", "N/A", 1, "2m",
     ]  # fmt: skip
-    claim = {"allocation": {}, "reservedFor": [{}]}
+    claim: dict[str, Any] = {"allocation": {}, "reservedFor": [{}]}
     assert row("ResourceClaim", status=claim)[1] == "allocated,reserved"
     assert row("ResourceClaim")[1] == "pending"
     hard = {"cpu": "4", "limits.cpu": "8"}

@@ -7,7 +7,7 @@ from kubesim.cluster.kubectl.describe.nodes import OnNode, describe_node
 from kubesim.cluster.kubectl.describe.page import Page
 from kubesim.cluster.kubectl.describe.pods import describe_pod
 from kubesim.cluster.kubectl.events import about
-from kubesim.cluster.saved.moment import Moment, Wanted
+from kubesim.cluster.saved.moment import Moment, ObjectSelection
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.tables.table import JsonObject, dig
 
@@ -38,12 +38,12 @@ def describe(moment: Moment, obj: JsonObject) -> str:
     if kind == "Node":
         describe_node(page, obj, _on_node(moment, obj["metadata"]["name"]), events)
     elif kind == "Deployment":
-        sets = moment.list(RESOURCES["ReplicaSet"], Wanted(namespace))
+        sets = moment.list(RESOURCES["ReplicaSet"], ObjectSelection(namespace))
         workloads.describe_deployment(page, obj, sets, events)
     elif kind in _WITH_PODS:
-        _WITH_PODS[kind](page, obj, moment.list(RESOURCES["Pod"], Wanted(namespace)), events)
+        _WITH_PODS[kind](page, obj, moment.list(RESOURCES["Pod"], ObjectSelection(namespace)), events)
     elif kind == "Service":
-        slices = moment.list(RESOURCES["EndpointSlice"], Wanted(namespace))
+        slices = moment.list(RESOURCES["EndpointSlice"], ObjectSelection(namespace))
         name = obj["metadata"]["name"]
         own = [each for each in slices if dig(each, "metadata.labels", {}).get(_SERVICE) == name]
         others.describe_service(page, obj, own, events)

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from kubesim.api.quantity import parse_quantity
 from kubesim.api.timestamps import SECOND, parse_time
 from kubesim.cluster.kubectl.events import interval
+from kubesim.cluster.kubectl.tabwriter import aligned
 from kubesim.cluster.tables.table import JsonObject, dig
 from kubesim.cluster.tables.texts import NONE
-from kubesim.golang.tabwriter import aligned
 
 _SKIPPED = "kubectl.kubernetes.io/last-applied-configuration"
 _LONGEST = 140  # annotation on one line

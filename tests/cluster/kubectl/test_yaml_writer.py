@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubesim.cluster.kubectl.yaml_writer import to_yaml
 from kubesim.golang.json import dumps
 from kubesim.golang.yaml import yaml_to_json
-from kubesim.golang.yaml_writer import to_yaml
 
 SCALARS = (
     st.none()

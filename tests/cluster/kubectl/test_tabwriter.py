@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesim.golang.tabwriter import aligned
+from kubesim.cluster.kubectl.tabwriter import aligned
 
 
 def test_cells_below_each_other_are_equally_wide() -> None:
