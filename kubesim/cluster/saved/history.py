@@ -14,7 +14,7 @@ from kubesim.trace.records import CriCall, LogOutput, Record
 JsonObject = dict[str, Any]
 
 
-class Change(NamedTuple):
+class ObjectChange(NamedTuple):
     """`t` is microseconds since the start."""
 
     t: int
@@ -33,13 +33,13 @@ class RunHistory:
 
     def __init__(self, header: RunHeader) -> None:
         self.header = header
-        self.changes: list[Change] = []
+        self.changes: list[ObjectChange] = []
         self.output: dict[str, list[OutputLine]] = {}  # by the id of the container
         self.end = 0
         self.is_whole = False
         self._running: dict[tuple[str, str], str] = {}  # pod and container -> the id that was started last
 
-    def change(self, change: Change) -> None:
+    def change(self, change: ObjectChange) -> None:
         self.changes.append(change)
         self.end = max(self.end, change.t)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kubesim.cluster.saved.history import Change, RunHistory
+from kubesim.cluster.saved.history import ObjectChange, RunHistory
 from kubesim.cluster.saved.lines import RunHeader, change_line, end_line, shown_object
 from kubesim.cluster.store.store import Store
 from kubesim.cluster.store.watches import WatchEvent
@@ -17,7 +17,7 @@ BATCH = 1 << 16  # bytes that are written at once: a process that is killed lose
 
 class RunListener(Protocol):
     def record(self, record: Record) -> None: ...
-    def change(self, change: Change) -> None: ...
+    def change(self, change: ObjectChange) -> None: ...
 
 
 class RunObserver:
@@ -34,13 +34,13 @@ class RunObserver:
         self._store, self._start = store, store.now()
         for kind in store.kinds():
             for obj in store.list(kind):
-                self._listener.change(Change(0, "ADDED", shown_object(obj)))
+                self._listener.change(ObjectChange(0, "ADDED", shown_object(obj)))
         store.watch_all(self._changed)
 
     def _changed(self, event: WatchEvent) -> None:
         assert self._store is not None
         t = self._store.now() - self._start
-        self._listener.change(Change(t, event.type, shown_object(event.object)))
+        self._listener.change(ObjectChange(t, event.type, shown_object(event.object)))
 
 
 class SavedRunWriter:
@@ -55,7 +55,7 @@ class SavedRunWriter:
     def record(self, record: Record) -> None:
         self._write(record_line(record))
 
-    def change(self, change: Change) -> None:
+    def change(self, change: ObjectChange) -> None:
         self._write(change_line(change.type, change.t, change.object))
 
     def end(self, t: int, ok: bool, hash: str | None) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubesim.api.timestamps import SECOND, parse_time
-from kubesim.cluster.saved.history import Change, RunHistory
+from kubesim.cluster.saved.history import ObjectChange, RunHistory
 from kubesim.cluster.saved.lines import CHANGES, RunHeader
 from kubesim.errors import InputError, not_json
 from kubesim.trace.records import CriCall, LogOutput, Record
@@ -77,7 +77,7 @@ def _record(content: dict[str, Any], source: str, number: int) -> Record:
     return Record(t=t)
 
 
-def _change(content: dict[str, Any], source: str, number: int) -> Change:
+def _change(content: dict[str, Any], source: str, number: int) -> ObjectChange:
     type, obj = content.get("type"), content.get("object")
     if type not in CHANGES:
         raise InputError(source, f"must be one of {', '.join(CHANGES)}", line=number, field="type")
@@ -86,4 +86,4 @@ def _change(content: dict[str, Any], source: str, number: int) -> Change:
         raise InputError(source, "not an object with a name", line=number, field="object")
     if not isinstance(obj.get("kind"), str) or not isinstance(obj.get("apiVersion"), str):
         raise InputError(source, "has no kind or no apiVersion", line=number, field="object")
-    return Change(_time(content, source, number), type, obj)
+    return ObjectChange(_time(content, source, number), type, obj)

@@ -5,7 +5,7 @@ Mirrors: pkg/printers/internalversion printers.go printNode, printEvent, printNa
 
 from __future__ import annotations
 
-from kubesim.cluster.tables.table import Cell, JsonObject, Look, TableRules, columns, condition, dig
+from kubesim.cluster.tables.table import Cell, JsonObject, TableLook, TableRules, columns, condition, dig
 from kubesim.cluster.tables.texts import NONE
 
 _ROLE_PREFIX, _ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
@@ -15,7 +15,7 @@ def _name(obj: JsonObject) -> str:
     return str(obj["metadata"]["name"])
 
 
-def _node(obj: JsonObject, look: Look) -> list[Cell]:
+def _node(obj: JsonObject, look: TableLook) -> list[Cell]:
     ready = condition(obj, "Ready")
     status = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
     if dig(obj, "spec.unschedulable"):
@@ -55,7 +55,7 @@ def _address(obj: JsonObject, type: str) -> str:
     return next((each["address"] for each in addresses if each["type"] == type), NONE)
 
 
-def _event(obj: JsonObject, look: Look) -> list[Cell]:
+def _event(obj: JsonObject, look: TableLook) -> list[Cell]:
     first = look.since(obj.get("firstTimestamp") or obj.get("eventTime"))
     last = look.since(obj["lastTimestamp"]) if obj.get("lastTimestamp") else first
     count = obj.get("count") or 1
@@ -88,28 +88,28 @@ def _event_columns() -> TableRules:
                        *columns("", "First Seen,Count,Name")), _event)  # fmt: skip
 
 
-def _namespace(obj: JsonObject, look: Look) -> list[Cell]:
+def _namespace(obj: JsonObject, look: TableLook) -> list[Cell]:
     return [_name(obj), dig(obj, "status.phase", ""), look.age(obj)]
 
 
-def _lease(obj: JsonObject, look: Look) -> list[Cell]:
+def _lease(obj: JsonObject, look: TableLook) -> list[Cell]:
     return [_name(obj), dig(obj, "spec.holderIdentity", ""), look.age(obj)]
 
 
-def _priority_class(obj: JsonObject, look: Look) -> list[Cell]:
+def _priority_class(obj: JsonObject, look: TableLook) -> list[Cell]:
     policy = obj.get("preemptionPolicy") or ""
     return [_name(obj), obj.get("value", 0), bool(obj.get("globalDefault")), look.age(obj), policy]
 
 
-def _runtime_class(obj: JsonObject, look: Look) -> list[Cell]:
+def _runtime_class(obj: JsonObject, look: TableLook) -> list[Cell]:
     return [_name(obj), obj.get("handler", ""), look.age(obj)]
 
 
-def _name_and_age(obj: JsonObject, look: Look) -> list[Cell]:
+def _name_and_age(obj: JsonObject, look: TableLook) -> list[Cell]:
     return [_name(obj), look.age(obj)]
 
 
-def _resource_claim(obj: JsonObject, look: Look) -> list[Cell]:
+def _resource_claim(obj: JsonObject, look: TableLook) -> list[Cell]:
     is_deleted = bool(dig(obj, "metadata.deletionTimestamp"))
     states = ["deleted"] if is_deleted else []
     if dig(obj, "status.allocation") is None:
@@ -119,12 +119,12 @@ def _resource_claim(obj: JsonObject, look: Look) -> list[Cell]:
     return [_name(obj), ",".join(states), look.age(obj)]
 
 
-def _resource_slice(obj: JsonObject, look: Look) -> list[Cell]:
+def _resource_slice(obj: JsonObject, look: TableLook) -> list[Cell]:
     fields = [dig(obj, f"spec.{path}", "") for path in ("nodeName", "driver", "pool.name")]
     return [_name(obj), *fields, look.age(obj)]
 
 
-def _quota(obj: JsonObject, look: Look) -> list[Cell]:
+def _quota(obj: JsonObject, look: TableLook) -> list[Cell]:
     used: dict[bool, list[str]] = {False: [], True: []}  # by whether it is a limit
     for resource, hard in sorted(dig(obj, "status.hard", {}).items()):
         used[resource.startswith("limits.")].append(

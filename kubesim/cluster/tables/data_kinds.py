@@ -5,7 +5,7 @@ Mirrors: pkg/printers/internalversion printers.go printService, printEndpointSli
 
 from __future__ import annotations
 
-from kubesim.cluster.tables.table import Cell, JsonObject, Look, TableRules, columns, dig
+from kubesim.cluster.tables.table import Cell, JsonObject, TableLook, TableRules, columns, dig
 from kubesim.cluster.tables.texts import NONE, UNSET, access_modes, few, format_labels
 
 _LOAD_BALANCER_WIDTH = 16
@@ -17,7 +17,7 @@ def _name(obj: JsonObject) -> str:
     return str(obj["metadata"]["name"])
 
 
-def _service(obj: JsonObject, look: Look) -> list[Cell]:
+def _service(obj: JsonObject, look: TableLook) -> list[Cell]:
     addresses = dig(obj, "spec.clusterIPs", ())
     ports = ",".join(_port(port) for port in dig(obj, "spec.ports", ()))
     return [
@@ -54,18 +54,18 @@ def _external_address(obj: JsonObject, wide: bool) -> str:
     return "<unknown>"
 
 
-def _endpoint_slice(obj: JsonObject, look: Look) -> list[Cell]:
+def _endpoint_slice(obj: JsonObject, look: TableLook) -> list[Cell]:
     ports = [str(each["port"] if each.get("port") is not None else each.get("name", "*"))
              for each in obj.get("ports") or ()]  # fmt: skip
     addresses = [address for each in obj.get("endpoints") or () for address in each.get("addresses") or ()]
     return [_name(obj), obj.get("addressType", ""), few(ports), few(addresses), look.age(obj)]
 
 
-def _config_map(obj: JsonObject, look: Look) -> list[Cell]:
+def _config_map(obj: JsonObject, look: TableLook) -> list[Cell]:
     return [_name(obj), len(obj.get("data") or {}) + len(obj.get("binaryData") or {}), look.age(obj)]
 
 
-def _secret(obj: JsonObject, look: Look) -> list[Cell]:
+def _secret(obj: JsonObject, look: TableLook) -> list[Cell]:
     return [_name(obj), obj.get("type", ""), len(obj.get("data") or {}), look.age(obj)]
 
 
@@ -78,7 +78,7 @@ def _phase(obj: JsonObject) -> str:
     return "Terminating" if dig(obj, "metadata.deletionTimestamp") else dig(obj, "status.phase", "")
 
 
-def _claim(obj: JsonObject, look: Look) -> list[Cell]:
+def _claim(obj: JsonObject, look: TableLook) -> list[Cell]:
     volume = dig(obj, "spec.volumeName", "")
     bound = [dig(obj, "status.capacity.storage", "0"), access_modes(dig(obj, "status.accessModes"))]
     return [
@@ -93,7 +93,7 @@ def _claim(obj: JsonObject, look: Look) -> list[Cell]:
     ]
 
 
-def _volume(obj: JsonObject, look: Look) -> list[Cell]:
+def _volume(obj: JsonObject, look: TableLook) -> list[Cell]:
     claim = dig(obj, "spec.claimRef")
     return [
         _name(obj),
@@ -115,7 +115,7 @@ def is_default_class(obj: JsonObject) -> bool:
     return any(annotations.get(name) == "true" for name in _IS_DEFAULT)
 
 
-def _storage_class(obj: JsonObject, look: Look) -> list[Cell]:
+def _storage_class(obj: JsonObject, look: TableLook) -> list[Cell]:
     return [
         _name(obj) + (" (default)" if is_default_class(obj) else ""),
         obj.get("provisioner", ""),
@@ -126,16 +126,16 @@ def _storage_class(obj: JsonObject, look: Look) -> list[Cell]:
     ]
 
 
-def _attachment(obj: JsonObject, look: Look) -> list[Cell]:
+def _attachment(obj: JsonObject, look: TableLook) -> list[Cell]:
     fields = [dig(obj, f"spec.{path}", "") for path in ("attacher", "source.persistentVolumeName", "nodeName")]
     return [_name(obj), *fields, dig(obj, "status.attached", False), look.age(obj)]
 
 
-def _csi_node(obj: JsonObject, look: Look) -> list[Cell]:
+def _csi_node(obj: JsonObject, look: TableLook) -> list[Cell]:
     return [_name(obj), len(dig(obj, "spec.drivers", ())), look.age(obj)]
 
 
-def _csi_driver(obj: JsonObject, look: Look) -> list[Cell]:
+def _csi_driver(obj: JsonObject, look: TableLook) -> list[Cell]:
     tokens = dig(obj, "spec.tokenRequests")
     return [
         _name(obj),

@@ -9,7 +9,7 @@ from typing import Any
 
 from kubesim.api.timestamps import parse_time
 from kubesim.cluster.tables.ages import human_duration
-from kubesim.cluster.tables.table import Cell, JsonObject, Look, TableRules, columns, condition, dig, is_true
+from kubesim.cluster.tables.table import Cell, JsonObject, TableLook, TableRules, columns, condition, dig, is_true
 from kubesim.cluster.tables.texts import NONE
 from kubesim.values import mutable
 
@@ -31,7 +31,7 @@ class _Tally:
             self.last_restart = max(self.last_restart, parse_time(finished))
 
 
-def pod_cells(pod: JsonObject, look: Look) -> list[Cell]:
+def pod_cells(pod: JsonObject, look: TableLook) -> list[Cell]:
     reason, tally = pod_state(pod)
     restarts = str(tally.restarts)
     if tally.restarts and tally.last_restart:

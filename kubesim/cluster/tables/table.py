@@ -22,7 +22,7 @@ class Column:
 
 
 @value_object
-class Look:
+class TableLook:
     """When an object is looked at, in microseconds since the epoch, and whether the wide columns are wanted."""
 
     now: int
@@ -40,7 +40,7 @@ class TableRules:
     """`cells` gives a cell for each column, also for the wide ones."""
 
     columns: Sequence[Column]
-    cells: Callable[[JsonObject, Look], Sequence[Cell]]
+    cells: Callable[[JsonObject, TableLook], Sequence[Cell]]
 
     def shown(self, wide: bool) -> list[int]:
         """The numbers of the columns that are shown."""

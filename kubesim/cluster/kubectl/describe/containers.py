@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kubesim.api.quantity import parse_quantity
-from kubesim.cluster.kubectl.describe.page import Page, canonical, date
+from kubesim.cluster.kubectl.describe.page import DescriptionPage, canonical, date
 from kubesim.cluster.tables.table import JsonObject, dig
 from kubesim.cluster.tables.texts import NONE, yes_or_no
 from kubesim.golang.text import listed, quoted
@@ -17,7 +17,7 @@ _PROBES = (("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"), ("Sta
 
 
 def describe_containers(
-    page: Page,
+    page: DescriptionPage,
     label: str,
     containers: Sequence[JsonObject],
     *,
@@ -52,7 +52,7 @@ def describe_containers(
         _mounts(page, container)
 
 
-def _basics(page: Page, container: JsonObject, status: JsonObject | None) -> None:
+def _basics(page: DescriptionPage, container: JsonObject, status: JsonObject | None) -> None:
     if status is not None:
         page.field("Container ID", status.get("containerID", ""), 2)
     page.field("Image", container.get("image", ""), 2)
@@ -73,7 +73,7 @@ def _port(port: JsonObject, field: str) -> str:
     return f"{text} ({port['name']})" if port.get("name") else text
 
 
-def _state(page: Page, name: str, state: JsonObject) -> None:
+def _state(page: DescriptionPage, name: str, state: JsonObject) -> None:
     running, ended = state.get("running"), state.get("terminated")
     if running is not None:
         page.field(name, "Running", 2)
@@ -91,7 +91,7 @@ def _state(page: Page, name: str, state: JsonObject) -> None:
         page.optional("Reason", dig(state, "waiting.reason"), 3)
 
 
-def describe_resources(page: Page, resources: JsonObject, level: int) -> None:
+def describe_resources(page: DescriptionPage, resources: JsonObject, level: int) -> None:
     for title in ("Limits", "Requests"):
         amounts = resources.get(title.lower()) or {}
         if amounts:
@@ -124,7 +124,7 @@ def describe_probe(probe: JsonObject) -> str:
 # -- environment and mounts -------------------------------------------------------------------------------------
 
 
-def _environment(page: Page, container: JsonObject, pod: JsonObject | None) -> None:
+def _environment(page: DescriptionPage, container: JsonObject, pod: JsonObject | None) -> None:
     sources = container.get("envFrom") or ()
     if sources:
         page.line("Environment Variables from:", 2)
@@ -180,7 +180,7 @@ def _resource_value(field: JsonObject, container: JsonObject) -> str:
     return str(-(-amount.value() // unit.value()))
 
 
-def _mounts(page: Page, container: JsonObject) -> None:
+def _mounts(page: DescriptionPage, container: JsonObject) -> None:
     mounts = sorted(container.get("volumeMounts") or (), key=lambda each: each.get("mountPath", ""))
     page.line("Mounts:" + ("" if mounts else f"\t{NONE}"), 2)
     for each in mounts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubesim.cluster.kubectl.describe import others, storage, workloads
 from kubesim.cluster.kubectl.describe.nodes import OnNode, describe_node
-from kubesim.cluster.kubectl.describe.page import Page
+from kubesim.cluster.kubectl.describe.page import DescriptionPage
 from kubesim.cluster.kubectl.describe.pods import describe_pod
 from kubesim.cluster.kubectl.events import about
 from kubesim.cluster.saved.moment import Moment, ObjectSelection
@@ -32,7 +32,7 @@ _ALONE = {
 
 
 def describe(moment: Moment, obj: JsonObject) -> str:
-    page, kind = Page(moment.now), obj["kind"]
+    page, kind = DescriptionPage(moment.now), obj["kind"]
     namespace = obj["metadata"].get("namespace")
     events = about(moment.list(RESOURCES["Event"]), obj)
     if kind == "Node":

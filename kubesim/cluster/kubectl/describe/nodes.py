@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kubesim.api.pod import Pod
 from kubesim.api.pods.resources import pod_limits, pod_requests
 from kubesim.api.quantity import Quantity, parse_quantity
-from kubesim.cluster.kubectl.describe.page import Page, canonical, date
+from kubesim.cluster.kubectl.describe.page import DescriptionPage, canonical, date
 from kubesim.cluster.tables.ages import age
 from kubesim.cluster.tables.cluster_kinds import node_roles
 from kubesim.cluster.tables.table import JsonObject, dig
@@ -38,7 +38,7 @@ class OnNode:
     slices: Sequence[JsonObject] = ()
 
 
-def describe_node(page: Page, node: JsonObject, on_node: OnNode, events: Sequence[JsonObject]) -> None:
+def describe_node(page: DescriptionPage, node: JsonObject, on_node: OnNode, events: Sequence[JsonObject]) -> None:
     spec, status = node.get("spec") or {}, node.get("status") or {}
     page.field("Name", node["metadata"]["name"])
     page.field("Roles", ",".join(node_roles(node)) or NONE)
@@ -80,7 +80,7 @@ def _taint(taint: JsonObject) -> str:
     return f"{key}={value}:{effect}" if value else f"{key}:{effect}"
 
 
-def _lease(page: Page, node: JsonObject, lease: JsonObject | None) -> None:
+def _lease(page: DescriptionPage, node: JsonObject, lease: JsonObject | None) -> None:
     if lease is None:
         name = node["metadata"]["name"]
         page.field("Lease", f'Failed to get lease: leases.coordination.k8s.io "{name}" not found')
@@ -92,7 +92,7 @@ def _lease(page: Page, node: JsonObject, lease: JsonObject | None) -> None:
         page.field(name, date(spec[field]) if spec.get(field) else UNSET, 1)
 
 
-def _conditions(page: Page, conditions: Sequence[JsonObject]) -> None:
+def _conditions(page: DescriptionPage, conditions: Sequence[JsonObject]) -> None:
     if conditions:
         page.line("Conditions:\n  Type\tStatus\tLastHeartbeatTime\tLastTransitionTime\tReason\tMessage")
         page.line("----\t------\t-----------------\t------------------\t------\t-------", 1)
@@ -102,7 +102,7 @@ def _conditions(page: Page, conditions: Sequence[JsonObject]) -> None:
         page.line(" \t".join([*cells, each.get("message", "")]), 1)
 
 
-def _slices(page: Page, slices: Iterable[JsonObject]) -> None:
+def _slices(page: DescriptionPage, slices: Iterable[JsonObject]) -> None:
     """By driver and pool."""
     pools: dict[tuple[str, str], list[int]] = {}
     for each in slices:
@@ -124,7 +124,7 @@ def _slices(page: Page, slices: Iterable[JsonObject]) -> None:
 # -- what the pods ask for --------------------------------------------------------------------------------------
 
 
-def _resources(page: Page, pods: Sequence[JsonObject], allocatable: Mapping[str, str]) -> None:
+def _resources(page: DescriptionPage, pods: Sequence[JsonObject], allocatable: Mapping[str, str]) -> None:
     room = {name: parse_quantity(str(amount)) for name, amount in allocatable.items()}
     page.field("Non-terminated Pods", f"({len(pods)} in total)")
     page.line("Namespace\tName\t\tCPU Requests\tCPU Limits\tMemory Requests\tMemory Limits\tAge", 1)

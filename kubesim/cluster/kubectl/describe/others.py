@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kubesim.cluster.kubectl.describe.page import Page
+from kubesim.cluster.kubectl.describe.page import DescriptionPage
 from kubesim.cluster.tables.table import JsonObject, dig
 from kubesim.cluster.tables.texts import NONE, UNSET, format_labels
 
@@ -20,7 +20,9 @@ _ELSEWHERE = (".metadata.managedFields", ".metadata.name", ".metadata.namespace"
               ".metadata.annotations")  # fmt: skip
 
 
-def describe_service(page: Page, obj: JsonObject, slices: Sequence[JsonObject], events: Sequence[JsonObject]) -> None:
+def describe_service(
+    page: DescriptionPage, obj: JsonObject, slices: Sequence[JsonObject], events: Sequence[JsonObject]
+) -> None:
     spec = obj.get("spec") or {}
     page.names(obj)
     page.marks(obj)
@@ -79,7 +81,7 @@ def _address(address: str, port: int | None) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def describe_config_map(page: Page, obj: JsonObject, events: Sequence[JsonObject]) -> None:
+def describe_config_map(page: DescriptionPage, obj: JsonObject, events: Sequence[JsonObject]) -> None:
     page.names(obj)
     page.marks(obj)
     page.line("\nData\n====")
@@ -92,7 +94,7 @@ def describe_config_map(page: Page, obj: JsonObject, events: Sequence[JsonObject
     page.events(events)
 
 
-def describe_secret(page: Page, obj: JsonObject) -> None:
+def describe_secret(page: DescriptionPage, obj: JsonObject) -> None:
     """Without the size of what it holds: a run keeps no data of Secrets."""
     page.names(obj)
     page.marks(obj)
@@ -102,7 +104,7 @@ def describe_secret(page: Page, obj: JsonObject) -> None:
         page.field(key, "REDACTED")
 
 
-def describe_service_account(page: Page, obj: JsonObject, events: Sequence[JsonObject]) -> None:
+def describe_service_account(page: DescriptionPage, obj: JsonObject, events: Sequence[JsonObject]) -> None:
     page.names(obj)
     page.marks(obj)
     names = [each.get("name", "") for each in obj.get("imagePullSecrets") or ()]
@@ -110,7 +112,7 @@ def describe_service_account(page: Page, obj: JsonObject, events: Sequence[JsonO
     page.events(events)
 
 
-def describe_namespace(page: Page, obj: JsonObject) -> None:
+def describe_namespace(page: DescriptionPage, obj: JsonObject) -> None:
     page.field("Name", obj["metadata"]["name"])
     page.marks(obj)
     page.field("Status", dig(obj, "status.phase", ""))
@@ -118,14 +120,14 @@ def describe_namespace(page: Page, obj: JsonObject) -> None:
     page.line("\nNo LimitRange resource.")
 
 
-def describe_any(page: Page, obj: JsonObject, events: Sequence[JsonObject]) -> None:
+def describe_any(page: DescriptionPage, obj: JsonObject, events: Sequence[JsonObject]) -> None:
     page.names(obj)
     page.marks(obj)
     _content(page, obj, 0, "")
     page.events(events)
 
 
-def _content(page: Page, content: Mapping[str, Any], level: int, above: str) -> None:
+def _content(page: DescriptionPage, content: Mapping[str, Any], level: int, above: str) -> None:
     for field, value in sorted(content.items()):
         path = f"{above}.{field}"
         if path in _ELSEWHERE:

@@ -20,7 +20,7 @@ _LONGEST = 140  # annotation on one line
 _INDENT = "  "
 
 
-class Page:
+class DescriptionPage:
     """Lines with tabs between their cells; a flush begins columns of other widths."""
 
     def __init__(self, now: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from kubesim.api.pod import Pod
 from kubesim.api.pods.resources import pod_qos_class
 from kubesim.cluster.kubectl.describe.containers import describe_containers, describe_resources
-from kubesim.cluster.kubectl.describe.page import Page, date
+from kubesim.cluster.kubectl.describe.page import DescriptionPage, date
 from kubesim.cluster.kubectl.describe.volumes import describe_volumes
 from kubesim.cluster.tables.ages import age
 from kubesim.cluster.tables.table import JsonObject, condition, dig
@@ -21,7 +21,7 @@ _KINDS = (("Init Containers", "initContainers", "initContainerStatuses"),
           ("Ephemeral Containers", "ephemeralContainers", "ephemeralContainerStatuses"))  # fmt: skip
 
 
-def describe_pod(page: Page, pod: JsonObject, events: Sequence[JsonObject]) -> None:
+def describe_pod(page: DescriptionPage, pod: JsonObject, events: Sequence[JsonObject]) -> None:
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     _head(page, pod, spec, status)
     if spec.get("resources") is not None:
@@ -47,7 +47,7 @@ def describe_pod(page: Page, pod: JsonObject, events: Sequence[JsonObject]) -> N
     page.events(events)
 
 
-def _head(page: Page, pod: JsonObject, spec: JsonObject, status: JsonObject) -> None:
+def _head(page: DescriptionPage, pod: JsonObject, spec: JsonObject, status: JsonObject) -> None:
     page.names(pod)
     page.optional("Priority", spec.get("priority"))
     page.optional("Priority Class Name", spec.get("priorityClassName"))
@@ -80,7 +80,7 @@ def _head(page: Page, pod: JsonObject, spec: JsonObject, status: JsonObject) -> 
     page.optional("NominatedNodeName", status.get("nominatedNodeName"))
 
 
-def _spread(page: Page, constraints: Iterable[JsonObject], space: str) -> None:
+def _spread(page: DescriptionPage, constraints: Iterable[JsonObject], space: str) -> None:
     rows = []
     for each in sorted(constraints, key=lambda each: each.get("topologyKey", "")):
         text = f"{each.get('topologyKey', '')}:{each.get('whenUnsatisfiable', '')}"
@@ -92,7 +92,7 @@ def _spread(page: Page, constraints: Iterable[JsonObject], space: str) -> None:
         page.rows(f"{space}Topology Spread Constraints", rows)
 
 
-def describe_template(page: Page, template: JsonObject) -> None:
+def describe_template(page: DescriptionPage, template: JsonObject) -> None:
     spec = template.get("spec") or {}
     page.line("Pod Template:")
     page.labels("  Labels", dig(template, "metadata.labels"))

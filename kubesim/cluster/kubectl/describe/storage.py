@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kubesim.cluster.kubectl.describe.page import Page, canonical, date
+from kubesim.cluster.kubectl.describe.page import DescriptionPage, canonical, date
 from kubesim.cluster.kubectl.describe.volumes import describe_source, source_kind
 from kubesim.cluster.tables.ages import age
 from kubesim.cluster.tables.data_kinds import class_of, is_default_class
@@ -17,7 +17,7 @@ from kubesim.cluster.tables.texts import NONE, access_modes, format_labels, yes_
 _HEADS = ("Type", "Status", "LastProbeTime", "LastTransitionTime", "Reason", "Message")
 
 
-def _phase(page: Page, obj: JsonObject) -> str:
+def _phase(page: DescriptionPage, obj: JsonObject) -> str:
     deleted = dig(obj, "metadata.deletionTimestamp")
     return f"Terminating (lasts {age(deleted, page.now)})" if deleted else dig(obj, "status.phase", "")
 
@@ -27,7 +27,7 @@ def _finalizers(obj: JsonObject) -> str:
 
 
 def describe_claim(
-    page: Page, obj: JsonObject, pods: Iterable[JsonObject], events: Sequence[JsonObject]
+    page: DescriptionPage, obj: JsonObject, pods: Iterable[JsonObject], events: Sequence[JsonObject]
 ) -> None:  # fmt: skip
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     volume = spec.get("volumeName", "")
@@ -67,7 +67,7 @@ def _uses(pod: JsonObject, claim: str) -> bool:
     return False
 
 
-def describe_persistent_volume(page: Page, obj: JsonObject, events: Sequence[JsonObject]) -> None:
+def describe_persistent_volume(page: DescriptionPage, obj: JsonObject, events: Sequence[JsonObject]) -> None:
     spec = obj.get("spec") or {}
     claim = spec.get("claimRef")
     page.field("Name", obj["metadata"]["name"])
@@ -91,7 +91,7 @@ def describe_persistent_volume(page: Page, obj: JsonObject, events: Sequence[Jso
     page.events(events)
 
 
-def _affinity(page: Page, required: JsonObject | None) -> None:
+def _affinity(page: DescriptionPage, required: JsonObject | None) -> None:
     if required is None:
         page.field("Node Affinity", NONE)
         return
@@ -108,7 +108,7 @@ def _requirement(each: JsonObject) -> str:
     return f"{each.get('key', '')} {each.get('operator', '').lower()}{values}"
 
 
-def describe_storage_class(page: Page, obj: JsonObject, events: Sequence[JsonObject]) -> None:
+def describe_storage_class(page: DescriptionPage, obj: JsonObject, events: Sequence[JsonObject]) -> None:
     page.field("Name", obj["metadata"]["name"])
     page.field("IsDefaultClass", "Yes" if is_default_class(obj) else "No")
     page.field("Annotations", format_labels(dig(obj, "metadata.annotations")))

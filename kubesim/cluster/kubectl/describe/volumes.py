@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kubesim.cluster.kubectl.describe.page import Page
+from kubesim.cluster.kubectl.describe.page import DescriptionPage
 from kubesim.cluster.tables.table import JsonObject, dig
 from kubesim.cluster.tables.texts import NONE, UNSET
 
 _Fields = list[tuple[str, object]]
 
 
-def describe_volumes(page: Page, volumes: Sequence[JsonObject], space: str = "") -> None:
+def describe_volumes(page: DescriptionPage, volumes: Sequence[JsonObject], space: str = "") -> None:
     if not volumes:
         page.field(f"{space}Volumes", NONE)
         return
@@ -28,7 +28,7 @@ def describe_volumes(page: Page, volumes: Sequence[JsonObject], space: str = "")
         describe_source(page, kind, volume[kind])
 
 
-def describe_source(page: Page, kind: str, source: JsonObject) -> None:
+def describe_source(page: DescriptionPage, kind: str, source: JsonObject) -> None:
     text, fields = _KINDS[kind]
     page.field("Type", text, 2)
     for name, value in fields(source):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kubesim.api.timestamps import parse_time
-from kubesim.cluster.kubectl.describe.page import Page, date
+from kubesim.cluster.kubectl.describe.page import DescriptionPage, date
 from kubesim.cluster.kubectl.describe.pods import describe_template
 from kubesim.cluster.tables.ages import human_duration
 from kubesim.cluster.tables.table import JsonObject, dig
@@ -42,7 +42,7 @@ def pods_status(owner: JsonObject, pods: Iterable[JsonObject]) -> str:
 
 
 def describe_deployment(
-    page: Page, obj: JsonObject, replica_sets: Sequence[JsonObject], events: Sequence[JsonObject]
+    page: DescriptionPage, obj: JsonObject, replica_sets: Sequence[JsonObject], events: Sequence[JsonObject]
 ) -> None:
     page.names(obj)
     page.field("CreationTimestamp", date(dig(obj, "metadata.creationTimestamp")))
@@ -94,7 +94,9 @@ def _created(replica_set: JsonObject) -> str:
     return f"{replica_set['metadata']['name']} ({replicas} replicas created)"
 
 
-def describe_replica_set(page: Page, obj: JsonObject, pods: Iterable[JsonObject], events: Sequence[JsonObject]) -> None:
+def describe_replica_set(
+    page: DescriptionPage, obj: JsonObject, pods: Iterable[JsonObject], events: Sequence[JsonObject]
+) -> None:
     page.names(obj)
     is_plain = obj["kind"] == "ReplicationController"
     page.field("Selector", format_labels(dig(obj, "spec.selector")) if is_plain else _selector(obj))
@@ -109,7 +111,7 @@ def describe_replica_set(page: Page, obj: JsonObject, pods: Iterable[JsonObject]
 
 
 def describe_stateful_set(
-    page: Page, obj: JsonObject, pods: Iterable[JsonObject], events: Sequence[JsonObject]
+    page: DescriptionPage, obj: JsonObject, pods: Iterable[JsonObject], events: Sequence[JsonObject]
 ) -> None:
     page.names(obj)
     page.field("CreationTimestamp", date(dig(obj, "metadata.creationTimestamp")))
@@ -127,7 +129,7 @@ def describe_stateful_set(
     page.events(events)
 
 
-def _claims(page: Page, templates: Sequence[JsonObject]) -> None:
+def _claims(page: DescriptionPage, templates: Sequence[JsonObject]) -> None:
     page.line("Volume Claims:" + ("" if templates else f"\t{NONE}"))
     for each in templates:
         page.field("Name", each["metadata"]["name"], 1)
@@ -138,7 +140,9 @@ def _claims(page: Page, templates: Sequence[JsonObject]) -> None:
         page.field("Access Modes", f"[{' '.join(dig(each, 'spec.accessModes', ()))}]", 1)
 
 
-def describe_daemon_set(page: Page, obj: JsonObject, pods: Iterable[JsonObject], events: Sequence[JsonObject]) -> None:
+def describe_daemon_set(
+    page: DescriptionPage, obj: JsonObject, pods: Iterable[JsonObject], events: Sequence[JsonObject]
+) -> None:
     page.names(obj)
     page.field("Selector", _selector(obj))
     page.field("Node-Selector", format_labels(dig(_template(obj), "spec.nodeSelector")))
@@ -156,7 +160,7 @@ def describe_daemon_set(page: Page, obj: JsonObject, pods: Iterable[JsonObject],
     page.events(events)
 
 
-def describe_job(page: Page, obj: JsonObject, events: Sequence[JsonObject]) -> None:
+def describe_job(page: DescriptionPage, obj: JsonObject, events: Sequence[JsonObject]) -> None:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     page.names(obj)
     page.field("Selector", _selector(obj))
@@ -192,7 +196,7 @@ def _capped(indexes: str, most: int = 50) -> str:
     return indexes if comma < 0 else f"{indexes[: comma + 1]}..."
 
 
-def describe_cron_job(page: Page, obj: JsonObject, events: Sequence[JsonObject]) -> None:
+def describe_cron_job(page: DescriptionPage, obj: JsonObject, events: Sequence[JsonObject]) -> None:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     job = dig(spec, "jobTemplate.spec", {})
     page.names(obj)
