@@ -28,7 +28,7 @@ def _finalizers(obj: JsonObject) -> str:
 
 def describe_claim(
     page: DescriptionPage, obj: JsonObject, pods: Iterable[JsonObject], events: Sequence[JsonObject]
-) -> None:  # fmt: skip
+) -> None:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     volume = spec.get("volumeName", "")
     page.names(obj)
