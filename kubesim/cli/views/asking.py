@@ -15,7 +15,7 @@ from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.cluster.saved.history import RunHistory
-    from kubesim.cluster.saved.moment import Moment, ObjectSelection
+    from kubesim.cluster.saved.moment import ClusterMoment, ObjectSelection
     from kubesim.cluster.store.kinds import Resource
 
 EXIT_FAILED = 1
@@ -73,10 +73,10 @@ def split_run(words: list[str], usage: str) -> tuple[list[str], str]:
     return words[:-1], words[-1]
 
 
-def moment_of(args: argparse.Namespace, run: str) -> Moment:
+def moment_of(args: argparse.Namespace, run: str) -> ClusterMoment:
     """Raises UsageError if there is no such run, or no such moment in it."""
     from kubesim.cli.views.saved_lines import is_saved_run
-    from kubesim.cluster.saved.moment import Moment
+    from kubesim.cluster.saved.moment import ClusterMoment
     from kubesim.golang.text import duration
 
     history = _saved(args, run) if is_saved_run(run) else _played(args, run)
@@ -84,7 +84,7 @@ def moment_of(args: argparse.Namespace, run: str) -> Moment:
         raise UsageError(f"--at {duration(args.at)}: the run ends at {duration(history.end)}; give an earlier time")
     if not history.is_whole and (args.at is None or args.at > history.end):
         warn(f"warning: {run} does not end: its last record is at {duration(history.end)}")
-    return Moment(history, args.at)
+    return ClusterMoment(history, args.at)
 
 
 def _saved(args: argparse.Namespace, run: str) -> RunHistory:

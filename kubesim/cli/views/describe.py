@@ -10,7 +10,7 @@ from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.cluster.kubectl.arguments import KubectlTarget
-    from kubesim.cluster.saved.moment import Moment
+    from kubesim.cluster.saved.moment import ClusterMoment
 
 HELP = "describe objects at a moment of a run, as kubectl describe does"
 DESCRIPTION = """Describe objects as they were at a moment of a run, with what belongs to them and their Events. RUN is
@@ -57,7 +57,7 @@ def execute(args: argparse.Namespace) -> int:
     return asking.EXIT_FAILED if problems else 0
 
 
-def _objects(args: argparse.Namespace, moment: Moment, target: KubectlTarget) -> list[dict[str, Any]]:
+def _objects(args: argparse.Namespace, moment: ClusterMoment, target: KubectlTarget) -> list[dict[str, Any]]:
     """The object of this name, or else those whose names begin so."""
     from kubesim.cluster.kubectl.arguments import not_found
 

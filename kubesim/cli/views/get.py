@@ -12,7 +12,7 @@ from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.cluster.kubectl.arguments import KubectlTarget
-    from kubesim.cluster.saved.moment import Moment
+    from kubesim.cluster.saved.moment import ClusterMoment
     from kubesim.cluster.store.kinds import Resource
 
 HELP = "print objects at a moment of a run, as kubectl get does"
@@ -91,7 +91,9 @@ def _check(args: argparse.Namespace, wanted: list[KubectlTarget]) -> list[Except
 Found = list[tuple["Resource", list[dict[str, Any]]]]
 
 
-def _objects(args: argparse.Namespace, moment: Moment, wanted: list[KubectlTarget], problems: list[Exception]) -> Found:
+def _objects(
+    args: argparse.Namespace, moment: ClusterMoment, wanted: list[KubectlTarget], problems: list[Exception]
+) -> Found:
     """By kind, in the order of the command line."""
     from kubesim.cluster.kubectl.arguments import not_found
     from kubesim.cluster.kubectl.printing import sort_by
@@ -110,7 +112,7 @@ def _objects(args: argparse.Namespace, moment: Moment, wanted: list[KubectlTarge
     return found
 
 
-def _print(args: argparse.Namespace, moment: Moment, wanted: list[KubectlTarget], found: Found) -> None:
+def _print(args: argparse.Namespace, moment: ClusterMoment, wanted: list[KubectlTarget], found: Found) -> None:
     from kubesim.cluster.kubectl import printing
 
     form, _, spec = args.output.partition("=")
@@ -136,7 +138,7 @@ def _print(args: argparse.Namespace, moment: Moment, wanted: list[KubectlTarget]
             sys.stdout.write(printing.as_yaml(whole) if form == "yaml" else printing.as_json(whole))
 
 
-def _print_tables(args: argparse.Namespace, moment: Moment, wanted: list[KubectlTarget], found: Found) -> None:
+def _print_tables(args: argparse.Namespace, moment: ClusterMoment, wanted: list[KubectlTarget], found: Found) -> None:
     from kubesim.cluster.kubectl.printing import TableStyle, table
 
     several = len(found) > 1

@@ -11,7 +11,7 @@ from kubesim.errors import UsageError
 
 if TYPE_CHECKING:
     from kubesim.cluster.kubectl.logs import LogSource
-    from kubesim.cluster.saved.moment import Moment
+    from kubesim.cluster.saved.moment import ClusterMoment
 
 HELP = "print the output of containers up to a moment of a run, as kubectl logs does"
 DESCRIPTION = """Print what containers of a pod had written at a moment of a run. RUN is a file that kubesim run --save
@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-def _pods(args: argparse.Namespace, moment: Moment, words: list[str]) -> list[dict[str, Any]]:
+def _pods(args: argparse.Namespace, moment: ClusterMoment, words: list[str]) -> list[dict[str, Any]]:
     from kubesim.cluster.kubectl.arguments import KubectlError
     from kubesim.cluster.store.kinds import RESOURCES
 
@@ -81,7 +81,7 @@ def _pods(args: argparse.Namespace, moment: Moment, words: list[str]) -> list[di
     return [pod]
 
 
-def _print(args: argparse.Namespace, moment: Moment, source: LogSource) -> None:
+def _print(args: argparse.Namespace, moment: ClusterMoment, source: LogSource) -> None:
     from kubesim.api.timestamps import format_micro_time
     from kubesim.cluster.kubectl.logs import container_id, last_lines
 

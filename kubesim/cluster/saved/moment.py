@@ -28,7 +28,7 @@ class ObjectSelection:
 ALL = ObjectSelection()
 
 
-class Moment:
+class ClusterMoment:
     """`t` is microseconds since the start of the run; None: its end."""
 
     def __init__(self, history: RunHistory, t: int | None = None) -> None:

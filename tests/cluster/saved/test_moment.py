@@ -14,7 +14,7 @@ from kubesim.app import Trial, run_scenario
 from kubesim.cli.flags.saving_flags import header_of
 from kubesim.cluster.saved.history import RunHistory
 from kubesim.cluster.saved.lines import shown_object
-from kubesim.cluster.saved.moment import Moment, ObjectSelection
+from kubesim.cluster.saved.moment import ClusterMoment, ObjectSelection
 from kubesim.cluster.saved.observer import history_of
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.store.selectors import parse_field_selector, parse_label_selector
@@ -79,7 +79,9 @@ def test_it_is_the_store_of_that_moment(name: str, t: int) -> None:
 def test_changes_of_the_instant_itself_are_in() -> None:
     history = whole_run("hello-pod")
     change = next(each for each in history.changes if each.object["kind"] == "Pod" and each.t > 0)
-    before, at = (Moment(history, t).find(RESOURCES["Pod"], "default", "hello") for t in (change.t - 1, change.t))
+    before, at = (
+        ClusterMoment(history, t).find(RESOURCES["Pod"], "default", "hello") for t in (change.t - 1, change.t)
+    )
     assert before is not None
     assert at is not None
     assert int(at["metadata"]["resourceVersion"]) >= int(change.object["metadata"]["resourceVersion"])
@@ -88,7 +90,7 @@ def test_changes_of_the_instant_itself_are_in() -> None:
 
 def test_objects_are_selected_by_namespace_labels_and_fields() -> None:
     history = whole_run(WORKLOADS[0])
-    moment, pods = Moment(history), RESOURCES["Pod"]
+    moment, pods = ClusterMoment(history), RESOURCES["Pod"]
     everything = moment.list(pods)
     assert everything
     assert moment.list(pods, ObjectSelection("default")) == everything
@@ -104,7 +106,7 @@ def test_objects_are_selected_by_namespace_labels_and_fields() -> None:
 
 
 def test_output_belongs_to_one_instance_of_a_container() -> None:
-    moment = Moment(whole_run("crashloop"), 25 * SECOND)
+    moment = ClusterMoment(whole_run("crashloop"), 25 * SECOND)
     pod = moment.find(RESOURCES["Pod"], "default", "crash")
     assert pod is not None
     [status] = pod["status"]["containerStatuses"]

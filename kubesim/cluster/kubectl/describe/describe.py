@@ -7,7 +7,7 @@ from kubesim.cluster.kubectl.describe.nodes import OnNode, describe_node
 from kubesim.cluster.kubectl.describe.page import DescriptionPage
 from kubesim.cluster.kubectl.describe.pods import describe_pod
 from kubesim.cluster.kubectl.events import about
-from kubesim.cluster.saved.moment import Moment, ObjectSelection
+from kubesim.cluster.saved.moment import ClusterMoment, ObjectSelection
 from kubesim.cluster.store.kinds import RESOURCES
 from kubesim.cluster.tables.table import JsonObject, dig
 
@@ -31,7 +31,7 @@ _ALONE = {
 }
 
 
-def describe(moment: Moment, obj: JsonObject) -> str:
+def describe(moment: ClusterMoment, obj: JsonObject) -> str:
     page, kind = DescriptionPage(moment.now), obj["kind"]
     namespace = obj["metadata"].get("namespace")
     events = about(moment.list(RESOURCES["Event"]), obj)
@@ -56,7 +56,7 @@ def describe(moment: Moment, obj: JsonObject) -> str:
     return page.text()
 
 
-def _on_node(moment: Moment, name: str) -> OnNode:
+def _on_node(moment: ClusterMoment, name: str) -> OnNode:
     pods = [
         pod
         for pod in moment.list(RESOURCES["Pod"])
