@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from kubesim.kubelet.metrics.sink import MetricsSink
     from kubesim.runtime.containerd.cni_nodes import CniNodes
     from kubesim.runtime.containerd.leaks.leftovers import Leak
+    from kubesim.scenario.faults.interceptor import Interceptor
 
 DEFAULT_LATENCIES = Latencies()
 LEAD = 60 * SECOND  # the nodes have been up for a minute when the story begins
@@ -253,6 +254,7 @@ class Simulation:
         self.health = NodeMonitor(controllers)
         self.output = ContainerOutput(self.recorder, {})
         self.effects = EffectNotes(self.recorder)
+        self.interceptor = self._interceptor()
         around = NodeContext(
             self.clock,
             self.randomness,
@@ -270,6 +272,7 @@ class Simulation:
             output=self.output,
             real=real,
             live=live,
+            interceptor=self.interceptor,
             heard=self.effects.heard,
         )
         self._make_cluster(controllers, live)
@@ -277,6 +280,17 @@ class Simulation:
         self.world = SimulatedWorld(
             self.clock, self.store, self.recorder, list(self.nodes), scenario.spec.scheduler, self.nodes, self.url
         )
+        if self.interceptor is not None:
+            self.interceptor.crash = self.world.crash
+
+    def _interceptor(self) -> Interceptor | None:
+        """Of a scenario with faults, or with steps before or after an operation."""
+        spec = self.scenario.spec
+        if not spec.faults and not any(step.when is not None and step.when.operation for step in spec.steps):
+            return None
+        from kubesim.scenario.faults.make import make_interceptor
+
+        return make_interceptor(spec, self.clock, self.recorder, self.tasks, self.randomness)
 
     def _make_cluster(self, controllers: ControllerContext, live: LiveNode | None) -> None:
         """What a cluster has beside its nodes."""
@@ -329,7 +343,9 @@ class Simulation:
         judge = Judge(self.clock, self.recorder, self.store, self.scenario.spec.expect)
         try:
             spec = self.scenario.spec
-            await Player(self.clock, self.tasks, self.world, judge, spec, until, self._look, self._cut).play()
+            await Player(
+                self.clock, self.tasks, self.world, judge, spec, until, self._look, self._cut, self.interceptor
+            ).play()
         except asyncio.CancelledError:
             self.result_so_far = replace(self._result(witness, judge, self._metrics()), interrupted=True)
             raise
@@ -365,6 +381,8 @@ class Simulation:
             if node.live is None:
                 node.runtime.tell_start_up()  # which was before the story
         self.effects.begin(self.scenario.spec)
+        if self.interceptor is not None:
+            self.interceptor.active = True
         for node in self.nodes.values():
             node.begin_story()
 

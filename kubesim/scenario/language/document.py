@@ -33,8 +33,10 @@ from kubesim.scenario.hardware.node_machine import (
 )
 from kubesim.scenario.language.cni_items import CniItem, NetworkPluginItem
 from kubesim.scenario.language.device_items import DeviceHealth, DevicePluginItem, DraDriverItem, PluginTarget
+from kubesim.scenario.language.draw_items import DurationOrDraw, ExitCodeOrDraw
 from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.expect_items import Expect
+from kubesim.scenario.language.fault_items import FaultItem
 from kubesim.scenario.language.node_items import (
     UNSTARTABLE,
     DockerItem,
@@ -53,42 +55,6 @@ from kubesim.scenario.load.overlay import Overlay, configuration_error, read_in_
 API_VERSION = "kubesim.dev/v1alpha1"
 
 JsonObject = dict[str, Any]
-
-
-class DurationDraw(Strict):
-    """`5s`, `{min: 1s, max: 3s}` evenly, `{mean: 5s}` exponentially, `{choices: [1s, 1m]}`."""
-
-    value: Duration | None = None
-    min: Duration | None = None
-    max: Duration | None = None
-    mean: Duration | None = None
-    choices: Annotated[tuple[Duration, ...], BeforeValidator(as_list)] = ()
-
-    @model_validator(mode="after")
-    def _one_way(self) -> DurationDraw:
-        ways = [self.value is not None, self.min is not None, self.mean is not None, bool(self.choices)]
-        if sum(ways) != 1 or (self.min is None) != (self.max is None):
-            raise PydanticCustomError("draw", "give a duration, min and max, mean, or choices")
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise PydanticCustomError("draw", "min is greater than max")
-        return self
-
-
-class ExitCodeDraw(Strict):
-    """`1`, or `{choices: [0, 0, 1]}`."""
-
-    value: int | None = Field(default=None, ge=0, le=255)
-    choices: Annotated[tuple[Annotated[int, Field(ge=0, le=255)], ...], BeforeValidator(as_list)] = ()
-
-    @model_validator(mode="after")
-    def _one_way(self) -> ExitCodeDraw:
-        if (self.value is None) == (not self.choices):
-            raise PydanticCustomError("draw", "give an exit code, or choices")
-        return self
-
-
-DurationOrDraw = Annotated[DurationDraw, wrap("value")]
-ExitCodeOrDraw = Annotated[ExitCodeDraw, wrap("value")]
 
 
 Amount = Annotated[str | int | float, AfterValidator(is_amount)]
@@ -217,6 +183,7 @@ class Spec(Strict):
     objects: Annotated[tuple[JsonObject, ...], BeforeValidator(as_list)] = ()
     scheduler: Annotated[Literal["on", "off"] | None, BeforeValidator(_on_or_off)] = None  # absent: when it is needed
     steps: Annotated[tuple[Step, ...], BeforeValidator(as_list)] = ()
+    faults: Annotated[tuple[FaultItem, ...], BeforeValidator(as_list)] = ()
     expect: Annotated[tuple[Expect, ...], BeforeValidator(as_list)] = ()
     seed: int = 0
     duration: Duration | None = None

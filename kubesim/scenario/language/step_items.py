@@ -14,6 +14,7 @@ from kubesim.scenario.language.durations import Duration
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.strict import Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
+from kubesim.scenario.language.when_items import When
 
 JsonObject = dict[str, Any]
 AmountOrPercentage = Annotated[str | int | float, AfterValidator(is_amount_or_percentage)]
@@ -230,9 +231,12 @@ ACTIONS = (
 
 
 class Step(Placed):
-    """One thing done from outside, at a time after the start."""
+    """One thing done from outside, at a time after the start or once a condition is true."""
 
-    at: Duration
+    at: Duration | None = Field(default=None, ge=0)
+    when: When | None = None
+    delay: Duration = Field(default=0, ge=0)  # with when: how long after
+    by: Duration | None = Field(default=None, gt=0)  # with when: the condition must be true by then
     apply: JsonObject | None = None
     patch: Patch | None = None
     delete: Delete | None = None
@@ -258,12 +262,25 @@ class Step(Placed):
     device_health: DeviceHealth | None = None
 
     @model_validator(mode="after")
+    def _one_time(self) -> Step:
+        if (self.at is None) == (self.when is None):
+            raise PydanticCustomError("step", "give at: a time, or when: a condition")
+        if self.when is None and (self.delay or self.by is not None):
+            raise PydanticCustomError("step", "delay and by go with when")
+        return self
+
+    @model_validator(mode="after")
     def _one_action(self) -> Step:
         given = [name for name in ACTIONS if getattr(self, name) is not None]
         if len(given) != 1:
             names = ", ".join(map(to_camel, ACTIONS))
             raise PydanticCustomError("step", "a step does one of {names}", {"names": names})
         return self
+
+    @property
+    def action(self) -> str:
+        """The name of what it does, which is also that of the World's method that does it."""
+        return next(name for name in ACTIONS if getattr(self, name) is not None)
 
     @property
     def plugin(self) -> PluginTarget | None:

@@ -204,8 +204,9 @@ class _Checker:
                 problem = find_patch_problem(step.patch.kind, step.patch.patch)
                 if problem is not None:
                     self._refuse((*path, "patch", "patch"), problem)
-            if spec.duration is not None and step.at > spec.duration:
-                self._refuse(path, Problem(("at",), "is after the end of the run (spec.duration)"))
+            for field, time in (("at", step.at), ("by", step.by)):
+                if spec.duration is not None and time is not None and time > spec.duration:
+                    self._refuse(path, Problem((field,), "is after the end of the run (spec.duration)"))
             if step.upgrade is not None and (why := spec.why_not_upgraded(step.upgrade.kubelet)):
                 self._refuse(path, Problem(("upgrade",), why))
             if step.write_static_pod is not None and isinstance(step.write_static_pod.manifest, dict):

@@ -18,6 +18,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import field
 from functools import partial
 from inspect import iscoroutinefunction
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from pydantic.alias_generators import to_camel
 
 from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
@@ -31,11 +35,15 @@ from kubesim.golang.text import duration
 from kubesim.scenario.client.api_steps import StepFailed
 from kubesim.scenario.ending.rest import WORKLOADS, is_at_rest, is_settled
 from kubesim.scenario.language.document import Spec
-from kubesim.scenario.language.step_items import ACTIONS, Delete, Step
+from kubesim.scenario.language.step_items import Delete, Step
 from kubesim.scenario.load.objects import apply_order, shown
 from kubesim.scenario.play.expectations import NOWHERE, Judge, Place
 from kubesim.scenario.play.world import World
 from kubesim.values import part
+
+if TYPE_CHECKING:
+    from kubesim.scenario.faults.interceptor import Interceptor
+    from kubesim.scenario.play.when_steps import WhenSteps
 
 PATIENCE = 2 * MINUTE  # how long to wait for a rest that does not come
 RUNNING_TIME = 30 * SECOND  # from rest to the deletion
@@ -58,6 +66,7 @@ class Player:
     until: int | None = None
     look: Callable[[], None] | None = None
     cut: int | None = None
+    interceptor: Interceptor | None = None
     _start: int = field(init=False)
     _limit: int | None = field(init=False)
     _awaited: Callable[[], bool] | None = None  # what is waited for, if anything ...
@@ -67,6 +76,7 @@ class Player:
     _workloads: dict[tuple[str, str, str], ApiObject] = field(default_factory=dict)  # by kind, namespace and name
     _restless: dict[tuple[str, str, str], None] = field(default_factory=dict)  # those that have not come to rest
     _busy: int = 0  # steps that take time and are under way
+    _when: WhenSteps | None = None  # steps that wait for a condition
 
     def __post_init__(self) -> None:
         self._start = self.clock.now()
@@ -78,6 +88,7 @@ class Player:
         """Returns when the run is over."""
         stops = [self.world.watch("Pod", self._pod_changed)]
         stops += [self.world.watch(kind, self._workload_changed) for kind in WORKLOADS]
+        self._begin_when()
         try:
             for name, content in self.spec.sources.file.manifests.items():
                 self.world.write_static_pod_everywhere(name, content)
@@ -87,6 +98,8 @@ class Player:
                 self._attempt(f"apply {shown(manifest)}", partial(self.world.apply, manifest))
             if await self._steps():
                 await self._ending()
+            if self._when is not None:
+                self._when.close()
             self._look_once()
         finally:
             for stop in stops:
@@ -94,16 +107,38 @@ class Player:
 
     async def _steps(self) -> bool:
         """Take the steps; False if time was up before."""
-        for step in sorted(self.spec.steps, key=lambda step: step.at):
-            if not await self._sleep_until(self._start + step.at):
+        timed = [(step.at, step) for step in self.spec.steps if step.at is not None]
+        for at, step in sorted(timed, key=itemgetter(0)):
+            if not await self._sleep_until(self._start + at):
                 return False
             self._take(step)
-        return True
+        return self._when is None or await self._when_steps(self._when)
+
+    def _begin_when(self) -> None:
+        steps = [step for step in self.spec.steps if step.when is not None]
+        if not steps:
+            return
+        from kubesim.scenario.play.when_steps import WhenSteps  # only files with such steps pay for it
+
+        self._when = WhenSteps(self.clock, self.world, self.interceptor, self._take, self._never_taken, self._wake)
+        self._when.begin(steps)
+
+    async def _when_steps(self, when: WhenSteps) -> bool:
+        """Wait until all were taken, two minutes for each. False if the whole time was up before."""
+        while left := when.left():
+            deadline = max(self.clock.now() + PATIENCE, when.latest())
+            await self._wait_until(lambda left=left: when.left() < left, deadline)  # type: ignore[misc]
+            if when.left() == left:
+                break
+        when.close()
+        return self._limit is None or self.clock.now() < self._limit
+
+    def _never_taken(self, step: Step, why: str) -> None:
+        self.judge.step_failed(step_text(step), why)
 
     def _take(self, step: Step) -> None:
         """Each action of a step has the name of the World's method that does it."""
-        name = next(name for name in ACTIONS if getattr(step, name) is not None)
-        text = f"step at {duration(step.at)}: {name}"
+        name, text = step.action, step_text(step)
         action = partial(getattr(self.world, name), getattr(step, name))
         if iscoroutinefunction(action):
             self._busy += 1
@@ -234,6 +269,15 @@ class Player:
             finally:
                 timer.cancel()
                 self._awaited = None
+
+
+def step_text(step: Step) -> str:
+    """`step at 10s: kill`, `step when pod web is Ready: kill`."""
+    if step.when is None:
+        return f"step at {duration(step.at or 0)}: {to_camel(step.action)}"
+    from kubesim.scenario.play.conditions import describe_when
+
+    return f"step when {describe_when(step.when)}: {to_camel(step.action)}"
 
 
 def _owners_first(item: tuple[tuple[str, str, str], ApiObject]) -> tuple[int, tuple[str, str, str]]:

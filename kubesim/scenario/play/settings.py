@@ -24,11 +24,12 @@ from kubesim.runtime.kuberuntime.decide.security_profiles import SECCOMP_PROFILE
 from kubesim.runtime.protocol import RuntimeHandler
 from kubesim.runtime.simulated.containers.behaviour import Behaviour, LogEntry
 from kubesim.runtime.simulated.containers.security import SecurityProfiles
-from kubesim.runtime.simulated.draws import Choice, Draw, Exponential
+from kubesim.runtime.simulated.draws import Choice, Draw, Exponential, LogNormal, Normal
 from kubesim.runtime.simulated.registries import not_found
 from kubesim.runtime.simulated.settings import ImageBehaviour, Latencies, SimulatedSettings, Span
 from kubesim.scenario.hardware.node_machine import has_resource_managers, resource_manager_settings
-from kubesim.scenario.language.document import BehaviourItem, DurationDraw, ExitCodeDraw, ImageItem, NodeItem, Spec
+from kubesim.scenario.language.document import BehaviourItem, ImageItem, NodeItem, Spec
+from kubesim.scenario.language.draw_items import DurationDraw, ExitCodeDraw
 from kubesim.scenario.language.node_items import SandboxFaultItem, SecurityProfilesItem
 from kubesim.scenario.load.kubelet_configuration import KubeletConfiguration
 from kubesim.values import replace
@@ -242,7 +243,7 @@ def _image(name: str, item: ImageItem) -> ImageBehaviour:
     missing = item.missing if isinstance(item.missing, str) else ""
     if item.missing is True:
         missing = not_found(name)
-    pull = None if item.pull_time is None else _draw(item.pull_time)
+    pull = None if item.pull_time is None else duration_draw(item.pull_time)
     given = item.credentials
     return ImageBehaviour(
         pull=pull,
@@ -266,15 +267,15 @@ def _behaviour(item: BehaviourItem) -> Behaviour:
         container=item.container,
         image=item.image,
         times=item.times,
-        run_for=None if item.run_for is None else _draw(item.run_for),
+        run_for=None if item.run_for is None else duration_draw(item.run_for),
         exit_code=_exit_code(item.exit_code),
         oom_killed=item.oom_killed,
-        ready_after=_draw(item.ready_after),
+        ready_after=duration_draw(item.ready_after),
         log=tuple(LogEntry(entry.after, entry.text) for entry in item.log),
         termination_message=item.termination_message,
         start_error=item.start_error,
         ignores_term=item.on_term.ignore,
-        stop_after=_draw(item.on_term.after),
+        stop_after=duration_draw(item.on_term.after),
         stop_exit_code=item.on_term.exit_code,
         memory=None if item.memory is None else quantity(item.memory).value(),
         disk=None if item.disk is None else quantity(item.disk).value(),
@@ -282,11 +283,15 @@ def _behaviour(item: BehaviourItem) -> Behaviour:
     )
 
 
-def _draw(draw: DurationDraw) -> Draw:
+def duration_draw(draw: DurationDraw) -> Draw:
     if draw.value is not None:
         return Span(draw.value)
     if draw.min is not None:
         return Span(draw.min, draw.max)
+    if draw.median is not None:
+        return LogNormal(draw.median, draw.sigma or 0)
+    if draw.stddev is not None:
+        return Normal(draw.mean or 0, draw.stddev)
     return Choice(draw.choices) if draw.choices else Exponential(draw.mean or 0)
 
 

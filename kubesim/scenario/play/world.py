@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from signal import Signals
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kubesim.api.meta import ApiObject
 from kubesim.api.pod import Pod
 from kubesim.cluster.store.store import Listener
 from kubesim.errors import RuntimeCallError
+from kubesim.golang.text import duration
 from kubesim.runtime.simulated.runtime import SimulatedRuntime
 from kubesim.scenario.client.api_steps import ApiSteps, StepFailed
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
+from kubesim.scenario.language.fault_items import Crash
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.step_items import (
     Delete,
@@ -83,6 +86,10 @@ class World(Protocol):
         """Record something that a reader of the trace should know."""
         ...
 
+    def objects(self, kind: str) -> Sequence[ApiObject]:
+        """All objects of this kind."""
+        ...
+
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
         """Call the listener with every later change of objects of this kind; the answer ends the watch."""
         ...
@@ -98,6 +105,9 @@ class SimulatedWorld(ApiSteps):
     @property
     def _first_node(self) -> str:
         return next(iter(self.nodes))
+
+    def objects(self, kind: str) -> Sequence[ApiObject]:
+        return self.store.list(kind)
 
     def watch(self, kind: str, listener: Listener) -> Callable[[], None]:
         return self.store.watch(kind, listener)
@@ -294,6 +304,17 @@ class SimulatedWorld(ApiSteps):
         await self.clock.sleep(reboot.down_for)
         self._note_of_node(node, "the node is up again")
         node.power_on()
+
+    async def crash(self, node: str, crash: Crash) -> None:
+        """A fault: a component ends and comes back. One that is down already has nothing to lose."""
+        try:
+            if crash.what == "node":
+                await self.reboot(Reboot.model_validate({"node": node, "downFor": duration(crash.down_for)}))
+            else:
+                again = {"what": crash.what, "node": node, "downFor": duration(crash.down_for)}
+                await self.restart(Restart.model_validate(again))
+        except StepFailed:
+            pass
 
     async def shutdown(self, shutdown: Shutdown) -> None:
         """Up to the moment at which the kubelet lets the machine go down; it does not go."""

@@ -23,6 +23,7 @@ from kubesim.values import value_object
 
 if TYPE_CHECKING:
     from kubesim.runtime.containerd.cni_nodes import CniNodes
+    from kubesim.scenario.faults.interceptor import Interceptor
 
 
 @value_object
@@ -45,4 +46,5 @@ class NodeContext:
     output: ContainerOutput | None = None  # where lines of containers are shown
     real: CniNodes | None = None  # the nodes under these, for pods with real networks
     live: LiveNode | None = None  # where pods come from a live API server
+    interceptor: Interceptor | None = None  # where operations have faults, or steps wait for them
     heard: Callable[[Sequence[Pod]], None] = lambda pods: None  # gets static pods, and those of a live node

@@ -78,6 +78,11 @@ class SimulatedNode:
         # What outlives the agent.
         self.disk = KubeletDisk(pulls=PullRecords(configuration.verification))
         self.manifests = SimulatedFiles(file_plan(spec).path)
+        if around.interceptor is not None:
+            from kubesim.scenario.faults.files import InterceptedFiles, InterceptedState
+
+            self.manifests = InterceptedFiles(self.manifests.path, item.name, around.interceptor)
+            self.disk = replace(self.disk, state_files=InterceptedState(item.name, around.interceptor))
         self.checkpoints = _checkpoint_store(spec)
         self.log_files = SimulatedLogFiles()
         self.volumes = NodeVolumes(clock.now, around.storage, {"/etc/hostname": f"{item.name}\n", **item.files})
@@ -92,7 +97,7 @@ class SimulatedNode:
         self._sandboxed: SandboxedRuntime | DockerRuntime | None = None  # the runtime, where pods have real networks
         self._docker: DockerRuntime | None = None  # the runtime, where the kubelet makes sandboxes with docker
         self.runtime = self._make_runtime(number)
-        self.service = RuntimeService(self._traced(), clock)
+        self.service = RuntimeService(self._traced(), clock, patient=around.interceptor is not None)
 
         self._register(item)
         self.api.listen(lambda up: self._signs_of_life())
@@ -225,15 +230,27 @@ class SimulatedNode:
         if self._around.real is None:
             return None
         around, real = self._around, self._around.real.nodes[number]
+        if around.interceptor is not None:
+            from kubesim.scenario.faults.plugins import InterceptedExec
+
+            interceptor = around.interceptor
+            real.around_exec = lambda exec: InterceptedExec(exec, self.name, interceptor)
         runtime = real.runtime(around.clock, self._randomness, programs, options, around.recorder)
         around.tasks.start(f"{self.name} cni conf", real.follow_configuration(around.clock, runtime))
         self._sandboxed = runtime
         return runtime
 
     def _traced(self) -> Runtime:
-        if not self._around.traced:
+        recorder, interceptor = self._around.recorder, self._around.interceptor
+        if interceptor is not None:
+            from kubesim.scenario.faults.runtime import InterceptedRuntime
+
+            real = self._around.real is not None
+            traced: TracedRuntime = InterceptedRuntime(self.runtime, recorder, self.name, interceptor, real=real)
+        elif not self._around.traced:
             return self.runtime
-        traced = TracedRuntime(self.runtime, self._around.recorder, self.name)
+        else:
+            traced = TracedRuntime(self.runtime, recorder, self.name)
         self.runtime.on_exit(lambda identifier, exit: traced.exited(identifier, exit.code, exit.reason))
         return traced
 

@@ -1,0 +1,81 @@
+"""`when`: the condition on which a step waits, about an object of the cluster or an operation of a node."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from kubesim.scenario.language.object_names import ObjectName, has_namespace
+from kubesim.scenario.language.operations import OperationName
+from kubesim.scenario.language.strict import Strict
+
+QUESTIONS = ("condition", "phase", "event", "gone", "field", "exists")
+_OF_OPERATIONS = ("node", "container")
+
+
+class When(Strict):
+    """`{pod: web, condition: Ready}`, `{after: CreateContainer, pod: web, container: main}`. It counts once it is true."""
+
+    pod: str = ""  # `name`, `namespace/name` or a glob
+    object: ObjectName = ""  # `Deployment/web`
+    condition: str | None = Field(default=None, pattern=r"^[A-Za-z./-]+(=(True|False|Unknown))?$")  # `Ready=False`
+    phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"] | None = None
+    event: str | None = Field(default=None, min_length=1)  # the reason of an Event: `BackOff`
+    exists: Literal[True] | None = None
+    gone: Literal[True] | None = None  # it was there, and it is deleted
+    field: str | None = Field(default=None, min_length=1)  # `status.readyReplicas`, with equals or atLeast
+    equals: Any = None  # for field
+    at_least: int | float | None = None  # for field
+    after: OperationName = ""  # an operation that succeeded; the caller gets its answer after the step
+    before: OperationName = ""  # an operation that begins after the step
+    node: str = ""  # for after and before
+    container: str = ""  # for after and before
+    count: int = Field(default=1, ge=1)  # for event, after and before: the third one is 3
+
+    @property
+    def operation(self) -> str:
+        return self.after or self.before
+
+    @property
+    def kind(self) -> str:
+        return "Pod" if self.pod else self.object.partition("/")[0]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name; the namespace of a kind that has none is empty."""
+        namespace, slash, name = (self.pod or self.object.partition("/")[2]).rpartition("/")
+        if not has_namespace(self.kind):
+            return "", name
+        return (namespace if slash else "default"), name
+
+    @model_validator(mode="after")
+    def _one_question(self) -> When:
+        asked = [name for name in QUESTIONS if getattr(self, name) is not None]
+        if self.operation:
+            self._about_an_operation(asked)
+        elif bool(self.pod) == bool(self.object):
+            raise PydanticCustomError("when", "give pod or object: Kind/name, or after or before an operation")
+        elif len(asked) != 1:
+            names = ", ".join(map(to_camel, QUESTIONS))
+            raise PydanticCustomError("when", "give one of {names}, after, before", {"names": names})
+        elif self.phase is not None and not self.pod:
+            raise PydanticCustomError("when", "phase is a question about a pod; use field for other objects")
+        elif given := next(filter(lambda name: getattr(self, name), _OF_OPERATIONS), ""):
+            raise PydanticCustomError("when", "{given} is for after and before", {"given": given})
+        has_equals = "equals" in self.model_fields_set
+        if (self.field is not None) != (has_equals or self.at_least is not None):
+            raise PydanticCustomError("when", "field needs equals or atLeast, and they need field")
+        if has_equals and self.at_least is not None:
+            raise PydanticCustomError("when", "give equals or atLeast, not both")
+        if self.count > 1 and not self.operation and self.event is None:
+            raise PydanticCustomError("when", "count is for event, after and before")
+        return self
+
+    def _about_an_operation(self, asked: list[str]) -> None:
+        if self.after and self.before:
+            raise PydanticCustomError("when", "give after or before, not both")
+        if asked or self.object:
+            raise PydanticCustomError("when", "after and before go with pod, container, node and count only")
