@@ -278,7 +278,14 @@ class Simulation:
         self._make_cluster(controllers, live)
         self.nodes = {item.name: SimulatedNode(around, number, item) for number, item in enumerate(scenario.spec.nodes)}
         self.world = SimulatedWorld(
-            self.clock, self.store, self.recorder, list(self.nodes), scenario.spec.scheduler, self.nodes, self.url
+            self.clock,
+            self.store,
+            self.recorder,
+            list(self.nodes),
+            scenario.spec.scheduler,
+            self.nodes,
+            self.interceptor,
+            self.url,
         )
         if self.interceptor is not None:
             self.interceptor.crash = self.world.crash
@@ -286,7 +293,7 @@ class Simulation:
     def _interceptor(self) -> Interceptor | None:
         """Of a scenario with faults, or with steps before or after an operation."""
         spec = self.scenario.spec
-        if not spec.faults and not any(step.when is not None and step.when.operation for step in spec.steps):
+        if not spec.faults and not spec.awaited_operations:
             return None
         from kubesim.scenario.faults.make import make_interceptor
 

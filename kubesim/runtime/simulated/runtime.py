@@ -218,6 +218,10 @@ class SimulatedRuntime(RuntimeListeners):
         if process is not None:
             process.signal(signal)
 
+    def find(self, container_id: str) -> SimulatedContainer:
+        """The container itself, for what no runtime can do with it."""
+        return self._container(container_id)
+
     def running(self, pod_uid: str | None = None) -> Iterator[ProcessContext]:
         """What runs at this moment, on the node or of one pod."""
         found = self._containers if pod_uid is None else self._by_pod.get(pod_uid, ({}, {}))[1]

@@ -53,8 +53,8 @@ CLOSED = "rpc error: code = Canceled desc = grpc: the client connection is closi
 
 
 class RuntimeService:
-    """One per node: the socket in front of a runtime. `patient`: calls that are answered at once elsewhere may take time
-    here, so they have a timeout, too."""
+    """One per node: the socket in front of a runtime. `patient`: also calls that are usually answered at once may take
+    time, so they have a timeout, too."""
 
     def __init__(self, runtime: Runtime, clock: LoopClock, *, patient: bool = False) -> None:
         self.patient = patient

@@ -19,6 +19,7 @@ from kubesim.runtime.protocol import UNKNOWN_ERROR
 from kubesim.scenario.faults.decide import DEFAULT_ERROR, FaultState, Operation, Outcome, first_fault, matches_pod
 from kubesim.scenario.language.fault_items import Crash
 from kubesim.scenario.language.operations import is_operation
+from kubesim.scenario.language.step_items import Hang
 from kubesim.scenario.language.when_items import When
 from kubesim.trace import Recorder
 from kubesim.trace.records import Fault
@@ -61,6 +62,11 @@ class Interceptor:
     crash: Callable[[str, Crash], Coroutine[Any, Any, None]] | None = None
     active: bool = False
     awaited: list[AwaitedOperation] = field(default_factory=list)
+    _hanging: list[tuple[Hang, str, int]] = field(default_factory=list)  # with the node, and until when
+
+    def hang(self, hang: Hang, node: str, until: int) -> None:
+        """From now on operations of a node do not return before `until`."""
+        self._hanging.append((hang, node, until))
 
     def concerns(self, group: str, name: str) -> bool:
         """Whether a fault or a step may ever be about this operation."""
@@ -86,10 +92,15 @@ class Interceptor:
 
     async def around(self, operation: Operation, call: Awaitable[T]) -> T:
         """The call, with the fault that happens to it."""
+        until = self._hangs_until(operation)
         outcome = self.decide(operation)
-        if outcome is None:
+        if outcome is None and not until:
             return await call
         try:
+            if until:
+                await self.clock.sleep_until(until)
+            if outcome is None:
+                return await call
             if outcome.latency:
                 await self.clock.sleep(outcome.latency)
             if outcome.kind == "late":
@@ -100,6 +111,12 @@ class Interceptor:
         finally:
             if isinstance(call, Coroutine):
                 call.close()  # that it was never awaited is no mistake
+
+    def _hangs_until(self, operation: Operation) -> int:
+        """The moment at which an operation that hangs goes on; 0: it does not hang."""
+        now = self.clock.now()
+        self._hanging = [item for item in self._hanging if item[2] > now]
+        return max((until for hang, node, until in self._hanging if _hangs(hang, node, operation)), default=0)
 
     async def _strike(self, operation: Operation, outcome: Outcome) -> NoReturn:
         if outcome.kind == "error":
@@ -132,6 +149,15 @@ class Interceptor:
                     awaited.happens()
                     found = True
         return found
+
+
+def _hangs(hang: Hang, node: str, operation: Operation) -> bool:
+    return (
+        is_operation(hang.call, operation.group, operation.name)
+        and operation.node == node
+        and (not hang.pod or matches_pod(hang.pod, operation.pod))
+        and hang.container in ("", operation.container)
+    )
 
 
 def error_of(operation: Operation, outcome: Outcome) -> KubesimError:

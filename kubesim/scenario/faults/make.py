@@ -18,5 +18,4 @@ def make_interceptor(
         FaultState(number, fault, None if fault.latency is None else duration_draw(fault.latency))
         for number, fault in enumerate(spec.faults)
     ]
-    awaited = tuple(step.when.operation for step in spec.steps if step.when is not None and step.when.operation)
-    return Interceptor(clock, recorder, tasks, randomness.stream("faults"), faults, awaited)
+    return Interceptor(clock, recorder, tasks, randomness.stream("faults"), faults, spec.awaited_operations)

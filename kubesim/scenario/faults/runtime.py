@@ -28,7 +28,7 @@ class InterceptedRuntime(TracedRuntime):
 
     def __init__(self, inner: Runtime, recorder: Recorder, node: str, interceptor: Interceptor, *, real: bool) -> None:
         if not real and any(interceptor.concerns("cni", verb) for verb in ("ADD", "DEL")):
-            inner = _SimulatedNetworkFaults(inner, node, interceptor)  # type: ignore[assignment]
+            inner = _SimulatedNetworkFaults(inner, node, interceptor)
         super().__init__(inner, recorder, node)
         self._interceptor = interceptor
         for method, name in READS.items():

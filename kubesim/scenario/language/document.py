@@ -215,6 +215,11 @@ class Spec(Strict):
                 raise PydanticCustomError(UNSTARTABLE, "{problem}", {"problem": why, "path": ("nodes", number, field)})
         return self
 
+    @property
+    def awaited_operations(self) -> tuple[str, ...]:
+        """Operations that steps wait for or make hang: names or globs."""
+        return tuple(name for step in self.steps if (name := step.operation))
+
     def gates_of(self, profile: str) -> FeatureGates:
         """The gates of a kubelet of this version with the settings given here. Raises GateError."""
         return configured_gates({**self.kubelet_configuration.feature_gates, **self.feature_gates}, profile)

@@ -1,4 +1,4 @@
-"""Faults of a scenario: operations of the runtime, the network, images, volumes, the API server or the disk that fail."""
+"""Faults of a scenario: operations of runtime, network, images, volumes, API server or disk that go wrong."""
 
 from __future__ import annotations
 

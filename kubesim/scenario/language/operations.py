@@ -48,7 +48,9 @@ def _known(pattern: str) -> str:
     known = [word for group, names in OPERATIONS.items() for name in names for word in (name, f"{group}.{name}")]
     near = difflib.get_close_matches(pattern, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"the groups are {', '.join(OPERATIONS)}: try runtime.* or PullImage"
-    raise PydanticCustomError("operation", "no operation is named {name}; {hint}", {"name": repr(pattern), "hint": hint})
+    raise PydanticCustomError(
+        "operation", "no operation is named {name}; {hint}", {"name": repr(pattern), "hint": hint}
+    )
 
 
 OperationName = Annotated[str, AfterValidator(_known)]

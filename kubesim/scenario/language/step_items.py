@@ -11,7 +11,9 @@ from pydantic_core import PydanticCustomError
 from kubesim.features.table import Profile
 from kubesim.scenario.language.device_items import DeviceHealth, PluginTarget
 from kubesim.scenario.language.durations import Duration
+from kubesim.scenario.language.node_items import FilePath
 from kubesim.scenario.language.object_names import ObjectName, has_namespace
+from kubesim.scenario.language.operations import OperationName
 from kubesim.scenario.language.source_items import Manifest, ServeManifest
 from kubesim.scenario.language.strict import Placed, Strict, as_list, is_amount_or_percentage, is_taint, wrap
 from kubesim.scenario.language.when_items import When
@@ -118,17 +120,29 @@ class Exec(PodTarget):
 
 
 class Kill(PodTarget):
-    """The main process of a container is killed from outside, or the sandbox (its pause process)."""
+    """The main process of a container is killed, or another process, or the sandbox (its pause process)."""
 
     container: str = ""
+    process: str = ""  # a part of the command line of another process in the container
     sandbox: bool = False
     signal: Literal["KILL", "TERM"] = "KILL"
 
     @model_validator(mode="after")
     def _one_target(self) -> Kill:
-        if self.sandbox and self.container:
+        if self.sandbox and (self.container or self.process):
             raise PydanticCustomError("target", "give a container or sandbox: true, not both")
         return self
+
+
+class NodeFile(Strict):
+    """A file of a node's own file system, on the first node unless another one is named."""
+
+    path: FilePath
+    node: str = ""
+
+
+class WriteFile(NodeFile):
+    text: str
 
 
 class StaticPodFile(Strict):
@@ -177,11 +191,49 @@ class Upgrade(Strict):
 
 
 class Hang(Strict):
-    """The runtime says that it is well, but its listings do not come back for so long."""
+    """Listings of the runtime do not return for this long, or calls of one operation, or a container does not react."""
 
-    what: Literal["runtime"] = "runtime"
+    what: Literal["runtime", "call", "container"] = "runtime"
     duration: Duration = Field(alias="for", gt=0)
-    node: str = ""
+    call: OperationName = ""  # for call: `StartContainer`, `api.PatchPodStatus`
+    pod: str = ""  # for call and container
+    container: str = ""  # for call and container; of a pod with a container that hangs, the first if none is named
+    node: str = ""  # for runtime and call
+
+    @model_validator(mode="before")
+    @classmethod
+    def _which(cls, value: Any) -> Any:
+        """What hangs follows from what is given."""
+        if isinstance(value, dict) and "what" not in value:
+            what = "call" if value.get("call") else "container" if value.get("pod") else "runtime"
+            return {"what": what, **value}
+        return value
+
+    @model_validator(mode="after")
+    def _fits(self) -> Hang:
+        if (self.what == "call") != bool(self.call):
+            raise PydanticCustomError("hang", "what: call needs call, and call is for what: call")
+        if self.what == "container" and not self.pod:
+            raise PydanticCustomError("hang", "what: container needs pod")
+        if self.what == "container" and self.node:
+            raise PydanticCustomError("hang", "node is for what: runtime and what: call")
+        if self.what == "runtime" and (self.pod or self.container):
+            raise PydanticCustomError("hang", "pod and container are for what: call and what: container")
+        return self
+
+
+class Cut(Strict):
+    """The API server cannot be reached from a node for this long."""
+
+    duration: Duration = Field(alias="for", gt=0)
+    node: str = ""  # the first one if none is named
+
+
+class Flush(Strict):
+    """Removes the routes or the packet filter rules of a node whose pods have real networks (`runtime: cni`)."""
+
+    what: Literal["routes", "rules"]
+    node: str = ""  # the first one if none is named
 
 
 class Reboot(Strict):
@@ -225,8 +277,8 @@ class Pressure(Strict):
 
 ACTIONS = (
     "apply", "patch", "delete", "scale", "evict", "cordon", "uncordon", "drain", "taint", "exec", "kill",
-    "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart", "upgrade", "reboot",
-    "shutdown", "pressure", "hang", "device_health",
+    "write_file", "remove_file", "write_static_pod", "remove_static_pod", "serve_manifest", "stop", "start", "restart",
+    "upgrade", "reboot", "shutdown", "pressure", "hang", "cut", "flush", "device_health",
 )  # fmt: skip
 
 
@@ -248,6 +300,8 @@ class Step(Placed):
     taint: TaintNode | None = None
     exec: Exec | None = None
     kill: Kill | None = None
+    write_file: WriteFile | None = None
+    remove_file: NodeFile | None = None
     write_static_pod: WriteStaticPod | None = None
     remove_static_pod: StaticPodFile | None = None
     serve_manifest: ServeManifest | None = None
@@ -259,6 +313,8 @@ class Step(Placed):
     shutdown: Annotated[Shutdown, wrap("what")] | None = None
     pressure: Pressure | None = None
     hang: Hang | None = None
+    cut: Annotated[Cut, wrap("for")] | None = None
+    flush: Annotated[Flush, wrap("what")] | None = None
     device_health: DeviceHealth | None = None
 
     @model_validator(mode="after")
@@ -281,6 +337,11 @@ class Step(Placed):
     def action(self) -> str:
         """The name of what it does, which is also that of the World's method that does it."""
         return next(name for name in ACTIONS if getattr(self, name) is not None)
+
+    @property
+    def operation(self) -> str:
+        """The operation that it waits for or makes hang; empty: none."""
+        return (self.when.operation if self.when is not None else "") or (self.hang.call if self.hang else "")
 
     @property
     def plugin(self) -> PluginTarget | None:

@@ -17,7 +17,7 @@ _OF_OPERATIONS = ("node", "container")
 
 
 class When(Strict):
-    """`{pod: web, condition: Ready}`, `{after: CreateContainer, pod: web, container: main}`. It counts once it is true."""
+    """`{pod: web, condition: Ready}`, `{after: CreateContainer, pod: web, container: main}`. Being true once counts."""
 
     pod: str = ""  # `name`, `namespace/name` or a glob
     object: ObjectName = ""  # `Deployment/web`

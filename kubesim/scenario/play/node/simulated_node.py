@@ -176,7 +176,7 @@ class SimulatedNode:
         lessons = None if self.live is None else self.live.lessons
         if lessons is not None:
             options = replace(options, images=RealImages(options.images, lessons))
-        programs = Programs(
+        self.programs = programs = Programs(
             around.clock,
             self._randomness,
             around.recorder,
@@ -341,6 +341,21 @@ class SimulatedNode:
         self.is_on = True
         self.start_runtime()
         self.start()
+
+    async def run_on_machine(self, script: str) -> None:
+        """Run a shell script in the real network of a private node. Raises PluginError; virtual time stands still."""
+        from kubesim.cni.exec.context import BACKGROUND
+        from kubesim.cni.exec.process import RealExec
+
+        assert self._around.real is not None
+        node = self._around.real.nodes[self._number].node
+        path = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        await RealExec(spawn=node.spawn).exec_plugin("/bin/sh", script.encode(), path, BACKGROUND)
+
+    @property
+    def has_private_network(self) -> bool:
+        """Whether its pods have real networks that are not those of this machine."""
+        return self._around.real is not None and not self._around.real.host_ips
 
     def network_picture(self) -> NetworkPicture | None:
         """How the real networks of this node and its pods are at this moment."""
